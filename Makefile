@@ -1,0 +1,67 @@
+# run: the console with a demo tenant. test: everything, on SQLite and PostgreSQL. check: what CI asks before testing.
+# Needed: Python 3.11 or newer, and make. ARGS goes to the command: make run ARGS="--bind 127.0.0.1:9000".
+
+NEWEST := $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(or $(NEWEST),python3)
+UV ?= uv
+PY := .venv/bin/python
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r
+
+# The checks look at the code, never at a developer's own data.
+IN_TEST := OPENWOP_ENV=test OPENWOP_DATA_DIR=var/check
+IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
+	OPENWOP_SECRET_KEY=no-host-has-this-key-it-is-long-only-because-check-asks-for-it
+
+.PHONY: run test check bench lock
+.DEFAULT_GOAL := run
+
+run: .venv/.run
+	@exec $(PY) manage.py console --demo $(ARGS)
+
+test: .venv/.dev
+	$(PY) -m pytest $(ARGS)
+
+check: .venv/.dev
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	find templates -name '*.html' -exec .venv/bin/djade --check --target-version 5.2 {} +
+	$(IN_TEST) $(PY) -m mypy
+	$(IN_TEST) .venv/bin/lint-imports
+	$(IN_TEST) $(PY) manage.py makemigrations --check --dry-run
+	$(IN_PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
+
+bench: .venv/.bench
+	$(PY) manage.py bench $(ARGS)
+
+# For developers: writes the lock files anew from pyproject.toml. They name no package index.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header --no-annotate pyproject.toml
+lock:
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra dev --constraint requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra bench --constraint requirements-dev.lock -o requirements-bench.lock
+
+.venv/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo 'Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo '$(PYTHON) cannot make virtual environments: its ensurepip is missing' \
+			'(Debian and Ubuntu: apt-get install python3-venv)' >&2; exit 1; }
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.run: requirements.lock .venv/.python
+	@echo 'Installing what the console needs into .venv'
+	@$(INSTALL) $<
+	@touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.run
+	@echo 'Installing what its tests need into .venv'
+	@$(INSTALL) $<
+	@touch $@
+
+.venv/.bench: requirements-bench.lock .venv/.dev
+	@echo 'Installing what its benchmark needs into .venv'
+	@$(INSTALL) $<
+	@touch $@

@@ -1,0 +1,1 @@
+"""The project: it composes the apps, executes runs, and is the only floor that knows them all."""

@@ -1,0 +1,23 @@
+"""The app "console": the management commands, and what every process of a console does first."""
+
+import os
+
+from django.apps import AppConfig
+
+from openwop_console import process_ties
+
+
+class ConsoleConfig(AppConfig):
+    """The top floor."""
+
+    name = "openwop_console"
+    label = "console"
+
+    def ready(self) -> None:
+        """Pages below see what discovery serves; a process that a console started ends with that console."""
+        from memory.host import advertised
+        from openwop_console import discovery
+
+        advertised.provide(discovery.document)
+        if "OPENWOP_PROCESS" in os.environ:
+            process_ties.tie_descendants()

@@ -1,0 +1,85 @@
+"""The data folder (``OPENWOP_DATA_DIR``): what a console keeps on its own machine.
+
+The folder is made for its owner alone, and so is each secret in it. A file that two processes want to create at the
+same moment is created by one of them and read by both.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+class FolderInUse(Exception):
+    """Another console, or what is left of one, holds the lock of this data folder."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__(holder)
+        self.holder = holder
+
+    @property
+    def holder_lives(self) -> bool:
+        """Whether that console itself still runs; if not, the last of its children are about to go."""
+        try:
+            os.kill(int(self.holder), 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, ValueError):
+            return True
+        return True
+
+
+def ensure(folder: Path) -> Path:
+    """``folder`` exists."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as refused:
+        raise ImproperlyConfigured(
+            f"OPENWOP_DATA_DIR: the data folder {folder} cannot be created ({refused.strerror})"
+        ) from refused
+    return folder
+
+
+def kept_text(file: Path, make: Callable[[], str]) -> str:
+    """The text kept in ``file``; made and kept, mode 0600, by the first of all processes that ask."""
+    try:
+        if not file.exists():
+            _create_once(file, make())
+        return file.read_text().strip()
+    except OSError as refused:
+        raise ImproperlyConfigured(f"{file} cannot be kept in the data folder ({refused.strerror})") from refused
+
+
+def _create_once(file: Path, text: str) -> None:
+    """``file`` is whole from its first moment: written aside, then linked, which fails for all but the first."""
+    descriptor, aside = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "w") as writing:
+            writing.write(text)
+            writing.flush()
+            os.fsync(writing.fileno())
+        os.link(aside, file)
+    except FileExistsError:
+        pass
+    finally:
+        Path(aside).unlink()
+
+
+def lock(folder: Path) -> IO[str]:
+    """The console's lock on ``folder``, held until this process and every child given the file has ended."""
+    holding = (folder / "console.lock").open("a+")
+    try:
+        fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as held:
+        holding.seek(0)
+        holder = holding.read().strip()
+        holding.close()
+        raise FolderInUse(holder) from held
+    holding.truncate(0)
+    holding.write(str(os.getpid()))
+    holding.flush()
+    return holding

@@ -1,0 +1,298 @@
+"""Every setting, read once from the environment; README.md lists the variables.
+
+A value that cannot be meant stops the start with one sentence that names the variable.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+from environs import Env, validate
+
+from openwop_console import data_folder
+
+env = Env()
+
+
+def _one_of(name: str, *choices: str) -> str:
+    """The value of ``name``; the first choice when it is unset."""
+    return env.str(name, default=choices[0], validate=validate.OneOf(choices))
+
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- what this host is ----------------------------------------------------------------------------------------------
+
+OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
+OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")
+OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval-gate", "direct-rbac")
+OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
+OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
+OPENWOP_TRUSTED_PROXIES = env.int("OPENWOP_TRUSTED_PROXIES", default=0, validate=validate.Range(min=0))
+OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))
+
+IN_PRODUCTION = OPENWOP_ENV == "production"
+IN_TESTS = OPENWOP_ENV == "test"
+DEBUG = False
+
+# --- the secret -----------------------------------------------------------------------------------------------------
+
+
+def _secret_key() -> str:
+    """The operator's key; outside production, one that the data folder keeps."""
+    given = env.str("OPENWOP_SECRET_KEY", default="")
+    if given or IN_TESTS:
+        return given or "only-for-tests"
+    if IN_PRODUCTION:
+        raise ImproperlyConfigured("OPENWOP_SECRET_KEY must be set when OPENWOP_ENV is production")
+    return data_folder.kept_text(OPENWOP_DATA_DIR / "secret_key", get_random_secret_key)
+
+
+SECRET_KEY = _secret_key()
+OPENWOP_SECRET_KEY_FALLBACKS: list[str] = env.list("OPENWOP_SECRET_KEY_FALLBACKS", default=[])
+SECRET_KEY_FALLBACKS = OPENWOP_SECRET_KEY_FALLBACKS
+
+# --- apps and requests ----------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "openwop_console",
+    "openwop_console.runtime",
+    "proposals",
+    "memory",
+    "memory.host",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_q",
+    "rest_framework",
+    "django_htmx",
+    "csp",
+    "allauth",
+    "allauth.account",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "openwop_console.middleware.ConsoleMiddleware",
+]
+ROOT_URLCONF = "openwop_console.urls"
+CSRF_FAILURE_VIEW = "openwop_console.error_envelope.csrf_failure"
+WSGI_APPLICATION = "openwop_console.wsgi.application"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+REST_FRAMEWORK = {
+    # ConsoleMiddleware has authenticated the request before any view sees it.
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["memory.host.bodies.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "openwop_console.error_envelope.drf_exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+    "URL_FORMAT_OVERRIDE": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+
+# --- database, cache, queue -----------------------------------------------------------------------------------------
+
+SQLITE_OPTIONS = {
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": (
+        "PRAGMA busy_timeout=20000;"
+        "PRAGMA journal_mode=WAL;"
+        "PRAGMA synchronous=NORMAL;"
+        "PRAGMA secure_delete=ON;"
+        "PRAGMA cache_size=-20000;"
+    ),
+}
+# Connections persist; no pool, because django-q2 forks and its children would share the pool's sockets.
+POSTGRES_OPTIONS = {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
+
+
+def _database() -> dict[str, Any]:
+    """``DATABASE_URL`` with the options that were measured; a SQLite file in the data folder when it is unset."""
+    if not env.str("DATABASE_URL", default=""):
+        given: dict[str, Any] = {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(OPENWOP_DATA_DIR / "console.sqlite3"),
+        }
+    else:
+        given = {**env.dj_db_url("DATABASE_URL")}
+    if given["NAME"] == ":memory:":
+        raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
+    if given["ENGINE"] == "django.db.backends.sqlite3":
+        return given | {
+            "NAME": str(BASE_DIR / given["NAME"]),  # the same file whatever folder a process is started in
+            "CONN_MAX_AGE": None,
+            "OPTIONS": SQLITE_OPTIONS | given.get("OPTIONS", {}),
+            # A file for tests too: the in-memory default shares its cache, and threads get "table is locked" at once.
+            "TEST": {"NAME": str(OPENWOP_DATA_DIR / "test.sqlite3")},
+        }
+    if given["ENGINE"] == "django.db.backends.postgresql":
+        persistent = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+        return given | persistent | {"OPTIONS": POSTGRES_OPTIONS | given.get("OPTIONS", {})}
+    raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
+
+
+DATABASES = {"default": _database()}
+CACHES = {
+    # In the database because the limits on failed sign-ins must hold across processes.
+    "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "console_cache"},
+    # django-q2 writes its statistics twice a second; nobody reads them.
+    "queue": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+}
+TASK_TIMEOUT = 60
+Q_CLUSTER = {
+    "name": "console",
+    "orm": "default",
+    "cache": "queue",
+    "workers": OPENWOP_WORKERS,
+    "queue_limit": OPENWOP_WORKERS,  # a task fetched early is locked early, and would run twice
+    "bulk": 1,
+    "timeout": TASK_TIMEOUT,
+    "retry": 3 * TASK_TIMEOUT,  # less, and a slow task runs twice
+    "max_attempts": 3,
+    "ack_failures": False,
+    "catch_up": False,
+    "save_limit": -1,  # keeping successes halves the speed
+    "poll": 0.2,
+}
+
+# --- who may come in ------------------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "host.Operator"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+if IN_TESTS:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "/login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login"
+EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+ACCOUNT_ADAPTER = "openwop_console.sign_in.SignInAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+ACCOUNT_SESSION_REMEMBER = True
+# Failed sign-ins: per address, and per account from wherever they come.
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
+ALLAUTH_TRUSTED_PROXY_COUNT = OPENWOP_TRUSTED_PROXIES
+
+SESSION_COOKIE_NAME = "openwop_session"
+SESSION_COOKIE_AGE = 12 * 60 * 60  # a working day
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = IN_PRODUCTION
+CSRF_COOKIE_NAME = "openwop_csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = IN_PRODUCTION
+
+# --- the browser's rules --------------------------------------------------------------------------------------------
+
+
+def _allowed_hosts() -> list[str]:
+    """What ``OPENWOP_ALLOWED_HOSTS`` says, else this machine; the host of the public address in any case."""
+    named = env.list("OPENWOP_ALLOWED_HOSTS", default=[]) or ["localhost", "127.0.0.1", "[::1]"]
+    public = env.url("OPENWOP_PUBLIC_URL").hostname if OPENWOP_PUBLIC_URL else None
+    return [*named, public] if public else named
+
+
+ALLOWED_HOSTS = _allowed_hosts()
+CSRF_TRUSTED_ORIGINS = [OPENWOP_PUBLIC_URL] if OPENWOP_PUBLIC_URL else []
+X_FRAME_OPTIONS = "DENY"
+SECURE_SSL_REDIRECT = IN_PRODUCTION
+# A client that sent its key in the clear must hear of it, not be helped along: no redirect on the faces.
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^\.well-known/", r"^healthz$"]
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if IN_PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IN_PRODUCTION
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if OPENWOP_TRUSTED_PROXIES else None
+# W021 asks for the browsers' preload list, which is for the owner of the domain to join, not for its guest.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "base-uri": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+
+# --- static files ---------------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = OPENWOP_DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_STORAGE = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+if IN_TESTS:
+    STATIC_STORAGE = "django.contrib.staticfiles.storage.StaticFilesStorage"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": STATIC_STORAGE},
+}
+WHITENOISE_AUTOREFRESH = IN_TESTS
+
+# --- log lines: what happened, never what was said ------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "django": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},  # a refusal is not the host's trouble
+        "django-q": {"level": "WARNING"},
+        "memory": {"level": "INFO"},
+        "openwop_console": {"level": "INFO"},
+        "proposals": {"level": "INFO"},
+    },
+}

