@@ -1,0 +1,1 @@
+"""The ledger: every memory an agent wrote, who wrote it, and what became of it."""

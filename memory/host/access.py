@@ -1,0 +1,178 @@
+"""Who may do what: tenants, operators, keys, and the roles that give scopes. Fail-closed (RFC 0049, openwop-host 2.5).
+
+A right that is absent, unknown or cannot be looked up is a right one does not have.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets as random_secrets
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import DatabaseError, IntegrityError, transaction
+
+from memory.host import ids
+from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
+from memory.host.models import ApiKey, Operator, RoleGrant, Tenant
+
+log = logging.getLogger(__name__)
+WRITER = "memory.host.access"
+
+READS = frozenset({"manifest:read", "runs:read", "artifacts:read", "memory:read", "proposals:read", "agents:read"})
+AUTHORS = READS | {"runs:create", "runs:cancel", "proposals:create", "proposals:revise"}
+REVIEWS = READS | {"proposals:request-activation", "approvals:respond"}
+OPERATES = AUTHORS | REVIEWS | {"memory:write", "memory:retire", "passes:run", "agents:manage"}
+OWNS = OPERATES | {
+    "audit:read",
+    "memory:forget",
+    "approvals:override",
+    "proposals:activate",
+    "keys:manage",
+    "operators:manage",
+    "policies:manage",
+    "secrets:manage",
+}
+ROLES: dict[str, frozenset[str]] = {
+    "viewer": READS,
+    "author": AUTHORS,
+    "agent": READS | {"runs:create", "memory:write", "proposals:create"},
+    "reviewer": REVIEWS,
+    "operator": OPERATES,
+    "auditor": frozenset({"audit:read"}),
+    "owner": OWNS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key as it is shown once: ``text`` is stored nowhere."""
+
+    key_id: UUID
+    text: str
+
+
+def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
+    """What ``principal`` may do in this tenant; nothing when that cannot be established."""
+    try:
+        roles = list(RoleGrant.objects.of(tenant_id).filter(principal=principal).values_list("role", flat=True))
+    except DatabaseError:
+        log.exception("roles could not be resolved; access is denied")
+        return frozenset()
+    return frozenset().union(*(ROLES.get(role, frozenset()) for role in roles))
+
+
+def roles_of(tenant_id: UUID, principal: str) -> list[str]:
+    """The roles ``principal`` holds, in the order of their names."""
+    rows = RoleGrant.objects.of(tenant_id).filter(principal=principal).order_by("role")
+    return list(rows.values_list("role", flat=True))
+
+
+@transaction.atomic
+def grant_role(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
+    """``principal`` holds ``role`` from now on; granting it again changes nothing."""
+    require_role_name(role)
+    if not RoleGrant.objects.of(tenant_id).filter(principal=principal, role=role).exists():
+        RoleGrant(tenant_id=tenant_id, principal=principal, role=role, granted_at=now).insert(by=WRITER)
+
+
+def require_role_name(role: str) -> None:
+    if role not in ROLES:
+        field = {"field": "role", "message": f"must be one of {', '.join(ROLES)}"}
+        raise Invalid(f"There is no role {role!r}.", errors=[field])
+
+
+def tenant_by_slug(slug: str) -> Tenant | None:
+    return Tenant.objects.filter(slug=slug).first()
+
+
+@transaction.atomic
+def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
+    """A new tenant; its slug is lower-case letters, digits and hyphens."""
+    if not slug or len(slug) > 63 or not slug.isascii() or not slug.replace("-", "").isalnum() or slug != slug.lower():
+        message = "must be 1 to 63 lower-case letters, digits and hyphens"
+        raise Invalid("The slug is not valid.", errors=[{"field": "slug", "message": message}])
+    if tenant_by_slug(slug):
+        raise Conflict(f"There is a tenant {slug!r} already.")
+    tenant = Tenant(slug=slug, name=name or slug, created_at=now)
+    tenant.save(by=WRITER, force_insert=True)
+    return tenant
+
+
+@transaction.atomic
+def create_operator(tenant: Tenant, email: str, *, role: str, password: str, now: datetime) -> Operator:
+    """A person who can sign in, with one role. Weak passwords and taken addresses are refused."""
+    require_role_name(role)
+    operator = Operator(tenant=tenant, email=email.strip().lower(), created_at=now)
+    try:
+        validate_email(operator.email)
+        validate_password(password, operator)
+    except ValidationError as problem:
+        errors = [{"field": "operator", "message": message} for message in problem.messages]
+        raise Invalid("The operator is not valid: " + " ".join(problem.messages), errors=errors) from None
+    operator.set_password(password)
+    try:
+        with transaction.atomic():
+            operator.save(force_insert=True)
+    except IntegrityError:
+        raise Conflict("An operator with this e-mail address exists already.") from None
+    grant_role(tenant.id, ids.wire("usr", operator.id), role, now=now)
+    return operator
+
+
+@transaction.atomic
+def create_api_key(
+    tenant: Tenant,
+    *,
+    role: str,
+    agents: tuple[str, ...] = (),
+    name: str = "",
+    expires_at: datetime | None = None,
+    now: datetime,
+) -> NewKey:
+    """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once."""
+    require_role_name(role)
+    secret = random_secrets.token_urlsafe(32)
+    key = ApiKey(
+        tenant=tenant,
+        name=name,
+        digest=_digest(secret),
+        agents=sorted(set(agents)),
+        created_at=now,
+        expires_at=expires_at,
+    ).insert(by=WRITER)
+    grant_role(tenant.id, ids.wire("key", key.id), role, now=now)
+    return NewKey(key_id=key.id, text=f"owk_{tenant.id.hex}_{key.id.hex}_{secret}")
+
+
+@transaction.atomic
+def revoke_api_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> None:
+    """The key opens nothing any more; revoking it again changes nothing."""
+    ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None).update(revoked_at=now)
+
+
+def key_of(text: str, *, now: datetime) -> ApiKey:
+    """The key behind ``text``. Unknown, malformed and wrong secrets are one refusal, compared in constant time."""
+    mark, _, rest = text.partition("_")
+    parts = rest.split("_", 2)
+    if mark != "owk" or len(parts) != 3:
+        raise Unauthenticated
+    tenant_id, key_id = (ids.parse("x", f"x_{part}") for part in parts[:2])
+    key: ApiKey | None = None
+    if tenant_id and key_id:
+        key = ApiKey.objects.of(tenant_id).select_related("tenant").filter(id=key_id).first()
+    if not hmac.compare_digest(key.digest if key else _digest(""), _digest(parts[2])) or not key:
+        raise Unauthenticated
+    if key.revoked_at:
+        raise KeyRevoked
+    if key.expires_at and key.expires_at <= now:
+        raise KeyExpired
+    return key
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

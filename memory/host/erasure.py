@@ -1,0 +1,53 @@
+"""The registration point of erasers: each store says what it holds of a subject, and removes it.
+
+``memory.forgetting`` drives them; an app that keeps personal text registers its eraser from its ``apps.py``.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forgetting``."""
+
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a store holds: rows to erase, rows to choose from, and what stays, with the reason in words."""
+
+    store: str
+    erase: tuple[UUID, ...] = ()
+    suspected: tuple[UUID, ...] = ()
+    stays: int = 0
+    stays_because: str = ""
+    samples: dict[str, str] = field(default_factory=dict)
+
+
+class Eraser(Protocol):
+    """One store. ``residue`` counts by another path than ``find``, and is what a receipt rests on."""
+
+    store: str
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
+
+    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int: ...
+
+    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int: ...
+
+
+_erasers: dict[str, Eraser] = {}
+
+
+def register(eraser: Eraser) -> None:
+    """``eraser`` takes part in every forget from now on."""
+    _erasers[eraser.store] = eraser
+
+
+def registered() -> list[Eraser]:
+    """Every eraser, in the order of the stores' names."""
+    return [_erasers[store] for store in sorted(_erasers)]

@@ -1,0 +1,108 @@
+"""The append: every event of every stream goes through here, numbered from 0 without a gap.
+
+The row of the stream is the lock. A terminal event closes its stream in the same statement batch, so it is the last one
+whatever runs beside it; an append to a closed stream is refused.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory.host import ids, sql
+from memory.host.errors import StreamClosed
+from memory.host.events import Event, payload_of
+from memory.host.models import RunEvent, Stream
+
+WRITER = "memory.host.event_log"
+PAGE = 1000
+
+TAKE_NUMBERS = (
+    "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
+    "WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence"
+)
+INSERT = (
+    "INSERT INTO host_runevent (tenant_id, id, stream_id, sequence, type, node_id, timestamp, payload, subject_id) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+)
+SELECT = (
+    "SELECT id, sequence, type, node_id, timestamp, payload FROM host_runevent "
+    "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event as it stands in the log."""
+
+    event_id: UUID
+    run_id: UUID
+    sequence: int
+    type: str
+    node_id: str
+    timestamp: datetime
+    payload: dict[str, Any]
+
+
+def open_stream(tenant_id: UUID, stream_id: UUID) -> None:
+    """An empty stream; its first event will have the sequence 0."""
+    Stream(tenant_id=tenant_id, id=stream_id).insert(by=WRITER)
+
+
+def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> int:
+    """``events`` stand at the end of the stream, in order; the sequence of the last one is returned.
+
+    Runs inside the caller's transaction: the fact and the change it tells of commit together. Raises ``StreamClosed``
+    after a terminal event, and for a stream that is not this tenant's.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("an event is appended in the transaction of the change it tells of")
+    closing = events[-1].terminal
+    with connection.cursor() as cursor:
+        closed_at = sql.instant(now) if closing else None
+        cursor.execute(TAKE_NUMBERS, [len(events), closed_at, sql.key(tenant_id), sql.key(stream_id)])
+        row = cursor.fetchone()
+        if row is None:
+            raise StreamClosed
+        first = row[0] - len(events)
+        rows = [_row(tenant_id, stream_id, first + offset, event, now) for offset, event in enumerate(events)]
+        cursor.executemany(INSERT, rows) if len(rows) > 1 else cursor.execute(INSERT, rows[0])
+    return int(row[0]) - 1
+
+
+def _row(tenant_id: UUID, stream_id: UUID, sequence: int, event: Event, now: datetime) -> list[Any]:
+    return [
+        sql.key(tenant_id),
+        sql.key(ids.new_id()),
+        sql.key(stream_id),
+        sequence,
+        event.type,
+        event.node,
+        sql.instant(now),
+        sql.document(payload_of(event)),
+        sql.key(event.subject),
+    ]
+
+
+def read(tenant_id: UUID, stream_id: UUID, *, after: int = -1, limit: int = PAGE) -> list[Recorded]:
+    """The events after ``after``, in order, at most ``limit``; empty for a stream that is not this tenant's."""
+    with connection.cursor() as cursor:
+        cursor.execute(SELECT, [sql.key(tenant_id), sql.key(stream_id), after, limit])
+        rows = cursor.fetchall()
+    return [
+        Recorded(sql.as_uuid(row[0]), stream_id, row[1], row[2], row[3], sql.at(row[4]), sql.as_document(row[5]))
+        for row in rows
+    ]
+
+
+def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
+    """Every event about one memory entry or proposal, oldest first, with its stream."""
+    return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
+
+
+def length(tenant_id: UUID, stream_id: UUID) -> int:
+    """How many events the stream holds."""
+    row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()
+    return row or 0

@@ -1,0 +1,34 @@
+"""Identifiers: UUIDv7 in the database, ``run_<32 hex digits>`` on the wire.
+
+Ids are made here and nowhere else, so they rise with time and carry no sequence of the database (design.md 3.11).
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+WIRE_LENGTH = 32
+
+
+def new_id() -> UUID:
+    """A fresh id, larger than every id made earlier in this process."""
+    return uuid7()
+
+
+def first_of(moment: datetime) -> UUID:
+    """No id made at ``moment`` or later is smaller than this one."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
+def wire(prefix: str, value: UUID) -> str:
+    """The form of ``value`` that leaves the host."""
+    return f"{prefix}_{value.hex}"
+
+
+def parse(prefix: str, text: str) -> UUID | None:
+    """The id behind ``text``, or None when it is not an id of this kind; never an error."""
+    head, _, digits = text.partition("_")
+    if head != prefix or len(digits) != WIRE_LENGTH or not set(digits) <= set("0123456789abcdef"):
+        return None
+    return UUID(hex=digits)

@@ -1,0 +1,169 @@
+"""What every tenant-owned table shares: the composite key, links that carry the tenant, and the write guard.
+
+* ``(tenant_id, id)`` is the primary key, and ``TenantFK`` the database's own promise that a row never points at another
+  tenant's row (design.md 3.11).
+* Each model names its one ``writer``; anybody else who saves, updates or deletes gets a ``WriteGuard``.
+"""
+
+from typing import Any, ClassVar, Self
+from uuid import UUID
+
+from django.db import models
+from django.db.models.constraints import BaseConstraint
+
+from memory.host.ids import new_id
+
+
+class WriteGuard(RuntimeError):
+    """Somebody wrote a row outside its one place."""
+
+    def __init__(self, model: type[models.Model], attempt: str) -> None:
+        writer = getattr(model, "writer", "its writer")
+        super().__init__(f"{model.__name__}.{attempt}: only {writer} writes these rows; call it instead.")
+
+
+class TenantFK(BaseConstraint):
+    """``FOREIGN KEY (tenant_id, column) REFERENCES to (tenant_id, id)``, on SQLite and PostgreSQL alike.
+
+    ``to`` is the name of the table: SQLite rebuilds a table without the app registry.
+    """
+
+    def __init__(self, *, column: str, to: str, name: str, on_delete: str = "NO ACTION") -> None:
+        super().__init__(name=name)
+        self.column, self.to, self.on_delete = column, to, on_delete
+
+    def constraint_sql(self, model: Any, schema_editor: Any) -> str:
+        quote = schema_editor.quote_name
+        return (
+            f"CONSTRAINT {quote(self.name)} FOREIGN KEY ({quote('tenant_id')}, {quote(self.column)}) "
+            f"REFERENCES {quote(self.to)} ({quote('tenant_id')}, {quote('id')}) "
+            f"ON DELETE {self.on_delete} DEFERRABLE INITIALLY DEFERRED"
+        )
+
+    def create_sql(self, model: Any, schema_editor: Any) -> str:
+        if schema_editor.connection.vendor == "sqlite":
+            return ""
+        table = schema_editor.quote_name(model._meta.db_table)
+        return f"ALTER TABLE {table} ADD {self.constraint_sql(model, schema_editor)}"
+
+    def remove_sql(self, model: Any, schema_editor: Any) -> str:
+        table, name = schema_editor.quote_name(model._meta.db_table), schema_editor.quote_name(self.name)
+        return f"ALTER TABLE {table} DROP CONSTRAINT {name}"
+
+    def validate(self, model: Any, instance: Any, exclude: Any = None, using: str = "default") -> None:
+        """The database checks this one at commit."""
+
+    def deconstruct(self) -> Any:
+        path, args, kwargs = super().deconstruct()
+        return path, args, kwargs | {"column": self.column, "to": self.to, "on_delete": self.on_delete}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TenantFK) and self.deconstruct() == other.deconstruct()
+
+    __hash__ = BaseConstraint.__hash__
+
+
+def tenant_link(to: str, column: str, *, null: bool = False) -> Any:
+    """The ORM side of a ``TenantFK``: joins, ``select_related`` and attribute access."""
+    return models.ForeignObject(
+        to,
+        on_delete=models.DO_NOTHING,
+        from_fields=("tenant_id", column),
+        to_fields=("tenant_id", "id"),
+        related_name="+",
+        null=null,
+        serialize=False,
+    )
+
+
+class GuardedQuerySet(models.QuerySet[Any]):
+    """Reads freely; writes only after ``written_by`` named the model's own writer."""
+
+    _writer: str | None = None
+
+    def _clone(self) -> Any:
+        clone = super()._clone()  # type: ignore[misc]
+        clone._writer = self._writer
+        return clone
+
+    def _require_writer(self, attempt: str) -> None:
+        if self._writer != getattr(self.model, "writer", None):
+            raise WriteGuard(self.model, attempt)
+
+    def in_bulk_by_id(self, wanted: list[UUID]) -> dict[UUID, Any]:
+        """Those of ``wanted`` that are there, by id, in one query."""
+        return {row.id: row for row in self.filter(id__in=wanted)}
+
+    def update(self, **values: Any) -> int:
+        self._require_writer("update()")
+        return super().update(**values)
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        self._require_writer("delete()")
+        return super().delete()
+
+    def bulk_create(self, objs: Any, *args: Any, **kwargs: Any) -> Any:
+        self._require_writer("bulk_create()")
+        return super().bulk_create(objs, *args, **kwargs)
+
+    def bulk_update(self, objs: Any, *args: Any, **kwargs: Any) -> int:
+        self._require_writer("bulk_update()")
+        return super().bulk_update(objs, *args, **kwargs)
+
+    def create(self, **kwargs: Any) -> Any:
+        raise WriteGuard(self.model, "create()")
+
+    get_or_create = update_or_create = create  # type: ignore[assignment]
+
+
+class TenantManager(models.Manager.from_queryset(GuardedQuerySet)):  # type: ignore[misc]
+    """The way to a tenant-owned table: name the tenant first."""
+
+    def of(self, tenant_id: UUID) -> Any:
+        """Rows of one tenant, and nobody else's."""
+        return self.get_queryset().filter(tenant_id=tenant_id)
+
+    def written_by(self, writer: str) -> Any:
+        """A queryset that may write, for the model's one writer."""
+        queryset = self.get_queryset()
+        queryset._writer = writer
+        queryset._require_writer("written_by()")
+        return queryset
+
+
+class Guarded(models.Model):
+    """A model that only its ``writer`` saves and deletes."""
+
+    writer: ClassVar[str]
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, by: str = "", **kwargs: Any) -> None:
+        if by != self.writer:
+            raise WriteGuard(type(self), "save()")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, by: str = "", **kwargs: Any) -> tuple[int, dict[str, int]]:
+        if by != self.writer:
+            raise WriteGuard(type(self), "delete()")
+        return super().delete(*args, **kwargs)
+
+
+class TenantOwned(Guarded):
+    """A row of one tenant: ``(tenant_id, id)`` is its key and every link carries the tenant."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "id")
+    tenant = models.ForeignKey("host.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False)
+    id = models.UUIDField(default=new_id, editable=False)
+
+    tenant_id: UUID
+    objects: ClassVar[Any] = TenantManager()
+
+    class Meta:
+        abstract = True
+
+    def insert(self, *, by: str) -> Self:
+        """Store a new row; an id that is taken is an error, never an overwrite."""
+        self.save(by=by, force_insert=True)
+        return self

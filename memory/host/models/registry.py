@@ -1,0 +1,64 @@
+"""What runs may resolve: installed workflows, agents and prompt templates, byte for byte."""
+
+from django.db import models
+
+from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+
+
+class ArtifactKind(models.TextChoices):
+    WORKFLOW = "workflow"
+    AGENT = "agent"
+    PROMPT_TEMPLATE = "prompt-template"
+
+
+class Installation(TenantOwned):
+    """One installed version. ``text`` is what was approved, ``sha256`` its digest; both never change."""
+
+    writer = "memory.host.registry"
+
+    kind = models.CharField(max_length=32, choices=ArtifactKind)
+    name = models.CharField(max_length=256)
+    version = models.CharField(max_length=64)
+    ref = models.CharField(max_length=400)
+    text = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    source = models.CharField(max_length=64)
+    installed_by = models.CharField(max_length=64)
+    installed_at = models.DateTimeField()
+    superseded_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "ref"), name="an_installed_version_is_installed_once"),
+            models.UniqueConstraint(
+                fields=("tenant", "kind", "name"),
+                condition=models.Q(superseded_at__isnull=True),
+                name="one_version_of_an_artifact_is_current",
+            ),
+        )
+
+
+class Resolution(TenantOwned):
+    """A run has used an installation; the page of a proposal shows its effect from here."""
+
+    writer = "memory.host.registry"
+
+    run_id = models.UUIDField()
+    installation_id = models.UUIDField()
+    node_id = models.CharField(max_length=256, default="", blank=True)
+    resolved_at = models.DateTimeField()
+
+    installation = tenant_link("host.Installation", "installation_id")
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "run_id", "installation_id"), name="a_run_notes_an_installation_once"
+            ),
+            TenantFK(column="run_id", to="host_run", name="a_use_belongs_to_a_run_of_its_tenant"),
+            TenantFK(
+                column="installation_id", to="host_installation", name="a_use_names_an_installation_of_its_tenant"
+            ),
+        )
+        indexes = (models.Index(fields=("tenant", "installation_id", "id"), name="host_resolution_installed"),)

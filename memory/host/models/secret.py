@@ -1,0 +1,62 @@
+"""Secrets, sealed. Plaintext is in no column of this database."""
+
+from django.db import models
+
+from memory.host.ids import new_id
+from memory.host.models.base import Guarded, GuardedQuerySet, TenantFK, TenantOwned, tenant_link
+
+
+class VaultKey(Guarded):
+    """A data key of the vault, wrapped by the key derived from ``OPENWOP_SECRET_KEY``. Shared table."""
+
+    writer = "memory.host.vault"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    wrapped = models.BinaryField()
+    created_at = models.DateTimeField()
+
+    objects = models.Manager.from_queryset(GuardedQuerySet)()
+
+
+class SecretScope(models.TextChoices):
+    TENANT = "tenant"
+    USER = "user"
+    RUN = "run"
+
+
+class Secret(TenantOwned):
+    """A sealed value. ``owner`` is a user secret's principal, a run secret's run, and empty for a tenant's."""
+
+    writer = "memory.host.vault"
+
+    name = models.CharField(max_length=128)
+    scope = models.CharField(max_length=8, choices=SecretScope)
+    owner = models.CharField(max_length=64, default="", blank=True)
+    key = models.ForeignKey(VaultKey, on_delete=models.PROTECT, related_name="+")
+    sealed = models.BinaryField()
+    version = models.PositiveIntegerField(default=1)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "scope", "owner", "name"), name="a_secret_has_one_value"),
+        )
+
+
+class SecretResolution(TenantOwned):
+    """A run has resolved a secret: every text the run writes is redacted for it, in whichever process."""
+
+    writer = "memory.host.vault"
+
+    run_id = models.UUIDField()
+    secret_id = models.UUIDField()
+    resolved_at = models.DateTimeField()
+
+    secret = tenant_link("host.Secret", "secret_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "run_id", "secret_id"), name="a_resolution_is_noted_once"),
+            TenantFK(column="run_id", to="host_run", name="a_resolution_belongs_to_a_run_of_its_tenant"),
+            TenantFK(column="secret_id", to="host_secret", name="a_resolution_names_a_secret_of_its_tenant"),
+        )

@@ -1,0 +1,77 @@
+"""Tenants, and the principals that act for them: operators with a password, agents and programs with a key."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import models
+from django.db.models.functions import Lower
+
+from memory.host.ids import new_id
+from memory.host.models.base import Guarded, GuardedQuerySet, TenantOwned
+
+
+class Tenant(Guarded):
+    """The isolation boundary. Shared table: its key is plain, everything a tenant owns hangs under it."""
+
+    writer = "memory.host.access"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    slug = models.SlugField(max_length=63, unique=True)
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField()
+
+    objects: ClassVar[Any] = models.Manager.from_queryset(GuardedQuerySet)()
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class OperatorManager(models.Manager["Operator"]):
+    def get_by_natural_key(self, email: str) -> "Operator":
+        return self.get(email__iexact=email)
+
+
+class Operator(AbstractBaseUser):
+    """A person who signs in with a password. What they may do stands in ``RoleGrant``, not here."""
+
+    writer = "memory.host.access"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    email = models.EmailField(max_length=254, unique=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[OperatorManager] = OperatorManager()
+
+    class Meta:
+        constraints = (models.CheckConstraint(condition=models.Q(email=Lower("email")), name="an_email_is_lower_case"),)
+
+
+class ApiKey(TenantOwned):
+    """A program's credential. Only the SHA-256 of its secret is stored; the key itself was shown once."""
+
+    writer = "memory.host.access"
+
+    name = models.CharField(max_length=200, default="", blank=True)
+    digest = models.CharField(max_length=64)
+    agents = models.JSONField(default=list)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+
+class RoleGrant(TenantOwned):
+    """``principal`` holds ``role`` in this tenant. No row, no right."""
+
+    writer = "memory.host.access"
+
+    principal = models.CharField(max_length=64)
+    role = models.CharField(max_length=32)
+    granted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "principal", "role"), name="a_role_is_granted_once"),)

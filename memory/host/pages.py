@@ -1,0 +1,141 @@
+"""What every page of the console stands on: page or fragment, what an address says, and forms that the domain refuses.
+
+A page is answered whole unless htmx asked for its fragment, so that every address works without scripts.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms, shortcuts
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
+
+from memory.host import ids
+from memory.host.audit import Verdict
+from memory.host.errors import Conflict, Invalid
+
+PAGE = 50
+LONGEST = 256
+PLACES = ("after", "before", "seen", "format")
+
+T = TypeVar("T")
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """Whether htmx asked for a part of the page; a boosted link or a restored history wants the whole."""
+    htmx = getattr(request, "htmx", None)
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+def render(
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, fragment: str = "", status: int = 200
+) -> HttpResponse:
+    """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up."""
+    partial = fragment and wants_fragment(request)
+    shell = {} if partial else {"chain": last_verdict(request), "permalink": address(request)}
+    response = shortcuts.render(request, fragment if partial else template, {**shell, **context}, status=status)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+# --- what an address says -------------------------------------------------------------------------------------------
+
+
+def text_of(request: HttpRequest, name: str) -> str:
+    """A text of the query, as far as a database could hold it; "" when it is not given."""
+    return request.GET.get(name, "").replace("\x00", "").strip()[:LONGEST]
+
+
+def number_of(request: HttpRequest, name: str) -> int | None:
+    """A count of the query, or None when there is none or it is no number."""
+    digits = request.GET.get(name, "")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 15 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a list goes on: behind ``after``, with ``seen`` rows before it. An unreadable cursor is the beginning."""
+
+    after: UUID | None
+    seen: int
+
+    @classmethod
+    def of(cls, request: HttpRequest, prefix: str) -> "Cursor":
+        after = ids.parse(prefix, request.GET.get("after", ""))
+        return cls(after, (number_of(request, "seen") or 0) if after else 0)
+
+
+def address(request: HttpRequest, **changes: object) -> str:
+    """The address of this page, from its beginning, with ``changes`` to its query; what is empty is left out."""
+    kept = {name: value for name, value in request.GET.items() if name not in PLACES}
+    query = {name: value for name, value in {**kept, **changes}.items() if value not in ("", None)}
+    return f"{request.path}?{urlencode(query)}" if query else request.path
+
+
+def here(request: HttpRequest) -> str:
+    """The address of this very page, without what is empty: what the browser's address line should say."""
+    place = {name: request.GET.get(name) for name in ("after", "before", "seen")}
+    return address(request, **place)
+
+
+# --- forms ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Submission(Generic[T]):
+    """What became of a form: the domain's ``result``, or the ``conflict``, or errors that stand on the form."""
+
+    result: T | None = None
+    conflict: Conflict | None = None
+
+    @property
+    def status(self) -> int:
+        return 409 if self.conflict else 422
+
+
+def submit(form: forms.Form, act: Callable[[dict[str, Any]], T]) -> Submission[T]:
+    """Give the cleaned form to the domain. What it finds invalid stands on the form; a conflict is for the page."""
+    if not form.is_valid():
+        return Submission()
+    try:
+        return Submission(act(form.cleaned_data))
+    except Invalid as refusal:
+        _put_on(form, refusal)
+        return Submission()
+    except Conflict as conflict:
+        return Submission(conflict=conflict)
+
+
+def _put_on(form: forms.Form, refusal: Invalid) -> None:
+    for error in refusal.details.get("errors", [{"field": "", "message": refusal.message}]):
+        known = error["field"] in form.fields
+        form.add_error(error["field"] if known else None, error["message"])
+
+
+# --- where the audit chain stood when it was last looked at -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSeen:
+    """The last verification of the tenant's audit chain, for the mark in the header."""
+
+    state: str
+    verified_at: datetime
+    broken_at: int | None = None
+
+
+def remember_verdict(tenant_id: UUID, verdict: Verdict, *, now: datetime) -> None:
+    """The header of every page says so from now on."""
+    seen = ChainSeen("verified" if verdict.intact else "broken", now, verdict.broken_at)
+    cache.set(f"chain:{tenant_id.hex}", seen, timeout=None)
+
+
+def last_verdict(request: HttpRequest) -> ChainSeen | None:
+    """What the last verification found, or None before the first."""
+    principal = getattr(request, "principal", None)
+    return cache.get(f"chain:{principal.tenant_id.hex}") if principal else None

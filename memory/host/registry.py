@@ -1,0 +1,172 @@
+"""Installed workflows, agents and prompt templates: all that a run may resolve, and nothing else.
+
+An installation is the approved text, byte for byte, with its digest. What a run has resolved is noted, so that it
+resolves the same version again and the console can show the effect of an installation.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host.errors import Conflict, NotFound
+from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
+
+WRITER = "memory.host.registry"
+REF_PREFIX: dict[str, str] = {
+    ArtifactKind.WORKFLOW: "workflow",
+    ArtifactKind.AGENT: "agent",
+    ArtifactKind.PROMPT_TEMPLATE: "prompt",
+}
+
+_builtin_workflows: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What somebody wants installed; ``text`` is stored as it stands."""
+
+    kind: str
+    name: str
+    version: str
+    text: str
+
+    @property
+    def ref(self) -> str:
+        return f"{REF_PREFIX[self.kind]}:{self.name}@{self.version}"
+
+    @property
+    def sha256(self) -> str:
+        return digest(self.text)
+
+
+def digest(text: str) -> str:
+    """SHA-256 over the UTF-8 bytes, in lower-case hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@transaction.atomic
+def install(tenant_id: UUID, artifact: Artifact, *, source: str, installed_by: str, now: datetime) -> Installation:
+    """``artifact`` is the current version of its name. The same bytes again change nothing; other bytes under an
+    installed ref are refused, because a ref that runs have used never changes its meaning."""
+    there = Installation.objects.of(tenant_id).filter(ref=artifact.ref).first()
+    if there:
+        return _same_or_refuse(there, artifact)
+    current = (
+        Installation.objects.of(tenant_id)
+        .select_for_update()
+        .filter(kind=artifact.kind, name=artifact.name, superseded_at=None)
+        .first()
+    )
+    if current:
+        current.superseded_at = now
+        current.save(by=WRITER, update_fields=["superseded_at"])
+    return Installation(
+        tenant_id=tenant_id,
+        kind=artifact.kind,
+        name=artifact.name,
+        version=artifact.version,
+        ref=artifact.ref,
+        text=artifact.text,
+        sha256=artifact.sha256,
+        source=source,
+        installed_by=installed_by,
+        installed_at=now,
+    ).insert(by=WRITER)
+
+
+def _same_or_refuse(there: Installation, artifact: Artifact) -> Installation:
+    if there.sha256 != artifact.sha256:
+        raise Conflict(
+            f"{artifact.ref} is installed with other bytes; give the artifact a new version.",
+            installedArtifactRef=there.ref,
+            installedSha256=there.sha256,
+        )
+    return there
+
+
+def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
+    """The version of ``name`` that a run started now would use."""
+    found: Installation | None = (
+        Installation.objects.of(tenant_id).filter(kind=kind, name=name, superseded_at=None).first()
+    )
+    return found
+
+
+def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
+    """An installed version by its ref, current or superseded."""
+    found: Installation | None = Installation.objects.of(tenant_id).filter(ref=ref).first()
+    return found
+
+
+def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime) -> Installation:
+    """What ``name`` means for this run: what it resolved before, else the current version; the use is noted."""
+    uses = Resolution.objects.of(run.tenant_id).select_related("installation").filter(run_id=run.id)
+    for use in uses:
+        if (use.installation.kind, use.installation.name) == (kind, name):
+            found: Installation = use.installation
+            return found
+    installation = current(run.tenant_id, kind, name)
+    if installation is None:
+        raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
+    Resolution(
+        tenant_id=run.tenant_id, run_id=run.id, installation_id=installation.id, node_id=node_id, resolved_at=now
+    ).insert(by=WRITER)
+    return installation
+
+
+def uses_of(tenant_id: UUID, installation_id: UUID, *, limit: int = 50) -> list[Resolution]:
+    """The runs that resolved this installation, newest first."""
+    rows = Resolution.objects.of(tenant_id).select_related("run").filter(installation_id=installation_id)
+    return list(rows.order_by("-id")[:limit])
+
+
+def count_uses(tenant_id: UUID, installation_id: UUID) -> int:
+    """How many runs resolved this installation."""
+    return int(Resolution.objects.of(tenant_id).filter(installation_id=installation_id).count())
+
+
+def register_builtin(text: str) -> None:
+    """A workflow that the host itself brings; every tenant resolves it."""
+    _builtin_workflows[json.loads(text)["id"]] = text
+
+
+def builtin_ids() -> list[str]:
+    return sorted(_builtin_workflows)
+
+
+def workflow_text(tenant_id: UUID, workflow_id: str) -> str | None:
+    """The definition a run of ``workflow_id`` would pin now, as text; None when the tenant has none."""
+    if workflow_id in _builtin_workflows:
+        return _builtin_workflows[workflow_id]
+    installation = current(tenant_id, ArtifactKind.WORKFLOW, workflow_id)
+    return installation.text if installation else None
+
+
+def workflow_ids(tenant_id: UUID) -> list[str]:
+    """The workflows a run may name: the tenant's own and the host's."""
+    own = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.WORKFLOW, superseded_at=None)
+    return sorted({*own.values_list("name", flat=True), *_builtin_workflows})
+
+
+def pin(tenant_id: UUID, text: str) -> Definition:
+    """The definition row for ``text``; one row a digest, however many runs use it."""
+    sha256 = digest(text)
+    found: Definition | None = Definition.objects.of(tenant_id).filter(sha256=sha256).first()
+    if found:
+        return found
+    fresh = Definition(tenant_id=tenant_id, sha256=sha256, text=text)
+    rows = Definition.objects.written_by(WRITER)
+    rows.bulk_create([fresh], ignore_conflicts=True)
+    kept: Definition = Definition.objects.of(tenant_id).get(sha256=sha256)
+    return kept
+
+
+def agents(tenant_id: UUID) -> list[dict[str, Any]]:
+    """The manifests of the tenant's installed agents, in the order of their ids."""
+    rows = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None).order_by("name")
+    return [json.loads(row.text) for row in rows]

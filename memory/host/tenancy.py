@@ -1,0 +1,131 @@
+"""The tenant check. It is a type: whoever holds a ``TenantScope`` or a ``MemoryScope`` has passed it (CTI-1).
+
+Only this module makes one. The tenant is the credential's, always; a ref that is malformed, unknown or another
+tenant's resolves to nothing, and the caller cannot tell which it was.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory.host import access, ids
+from memory.host.errors import Forbidden, Unauthenticated
+from memory.host.models import Operator, Run, Tenant
+
+MAX_REF = 256
+RUN_SCOPES = frozenset({"memory:read", "memory:write"})
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who acts: an operator (``usr_``), a key (``key_``), or the host itself."""
+
+    tenant_id: UUID
+    tenant_slug: str
+    tenant_name: str
+    id: str
+    kind: str
+    scopes: frozenset[str]
+    display_name: str = ""
+    agent_ids: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantScope:
+    """A principal inside its own tenant."""
+
+    principal: Principal
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.principal.tenant_id
+
+    def can(self, scope: str) -> bool:
+        return scope in self.principal.scopes
+
+    def check(self, scope: str) -> None:
+        """Refuse, naming the missing scope, unless the principal holds it."""
+        if not self.can(scope):
+            raise Forbidden(f"This needs the permission {scope}.", requiredScope=scope)
+
+    def check_agent(self, agent_id: str) -> None:
+        """A key that is bound to agents acts as those and as no other."""
+        bound = self.principal.agent_ids
+        if agent_id and bound is not None and agent_id not in bound:
+            raise Forbidden("This key is not bound to that agent.", rule="agent-binding")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScope:
+    """A memory_ref that passed the check, inside one tenant."""
+
+    tenant: TenantScope
+    memory_ref: str
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.tenant.tenant_id
+
+
+def operator_principal(operator: Operator) -> Principal:
+    """The principal behind a signed-in session."""
+    if not operator.is_active:
+        raise Unauthenticated
+    principal_id = ids.wire("usr", operator.id)
+    return _principal(operator.tenant, principal_id, "operator", operator.email)
+
+
+def key_principal(text: str, *, now: datetime) -> Principal:
+    """The principal behind an API key."""
+    key = access.key_of(text, now=now)
+    bound = frozenset(key.agents) if key.agents else None
+    return _principal(key.tenant, ids.wire("key", key.id), "key", key.name or "API key", bound)
+
+
+def _principal(
+    tenant: Tenant, principal_id: str, kind: str, name: str, bound: frozenset[str] | None = None
+) -> Principal:
+    scopes = access.scopes_of(tenant.id, principal_id)
+    return Principal(tenant.id, tenant.slug, tenant.name, principal_id, kind, scopes, name, bound)
+
+
+def tenant_scope(principal: Principal) -> TenantScope:
+    """The principal in its own tenant: the only one it can ever have."""
+    return TenantScope(principal)
+
+
+def host_scope(tenant: Tenant, *, scopes: frozenset[str] = RUN_SCOPES) -> TenantScope:
+    """The host acting for a tenant on its own account: passes, seeds, commands."""
+    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, "host", "host", scopes, "Host"))
+
+
+def run_scope(run: Run) -> TenantScope:
+    """A run acting in the tenant that owns it; memory and nothing else."""
+    tenant = run.tenant
+    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run"))
+
+
+def memory_scope(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
+    """The scope behind ``raw_ref``, or None when there is none this tenant could have."""
+    if not isinstance(raw_ref, str) or not _well_formed(raw_ref):
+        return None
+    segments = raw_ref.split("/")
+    if segments[0] == "tenant" and len(segments) > 1 and segments[1] != scope.principal.tenant_slug:
+        return None
+    return MemoryScope(scope, raw_ref)
+
+
+def _well_formed(ref: str) -> bool:
+    if not 0 < len(ref) <= MAX_REF or any(unicodedata.category(character) in {"Cc", "Cs"} for character in ref):
+        return False
+    return not {".", ".."} & set(ref.replace("\\", "/").split("/"))
+
+
+def scope_of(request: Any) -> TenantScope:
+    """The scope of the principal that the middleware found for this request; refuses when there is none."""
+    principal: Principal | None = getattr(getattr(request, "_request", request), "principal", None)
+    if principal is None:
+        raise Unauthenticated
+    return tenant_scope(principal)

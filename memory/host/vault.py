@@ -1,0 +1,181 @@
+"""BYOK secrets, sealed at rest, and what each run has resolved (SR-1).
+
+A value is sealed with AES-256-GCM under a data key and bound to its own row; data keys are wrapped by a key derived
+from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and the redactor, and is logged nowhere.
+"""
+
+import os
+from datetime import datetime
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db import transaction
+
+from memory.host import ids
+from memory.host.errors import Invalid, NotFound
+from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
+
+WRITER = "memory.host.vault"
+NONCE = 12
+MAX_VALUE_BYTES = 65_536
+MAX_NAME = 128
+
+
+class VaultLocked(RuntimeError):
+    """No configured key opens the vault: ``OPENWOP_SECRET_KEY`` is not the one it was sealed with."""
+
+
+@transaction.atomic
+def put(
+    tenant_id: UUID, name: str, value: str, *, scope: str = SecretScope.TENANT, owner: str = "", now: datetime
+) -> Secret:
+    """The vault holds ``value`` under ``name``, sealed; a value that was there before is replaced."""
+    _require_storable(name, value, scope, owner)
+    rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
+    found = rows.first()
+    secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
+    key = _current_key(now)
+    secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
+    secret.sealed = _seal(_unwrap(key), value.encode(), _binding(secret))
+    secret.save(by=WRITER, force_insert=found is None)
+    return secret
+
+
+def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
+    errors = []
+    if not 0 < len(name) <= MAX_NAME or not name.isprintable() or "]" in name:
+        errors.append({"field": "name", "message": f"must be 1 to {MAX_NAME} printable characters without a bracket"})
+    if not value or len(value.encode("utf-8", "surrogatepass")) > MAX_VALUE_BYTES:
+        errors.append({"field": "value", "message": f"must be 1 to {MAX_VALUE_BYTES} bytes"})
+    if scope not in SecretScope.values or (scope == SecretScope.TENANT) != (owner == ""):
+        errors.append({"field": "scope", "message": "must be tenant, or user or run with the id it belongs to"})
+    if errors:
+        raise Invalid("The secret cannot be stored.", errors=errors)
+
+
+@transaction.atomic
+def remove(tenant_id: UUID, name: str, *, scope: str = SecretScope.TENANT, owner: str = "") -> bool:
+    """The secret opens for nobody any more. One that runs have resolved stays, sealed, to redact their writes by."""
+    secret = Secret.objects.of(tenant_id).filter(scope=scope, owner=owner, name=name).first()
+    if secret is None:
+        return False
+    if SecretResolution.objects.of(tenant_id).filter(secret_id=secret.id).exists():
+        secret.owner = f"removed:{secret.id.hex}"
+        secret.save(by=WRITER, update_fields=["owner"])
+    else:
+        secret.delete(by=WRITER)
+    return True
+
+
+@transaction.atomic
+def resolve(run: Run, name: str, *, now: datetime) -> str:
+    """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's.
+
+    That the run has resolved it is on record before the value is returned, so no later write of the run in any process
+    can miss it.
+    """
+    owners = [(SecretScope.RUN, ids.wire("run", run.id)), (SecretScope.USER, run.principal), (SecretScope.TENANT, "")]
+    found = {(row.scope, row.owner): row for row in Secret.objects.of(run.tenant_id).filter(name=name)}
+    secret = next((found[owner] for owner in owners if owner in found), None)
+    if secret is None:
+        raise NotFound("The vault holds no secret by that name for this run.")
+    noted = SecretResolution.objects.of(run.tenant_id).filter(run_id=run.id, secret_id=secret.id)
+    if not noted.exists():
+        SecretResolution(tenant_id=run.tenant_id, run_id=run.id, secret_id=secret.id, resolved_at=now).insert(by=WRITER)
+    return unseal(secret)
+
+
+def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:
+    """The secrets this run has resolved, sealed, in the order of their ids."""
+    rows = SecretResolution.objects.of(tenant_id).filter(run_id=run_id).select_related("secret__key")
+    return [row.secret for row in rows.order_by("secret_id")]
+
+
+def held_by(tenant_id: UUID) -> list[Secret]:
+    """Every secret of the tenant, sealed: what text that belongs to no run is redacted for."""
+    return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
+
+
+def unseal(secret: Secret) -> str:
+    """The plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
+    try:
+        return _open(_unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
+    except InvalidTag:
+        raise VaultLocked(f"secret {secret.id} does not open; was its row changed?") from None
+
+
+@transaction.atomic
+def rotate(*, now: datetime) -> int:
+    """Every secret is sealed under a fresh data key, wrapped by the first configured key; returns how many."""
+    old = list(VaultKey.objects.select_for_update().order_by("id"))
+    fresh = _new_key(now)
+    secrets = list(Secret.objects.select_related("key").order_by("tenant_id", "id"))
+    for secret in secrets:
+        plaintext = unseal(secret)
+        secret.key = fresh
+        secret.sealed = _seal(_unwrap(fresh), plaintext.encode(), _binding(secret))
+        secret.save(by=WRITER, update_fields=["key", "sealed"])
+    for key in old:
+        key.delete(by=WRITER)
+    return len(secrets)
+
+
+def seal_note(binding: UUID, text: str) -> bytes:
+    """A short text sealed for one row, outside the rotation of data keys: what work in progress must remember."""
+    return _seal(_wrapping_keys()[0], text.encode(), binding.bytes)
+
+
+def open_note(binding: UUID, sealed: bytes) -> str:
+    """The text of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
+    for key in _wrapping_keys():
+        try:
+            return _open(key, sealed, binding.bytes).decode()
+        except InvalidTag:
+            continue
+    raise VaultLocked("a sealed note does not open with the configured OPENWOP_SECRET_KEY")
+
+
+def _current_key(now: datetime) -> VaultKey:
+    found: VaultKey | None = VaultKey.objects.order_by("-id").first()
+    return found or _new_key(now)
+
+
+def _new_key(now: datetime) -> VaultKey:
+    key = VaultKey(created_at=now)
+    key.wrapped = _seal(_wrapping_keys()[0], AESGCM.generate_key(256), key.id.bytes)
+    key.save(by=WRITER, force_insert=True)
+    return key
+
+
+def _unwrap(key: VaultKey) -> bytes:
+    for wrapping_key in _wrapping_keys():
+        try:
+            return _open(wrapping_key, bytes(key.wrapped), key.id.bytes)
+        except InvalidTag:
+            continue
+    raise VaultLocked("the vault was sealed with another OPENWOP_SECRET_KEY")
+
+
+def _wrapping_keys() -> list[bytes]:
+    configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [
+        HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(text.encode())
+        for text in configured
+    ]
+
+
+def _binding(secret: Secret) -> bytes:
+    return secret.tenant_id.bytes + secret.id.bytes
+
+
+def _seal(key: bytes, plaintext: bytes, binding: bytes) -> bytes:
+    nonce = os.urandom(NONCE)
+    return nonce + AESGCM(key).encrypt(nonce, plaintext, binding)
+
+
+def _open(key: bytes, sealed: bytes, binding: bytes) -> bytes:
+    return AESGCM(key).decrypt(sealed[:NONCE], sealed[NONCE:], binding)
