@@ -1,0 +1,216 @@
+"""The read: list and get, as a run or an operator sees memory (agent-memory.md, MemoryAdapter).
+
+An expired entry never surfaces, to the millisecond, whatever has been swept. A run reads the ledger as it stood when
+the run started, and its own writes.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, Max, Q, QuerySet
+
+from memory.host import ids, sql
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+COLUMNS = "e.id, e.memory_ref, e.content, e.tags, e.created_at, e.expires_at"
+LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
+PRESENT = "e.retired_at IS NULL"
+AS_OF = "(e.position <= %s OR e.run_id = %s) AND (e.retired_position IS NULL OR e.retired_position > %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """An entry as the adapter gives it: nothing but what the protocol's MemoryEntry holds."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Memory as one run sees it: the ledger at ``position``, and the run's own writes."""
+
+    run_id: UUID
+    position: int
+
+    @classmethod
+    def of(cls, run: Run) -> "RunView":
+        return cls(run.id, run.snapshot_position)
+
+
+def list_entries(
+    scope: MemoryScope, *, now: datetime, limit: int = 0, tag: str = "", view: RunView | None = None
+) -> list[MemoryRecord]:
+    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, and 1000 is the most."""
+    seen, parameters = _seen(view, now)
+    source = "memory_memoryentry e"
+    if tag:
+        source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
+        seen, parameters = f"{seen} AND t.tenant_id = %s AND t.tag = %s", [*parameters, sql.key(scope.tenant_id), tag]
+    statement = (
+        f"SELECT {COLUMNS} FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} "  # noqa: S608
+        "ORDER BY e.id DESC LIMIT %s"
+    )
+    bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
+    return _records(statement, [sql.key(scope.tenant_id), scope.memory_ref, *parameters, bound])
+
+
+def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunView | None = None) -> MemoryRecord | None:
+    """One live entry of a ref, or None: missing, expired, retired and foreign are one answer."""
+    seen, parameters = _seen(view, now)
+    statement = (
+        f"SELECT {COLUMNS} FROM memory_memoryentry e "  # noqa: S608
+        f"WHERE e.tenant_id = %s AND e.id = %s AND e.memory_ref = %s AND {seen}"
+    )
+    found = _records(statement, [sql.key(scope.tenant_id), sql.key(entry_id), scope.memory_ref, *parameters])
+    return found[0] if found else None
+
+
+def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
+    if view is None:
+        return f"{LIVE} AND {PRESENT}", [sql.instant(now)]
+    return f"{LIVE} AND {AS_OF}", [sql.instant(now), view.position, sql.key(view.run_id), view.position]
+
+
+def _records(statement: str, parameters: list[Any]) -> list[MemoryRecord]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [
+            MemoryRecord(
+                sql.as_uuid(row[0]),
+                row[1],
+                row[2],
+                tuple(sql.as_document(row[3])),
+                sql.at(row[4]),
+                sql.as_instant(row[5]),
+            )
+            for row in cursor.fetchall()
+        ]
+
+
+def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
+    """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from."""
+    scope.check("memory:read")
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
+    return rows.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+
+
+def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` that carry ``tag``, found through the table of tags."""
+    return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
+
+
+def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:
+    """One unexpired entry with its run, retired or not."""
+    return live(scope, now=now).select_related("run").filter(id=entry_id).first()
+
+
+def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
+    """The unexpired entries among ``entry_ids``."""
+    return {row.id: row for row in live(scope, now=now).filter(id__in=entry_ids)}
+
+
+def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombstone]:
+    """What remains of those among ``entry_ids`` that are gone."""
+    scope.check("memory:read")
+    return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
+
+
+def total(scope: TenantScope, *, now: datetime) -> int:
+    """How many entries of the tenant can be read now: the maintained count, less what expired and was not swept."""
+    head = LedgerHead.objects.of(scope.tenant_id).first()
+    lapsed = MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now, retired_at=None).count()
+    return (head.entries if head else 0) - int(lapsed)
+
+
+def usage_by_agent(scope: TenantScope, *, now: datetime) -> dict[str, tuple[int, datetime]]:
+    """For each agent that has written: how many entries can be read now, and when the newest was made."""
+    rows = live(scope, now=now).filter(retired_at=None).exclude(agent_id="")
+    grouped = rows.order_by().values("agent_id").annotate(entries=Count("id"), newest=Max("created_at"))
+    return {row["agent_id"]: (row["entries"], row["newest"]) for row in grouped}
+
+
+def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:
+    """The id and searchable text of every entry that mentions one of ``terms``: retired and expired ones too."""
+    anyone = Q(*(Q(search_text__contains=term) for term in terms), _connector=Q.OR)
+    rows = MemoryEntry.objects.of(tenant_id).filter(anyone).order_by("id")
+    return list(rows.values_list("id", "search_text"))
+
+
+def count_mentions(tenant_id: UUID, terms: tuple[str, ...], *, spared: tuple[UUID, ...]) -> int:
+    """How many rows still mention a term, by another function and another column list than ``mentions``.
+
+    Counts in the entries and in the table of tags, and leaves out the entries that were ``spared`` by decision.
+    """
+    locate = "strpos({column}, %s) > 0" if sql.is_postgres() else "instr({column}, %s) > 0"
+    kept = {sql.key(row) for row in spared}
+    found = set()
+    with connection.cursor() as cursor:
+        for table, column in (("memory_memoryentry", "search_text"), ("memory_entrytag", "tag")):
+            for term in terms:
+                where = locate.format(column=column)
+                statement = f"SELECT id FROM {table} WHERE tenant_id = %s AND {where}"  # noqa: S608
+                cursor.execute(statement, [sql.key(tenant_id), term])
+                found |= {row[0] for row in cursor.fetchall()}
+    return len({sql.as_uuid(row) for row in found} - {sql.as_uuid(row) for row in kept})
+
+
+def still_there(tenant_id: UUID, rows: tuple[UUID, ...]) -> int:
+    """How many of ``rows`` exist, by their keys."""
+    return sum(
+        MemoryEntry.objects.of(tenant_id).filter(id__in=rows[start : start + 500]).count()
+        for start in range(0, len(rows), 500)
+    )
+
+
+def samples(tenant_id: UUID, rows: tuple[UUID, ...]) -> dict[UUID, str]:
+    """The contents of a few entries, for a preview."""
+    return dict(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).values_list("id", "content"))
+
+
+FACETS = {
+    "agent": ("memory_memoryentry", "agent_id"),
+    "node": ("memory_memoryentry", "node_id"),
+    "ref": ("memory_memoryentry", "memory_ref"),
+    "tag": ("memory_entrytag", "tag"),
+}
+
+
+def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
+    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``: one step in the index for each."""
+    scope.check("memory:read")
+    table, column = FACETS[facet]
+    least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608
+    statement = (
+        f"WITH RECURSIVE found(value) AS ({least} '' UNION ALL "  # noqa: S608
+        f"SELECT ({least} found.value) FROM found WHERE found.value IS NOT NULL) "
+        "SELECT value FROM found WHERE value IS NOT NULL LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(scope.tenant_id), limit])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def writes_by_day(scope: TenantScope, *, since: datetime) -> list[tuple[date, str, int]]:
+    """How many of the entries written since then are kept, by day (UTC) and agent; ids rise with time, so by the key."""
+    scope.check("memory:read")
+    day = "(created_at AT TIME ZONE 'UTC')::date::text" if sql.is_postgres() else "substr(created_at, 1, 10)"
+    statement = (
+        f"SELECT {day} AS day, agent_id, COUNT(*) FROM memory_memoryentry "  # noqa: S608
+        "WHERE tenant_id = %s AND id >= %s GROUP BY day, agent_id ORDER BY day, agent_id"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(ids.first_of(since))])
+        return [(date.fromisoformat(day), agent, count) for day, agent, count in cursor.fetchall()]

@@ -1,0 +1,122 @@
+"""The wire forms of the console's memory extension; camelCase stops here."""
+
+from typing import TYPE_CHECKING, Any
+
+from rest_framework import serializers
+
+from memory.forgetting import Preview
+from memory.host import ids
+from memory.host.serializing import Closed
+from memory.models import ForgetRequest
+from memory.provenance import Provenance, Write
+from memory.search import STATES, LedgerFilter, LedgerPage
+from memory.wire import entry_document, instant
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+
+class MemoryQuery(Closed):
+    """``GET /v1/host/console/memory``; ``after`` is the id that ``next`` gave."""
+
+    memoryRef = serializers.CharField(required=False, max_length=256, trim_whitespace=False)
+    tag = serializers.CharField(required=False, max_length=256)
+    q = serializers.CharField(required=False, max_length=500)
+    agentId = serializers.CharField(required=False, max_length=256)
+    runId = serializers.CharField(required=False, max_length=64)
+    nodeId = serializers.CharField(required=False, max_length=256)
+    state = serializers.ChoiceField(choices=STATES, required=False)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = serializers.CharField(required=False, max_length=64)
+
+    def filter(self) -> LedgerFilter:
+        given = self.validated_data
+        return LedgerFilter(
+            agent=given.get("agentId", ""),
+            run=given.get("runId", ""),
+            node=given.get("nodeId", ""),
+            tag=given.get("tag", ""),
+            memory_ref=given.get("memoryRef", ""),
+            text=given.get("q", ""),
+            state=given.get("state", "present"),
+        )
+
+
+class ForgetSubject(Closed):
+    """What to forget: a subject and its other names."""
+
+    subject = serializers.CharField(max_length=256)
+    aliases = serializers.ListField(child=serializers.CharField(max_length=256), required=False, max_length=9)
+
+
+class ForgetConfirmation(Closed):
+    """The confirmation of a preview: the subject again, a reason, and the suspected rows that are to go."""
+
+    previewId = serializers.CharField(max_length=64)
+    subject = serializers.CharField(max_length=256)
+    reason = serializers.CharField(max_length=500)
+    suspected = serializers.ListField(child=serializers.CharField(max_length=64), required=False)
+
+
+def entry_of(row: "MemoryEntry") -> dict[str, Any]:
+    return entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
+
+
+def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:
+    return {
+        "memoryRef": memory_ref or None,
+        "entries": [entry_of(row) for row in page.entries],
+        "total": page.total,
+        "totalIsExact": page.total_is_exact,
+        "next": ids.wire("mem", page.after) if page.after else None,
+    }
+
+
+def provenance_document(found: Provenance) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict,
+        "writes": [_write_document(write) for write in found.writes],
+        "sha256WhenWritten": found.sha256_when_written,
+        "sha256Now": found.sha256_now,
+    }
+
+
+def _write_document(write: Write) -> dict[str, Any]:
+    optional = {"nodeId": write.node_id, "agentId": write.agent_id}
+    return {
+        "runId": write.run_id,
+        "workflowId": write.run.workflow_id,
+        "sequence": write.sequence,
+        "timestamp": instant(write.timestamp),
+        "tags": list(write.tags),
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def preview_document(preview: Preview) -> dict[str, Any]:
+    request = preview.request
+    return {
+        "previewId": ids.wire("fgt", request.id),
+        "planSha256": request.plan_sha256,
+        "lapsesAt": instant(request.lapses_at),
+        "stores": {
+            holding.store: {
+                "erase": len(holding.erase),
+                "suspected": [row.hex for row in holding.suspected],
+                "stays": holding.stays,
+                "staysBecause": holding.stays_because,
+            }
+            for holding in preview.holdings
+        },
+    }
+
+
+def forget_document(request: ForgetRequest) -> dict[str, Any]:
+    work = request.background
+    return {
+        "forgetId": ids.wire("fgt", request.id),
+        "state": request.state,
+        "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
+        "receipt": request.receipt,
+        "signature": request.signature or None,
+    }

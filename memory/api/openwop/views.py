@@ -1,0 +1,66 @@
+"""The host extension over memory: what the protocol leaves to the host (RFC 0080 B, design.md 4)."""
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import adapter, forgetting, provenance, search, tasks
+from memory.api.openwop import serializers as wire
+from memory.host import ids
+from memory.host.errors import NotFound
+from memory.host.serializing import checked, query_of
+from memory.host.tenancy import scope_of
+
+DEFAULT_LIMIT = 50
+
+
+@api_view(["GET"])
+def memory_list(request: Request) -> Response:
+    query = checked(wire.MemoryQuery, query_of(request))
+    given = query.validated_data
+    after = ids.parse("mem", given.get("after", ""))
+    page = search.ledger_page(
+        scope_of(request), query.filter(), after=after, size=given.get("limit", DEFAULT_LIMIT), now=timezone.now()
+    )
+    return Response(wire.page_document(page, given.get("memoryRef", "")))
+
+
+@api_view(["GET"])
+def memory_entry(request: Request, memory_id: str) -> Response:
+    scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
+    row = adapter.entry(scope, entry_id, now=timezone.now()) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    found = wire.provenance_document(provenance.of_entry(scope, row))
+    return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
+
+
+@api_view(["POST"])
+def forget_preview(request: Request) -> Response:
+    given = checked(wire.ForgetSubject, request.data).validated_data
+    names = [given["subject"], *given.get("aliases", [])]
+    found = forgetting.preview(scope_of(request), names, now=timezone.now())
+    return Response(wire.preview_document(found), status=201)
+
+
+@api_view(["POST"])
+@transaction.atomic
+def forget_list(request: Request) -> Response:
+    given = checked(wire.ForgetConfirmation, request.data).validated_data
+    confirmed = forgetting.confirm(
+        scope_of(request),
+        ids.parse("fgt", given["previewId"]),
+        typed=given["subject"],
+        reason=given["reason"],
+        ticked=set(given.get("suspected", [])),
+        now=timezone.now(),
+    )
+    tasks.enqueue_forget(confirmed)
+    return Response(wire.forget_document(confirmed), status=202)
+
+
+@api_view(["GET"])
+def forget(request: Request, forget_id: str) -> Response:
+    return Response(wire.forget_document(forgetting.find(scope_of(request), ids.parse("fgt", forget_id))))

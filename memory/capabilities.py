@@ -1,0 +1,88 @@
+"""The eight memory dimensions and the degraded projection (RFC 0080 A and C). Pure.
+
+Both are derived from the very document that discovery serves, so the two cannot drift.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension: its name, the advertised path it is read from, and what it means when it is missing."""
+
+    name: str
+    source: str
+    effect: str
+    satisfied: Callable[[Document], bool]
+
+
+def _memory(document: Document) -> Mapping[str, Any]:
+    found = document.get("memory")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _agents(document: Document) -> Mapping[str, Any]:
+    found = document.get("agents")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _supported(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("supported") is True
+
+
+def _long_term(document: Document) -> bool:
+    return "long-term" in _agents(document).get("memoryBackends", [])
+
+
+def _replays(document: Document) -> bool:
+    model = document.get("multiAgent", {}).get("executionModel", {})
+    return _long_term(document) and model.get("version", 0) >= 2
+
+
+def _writes(document: Document) -> bool:
+    return _supported(_memory(document)) and _memory(document).get("writable") is not False
+
+
+def _compacts(document: Document) -> bool:
+    return any(_supported(_memory(document).get(name)) for name in ("compaction", "distillation"))
+
+
+def _retains(document: Document) -> bool:
+    block = _memory(document).get("retention", {})
+    return block.get("ttl") is True or block.get("forget") is True
+
+
+DIMENSIONS = (
+    Dimension("read", "memory.supported", "agents start without memory", lambda d: _supported(_memory(d))),
+    Dimension("write", "memory.writable", "nothing an agent learns is kept", _writes),
+    Dimension(
+        "search", "memory.search", "memory is listed, not searched", lambda d: _supported(_memory(d).get("search"))
+    ),
+    Dimension("long-term-durability", "agents.memoryBackends", "memory is lost when the host restarts", _long_term),
+    Dimension("compaction", "memory.compaction", "memory grows and is never condensed", _compacts),
+    Dimension(
+        "attribution",
+        "memory.attribution",
+        "which node wrote an entry is not on record",
+        lambda d: _supported(_memory(d).get("attribution")),
+    ),
+    Dimension(
+        "replay-snapshot", "multiAgent.executionModel", "a replay may read other memory than its source", _replays
+    ),
+    Dimension("retention", "memory.retention", "entries neither expire nor can be forgotten", _retains),
+)
+REQUESTED = {
+    "longTerm": ("read", "write", "long-term-durability"),
+    "scratchpad": ("read", "write"),
+    "conversation": ("read", "write"),
+}
+
+
+def degraded_dimensions(memory_shape: Mapping[str, Any], document: Document) -> list[str]:
+    """The dimensions an agent of this shape asks for and the host does not satisfy, in the order of the RFC."""
+    asked = {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
+    return [each.name for each in DIMENSIONS if each.name in asked and not each.satisfied(document)]

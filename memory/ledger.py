@@ -1,0 +1,258 @@
+"""The write: every insert, change and removal of memory. It redacts, and appends the fact (SR-1, RFC 0057).
+
+Nobody can skip the redaction: the ledger asks the harness itself. An entry, its tags, its place in the ledger and its
+``memory.written`` commit together or not at all.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory import harness, redaction, token_budget
+from memory.host import event_log, ids, sql
+from memory.host.errors import Invalid, NotFound
+from memory.host.events import MemoryWritten
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.matching import search_form
+from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
+
+WRITER = "memory.ledger"
+MAX_CONTENT_BYTES = 65_536
+MAX_TAGS = 32
+MAX_LABEL = 256
+MAX_REASON = 500
+CHUNK = 500
+
+INSERT_ENTRY = (
+    "INSERT INTO memory_memoryentry "
+    "(tenant_id, id, memory_ref, content, search_text, tags, subject, position, run_id, node_id, agent_id, "
+    "created_at, expires_at, retired_at, retired_position, retired_reason, tokens, sha256, redactions, secret_shapes) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, NULL, NULL, '', %s, %s, %s, %s)"
+)
+INSERT_TAG = "INSERT INTO memory_entrytag (tenant_id, tag, id) VALUES (%s, %s, %s)"
+TAKE_POSITION = (
+    "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) VALUES (%s, %s, 1, 1, 0) "
+    "ON CONFLICT (tenant_id, id) DO UPDATE SET position = memory_ledgerhead.position + 1, "
+    "entries = memory_ledgerhead.entries + 1 RETURNING position"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDraft:
+    """What somebody wants remembered, before it is redacted."""
+
+    content: str
+    tags: tuple[str, ...] = ()
+    subject: str = ""
+    agent_id: str = ""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the ledger stored: the id, and the texts as they stand now, redacted."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    position: int
+
+
+@transaction.atomic
+def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
+    """The entry is stored under ``scope`` and ``memory.written`` stands on ``run``; both or neither.
+
+    ``node_id`` is None for a host write, and for nothing else (RFC 0057 B). Refuses with ``Invalid`` what cannot be
+    stored, and ``NotFound`` when the run is another tenant's.
+    """
+    if run.tenant_id != scope.tenant_id:
+        raise NotFound("There is no run by that id.")
+    scope.tenant.check("memory:write")
+    tags = _checked(draft, now)
+    redactor = harness.for_run(run.tenant_id, run.id)
+    content = redactor.redact(draft.content)
+    written = Written(
+        id=ids.new_id(),
+        memory_ref=redactor.redact(scope.memory_ref).text,
+        content=content.text,
+        tags=tuple(redactor.redact(tag).text for tag in tags),
+        created_at=now,
+        expires_at=draft.expires_at,
+        position=_take_position(run.tenant_id),
+    )
+    subject = redactor.redact(draft.subject).text
+    _insert(written, run=run, node_id=node_id, draft=draft, subject=subject, redactions=content.count)
+    fact = MemoryWritten(written.memory_ref, written.id, node_id, draft.agent_id or None, written.tags)
+    event_log.append(run.tenant_id, run.id, fact, now=now)
+    return written
+
+
+def _take_position(tenant_id: UUID) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_POSITION, [sql.key(tenant_id), sql.key(tenant_id)])
+        return int(cursor.fetchone()[0])
+
+
+def _insert(
+    written: Written, *, run: Run, node_id: str | None, draft: EntryDraft, subject: str, redactions: int
+) -> None:
+    tenant = sql.key(run.tenant_id)
+    row = [
+        tenant,
+        sql.key(written.id),
+        written.memory_ref,
+        written.content,
+        search_form("\n".join((written.content, *written.tags, subject, written.memory_ref))),
+        sql.document(written.tags),
+        subject,
+        written.position,
+        sql.key(run.id),
+        node_id or "",
+        draft.agent_id,
+        sql.instant(written.created_at),
+        sql.instant(written.expires_at),
+        token_budget.count(written.content),
+        hashlib.sha256(written.content.encode()).hexdigest(),
+        redactions,
+        redaction.secret_shapes(written.content),
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT_ENTRY, row)
+        if written.tags:
+            cursor.executemany(INSERT_TAG, [[tenant, tag, sql.key(written.id)] for tag in written.tags])
+
+
+def _checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
+    """The draft's tags in order, once each; refuses a draft that cannot be stored, naming every field."""
+    tags = tuple(dict.fromkeys(tag for tag in draft.tags if tag))
+    problems = [
+        ("content", _content_problem(draft.content)),
+        ("tags", _tags_problem(tags)),
+        ("subject", _label_problem(draft.subject)),
+        ("agentId", _label_problem(draft.agent_id)),
+        ("expiresAt", "lies in the past" if draft.expires_at and draft.expires_at <= now else ""),
+    ]
+    errors = [{"field": field, "message": problem} for field, problem in problems if problem]
+    if errors:
+        raise Invalid("The memory entry cannot be stored.", errors=errors)
+    return tags
+
+
+def _content_problem(content: str) -> str:
+    if not content:
+        return "is empty"
+    if _unstorable(content):
+        return "holds a NUL or half a surrogate pair"
+    if len(content.encode()) > MAX_CONTENT_BYTES:
+        return f"is longer than {MAX_CONTENT_BYTES} bytes"
+    return ""
+
+
+def _tags_problem(tags: tuple[str, ...]) -> str:
+    if len(tags) > MAX_TAGS:
+        return f"are more than {MAX_TAGS}"
+    return next((problem for problem in map(_label_problem, tags) if problem), "")
+
+
+def _label_problem(label: str) -> str:
+    if len(label) > MAX_LABEL:
+        return f"is longer than {MAX_LABEL} characters"
+    return "holds a control character" if _unstorable(label) or any(ord(c) < 32 for c in label) else ""
+
+
+def _unstorable(text: str) -> bool:
+    return "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
+
+
+@transaction.atomic
+def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
+    """The entry is hidden from reads that begin later; runs that started before still see it. Can be undone."""
+    scope.check("memory:retire")
+    entry = _locked_entry(scope, entry_id)
+    if entry.retired_at is None:
+        entry.retired_position = _move_head(scope.tenant_id, entries=-1, retired=1)
+        entry.retired_at = now
+        entry.retired_reason = harness.for_tenant(scope.tenant_id).redact(_reason(reason)).text
+        entry.save(by=WRITER, update_fields=["retired_at", "retired_position", "retired_reason"])
+    return entry
+
+
+@transaction.atomic
+def restore(scope: TenantScope, entry_id: UUID) -> MemoryEntry:
+    """A retired entry is read again."""
+    scope.check("memory:retire")
+    entry = _locked_entry(scope, entry_id)
+    if entry.retired_at is not None:
+        _move_head(scope.tenant_id, entries=1, retired=-1)
+        entry.retired_at, entry.retired_position, entry.retired_reason = None, None, ""
+        entry.save(by=WRITER, update_fields=["retired_at", "retired_position", "retired_reason"])
+    return entry
+
+
+def _reason(reason: str) -> str:
+    reason = reason.strip()
+    if len(reason) > MAX_REASON or _unstorable(reason):
+        message = f"must be at most {MAX_REASON} characters of plain text"
+        raise Invalid("The reason cannot be stored.", errors=[{"field": "reason", "message": message}])
+    return reason
+
+
+def _locked_entry(scope: TenantScope, entry_id: UUID) -> MemoryEntry:
+    entry: MemoryEntry | None = MemoryEntry.objects.of(scope.tenant_id).select_for_update().filter(id=entry_id).first()
+    if entry is None:
+        raise NotFound("There is no memory entry by that id.")
+    return entry
+
+
+def _move_head(tenant_id: UUID, *, entries: int, retired: int) -> int:
+    """The ledger has changed: its position rises and its counts move. The row is locked until the commit."""
+    head: LedgerHead = LedgerHead.objects.of(tenant_id).select_for_update().get()
+    head.position, head.entries, head.retired = head.position + 1, head.entries + entries, head.retired + retired
+    head.save(by=WRITER, update_fields=["position", "entries", "retired"])
+    return head.position
+
+
+@transaction.atomic
+def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetime) -> int:
+    """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each."""
+    locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK])
+    found = list(locked.only("id", "run_id", "retired_at"))
+    if not found:
+        return 0
+    tombstones = [
+        Tombstone(tenant_id=tenant_id, id=row.id, run_id=row.run_id, reason=reason, removed_at=now) for row in found
+    ]
+    Tombstone.objects.written_by(WRITER).bulk_create(tombstones)
+    retired = sum(1 for row in found if row.retired_at is not None)
+    _move_head(tenant_id, entries=retired - len(found), retired=-retired)
+    _delete(tenant_id, [row.id for row in found])
+    return len(found)
+
+
+def _delete(tenant_id: UUID, rows: list[UUID]) -> None:
+    keys: list[Any] = [sql.key(row) for row in rows]
+    marks = ", ".join(["%s"] * len(keys))
+    with connection.cursor() as cursor:
+        for table in ("memory_entrytag", "memory_memoryentry"):
+            statement = f"DELETE FROM {table} WHERE tenant_id = %s AND id IN ({marks})"  # noqa: S608
+            cursor.execute(statement, [sql.key(tenant_id), *keys])
+
+
+def expired_rows(*, now: datetime, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+    """Expired entries of all tenants that the sweep has not removed yet, at most ``limit``."""
+    rows = MemoryEntry.objects.filter(expires_at__lte=now).order_by("expires_at")
+    return list(rows.values_list("tenant_id", "id")[:limit])
+
+
+def position(tenant_id: UUID) -> int:
+    """The number of the ledger's last change; 0 before the first."""
+    head: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
+    return head.position if head else 0

@@ -1,0 +1,32 @@
+"""The ledger as a store of a forget: entries and their tags."""
+
+from datetime import datetime
+from uuid import UUID
+
+from memory import adapter, ledger
+from memory.host.erasure import Holding, Identifiers
+from memory.matching import is_exact
+
+SAMPLES = 5
+
+
+class LedgerEntries:
+    """Entries that name the subject in content, tags, subject or ref; exact and suspected ones apart."""
+
+    store = "memory entries"
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        rows = adapter.mentions(tenant_id, subject.terms)
+        exact = tuple(row for row, text in rows if is_exact(subject.terms, text))
+        suspected = tuple(row for row, text in rows if not is_exact(subject.terms, text))
+        shown = adapter.samples(tenant_id, (*exact[:SAMPLES], *suspected[:SAMPLES]))
+        return Holding(self.store, exact, suspected, samples={row.hex: text for row, text in shown.items()})
+
+    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+        return ledger.remove(tenant_id, rows, reason="forgotten", now=now)
+
+    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
+        return adapter.count_mentions(tenant_id, subject.terms, spared=spared)
+
+
+ENTRIES = LedgerEntries()

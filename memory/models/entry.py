@@ -1,0 +1,113 @@
+"""Memory entries, their tags, the head that numbers changes, and what remains of a forgotten entry."""
+
+from django.db import models
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class MemoryEntry(TenantOwned):
+    """One memory. Both protocol faces see this row; only the ledger writes it.
+
+    ``position`` and ``retired_position`` are numbers of the tenant's ledger: a run that started at position p reads the
+    entries with ``position <= p`` that were not retired at p.
+    """
+
+    writer = "memory.ledger"
+
+    memory_ref = models.CharField(max_length=256)
+    content = models.TextField()
+    search_text = models.TextField()
+    tags = models.JSONField(default=list)
+    subject = models.CharField(max_length=256, default="", blank=True)
+    position = models.BigIntegerField()
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=256, default="", blank=True)
+    agent_id = models.CharField(max_length=256, default="", blank=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    retired_at = models.DateTimeField(null=True)
+    retired_position = models.BigIntegerField(null=True)
+    retired_reason = models.CharField(max_length=500, default="", blank=True)
+    tokens = models.IntegerField()
+    sha256 = models.CharField(max_length=64)
+    redactions = models.IntegerField(default=0)
+    secret_shapes = models.IntegerField(default=0)
+
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            TenantFK(column="run_id", to="host_run", name="an_entry_was_written_by_a_run_of_its_tenant"),
+            models.CheckConstraint(
+                condition=models.Q(retired_at__isnull=True, retired_position__isnull=True)
+                | models.Q(retired_at__isnull=False, retired_position__isnull=False),
+                name="a_retired_entry_says_when_and_where",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=models.F("created_at")),
+                name="an_entry_expires_after_it_was_made",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("tenant", "memory_ref", "id"), name="memory_entry_ref"),
+            models.Index(fields=("tenant", "run_id", "id"), name="memory_entry_run"),
+            models.Index(fields=("tenant", "agent_id", "id"), name="memory_entry_agent"),
+            models.Index(fields=("tenant", "node_id", "id"), name="memory_entry_node"),
+            models.Index(
+                fields=("tenant", "subject", "id"), condition=~models.Q(subject=""), name="memory_entry_subject"
+            ),
+            models.Index(
+                fields=("tenant", "expires_at"),
+                condition=models.Q(expires_at__isnull=False),
+                name="memory_entry_expiry",
+            ),
+        )
+
+
+class EntryTag(TenantOwned):
+    """A tag of an entry, in a table of its own so that a rare tag is found without a scan."""
+
+    writer = "memory.ledger"
+
+    pk = models.CompositePrimaryKey("tenant_id", "tag", "id")
+    tag = models.CharField(max_length=256)
+
+    entry = tenant_link("memory.MemoryEntry", "id")
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="id", to="memory_memoryentry", name="a_tag_is_on_an_entry_of_its_tenant", on_delete="CASCADE"
+            ),
+        )
+
+
+class LedgerHead(TenantOwned):
+    """The number of the tenant's last change, and its counts. One row a tenant; its lock orders the changes."""
+
+    writer = "memory.ledger"
+
+    position = models.BigIntegerField(default=0)
+    entries = models.BigIntegerField(default=0)
+    retired = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(entries__gte=0, retired__gte=0), name="a_ledger_counts_what_is_there"
+            ),
+        )
+
+
+class Tombstone(TenantOwned):
+    """What remains of an entry that is gone: its id, its writer and why; no content."""
+
+    writer = "memory.ledger"
+    REASONS = (("forgotten", "forgotten"), ("expired", "expired"))
+
+    run_id = models.UUIDField()
+    reason = models.CharField(max_length=16, choices=REASONS)
+    removed_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=("tenant", "run_id", "id"), name="memory_tombstone_run"),)

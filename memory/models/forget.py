@@ -1,0 +1,41 @@
+"""A request to forget a subject: its frozen plan, its progress and its receipt. The subject itself is not kept."""
+
+from django.db import models
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class ForgetState(models.TextChoices):
+    PREVIEWED = "previewed"
+    CONFIRMED = "confirmed"
+    FORGOTTEN = "forgotten"
+    RESIDUE = "residue"
+    LAPSED = "lapsed"
+
+
+class ForgetRequest(TenantOwned):
+    """``subject_key`` is a keyed hash; ``sealed_terms`` opens only while the work needs it and is emptied with the
+    receipt."""
+
+    writer = "memory.forgetting"
+
+    subject_key = models.CharField(max_length=64)
+    sealed_terms = models.BinaryField(default=b"")
+    state = models.CharField(max_length=12, choices=ForgetState, default=ForgetState.PREVIEWED)
+    plan = models.JSONField(default=dict)
+    plan_sha256 = models.CharField(max_length=64)
+    requested_by = models.CharField(max_length=64)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    created_at = models.DateTimeField()
+    lapses_at = models.DateTimeField()
+    confirmed_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    pass_id = models.UUIDField(null=True)
+    receipt = models.JSONField(null=True)
+    signature = models.CharField(max_length=64, default="", blank=True)
+
+    background = tenant_link("memory.Pass", "pass_id", null=True)
+
+    class Meta:
+        constraints = (TenantFK(column="pass_id", to="memory_pass", name="a_forget_is_done_by_a_pass_of_its_tenant"),)
+        indexes = (models.Index(fields=("tenant", "state", "id"), name="memory_forget_state"),)

@@ -1,0 +1,123 @@
+"""Which node of which run wrote this? Read from the event log alone, never guessed (ux.md, section 2; RFC 0057).
+
+The verdict is one of four and never blank: a node; a host writer, which has no node by design; unattributed, when the
+host attributes writes but this one named no node; not observable, when no write event tells of the entry.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from memory.host import event_log, ids
+from memory.host.models import Run, RunEvent
+from memory.host.tenancy import TenantScope
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+FACT = "memory.written"
+
+
+class VerdictKind(StrEnum):
+    NODE = "node"
+    HOST = "host"
+    UNATTRIBUTED = "unattributed"
+    NOT_OBSERVABLE = "not-observable"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One recorded write: where it stands on its run's log."""
+
+    sequence: int
+    timestamp: datetime
+    run: Run
+    node_id: str
+    agent_id: str
+    tags: tuple[str, ...]
+
+    @property
+    def run_id(self) -> str:
+        return ids.wire("run", self.run.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One event on the strip of the run's timeline; ``this`` is the write in question."""
+
+    sequence: int
+    type: str
+    node_id: str
+    this: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What is on record about who wrote an entry."""
+
+    verdict: VerdictKind
+    writes: list[Write]
+    strip: list[Mark]
+    previous_node: str
+    next_node: str
+    sha256_when_written: str
+    sha256_now: str
+
+    @property
+    def writer(self) -> Write | None:
+        return self.writes[0] if self.writes else None
+
+    @property
+    def intact(self) -> bool:
+        return self.sha256_when_written == self.sha256_now
+
+
+def of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
+    """The entry's provenance, in a fixed number of queries."""
+    scope.check("runs:read")
+    facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
+    runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
+    writes = [_write(fact, runs[fact.stream_id]) for fact in facts]
+    strip = _strip(scope, writes[0]) if writes else []
+    before, after = _neighbours(strip)
+    return Provenance(
+        verdict=_verdict(writes),
+        writes=writes,
+        strip=strip,
+        previous_node=before,
+        next_node=after,
+        sha256_when_written=entry.sha256,
+        sha256_now=hashlib.sha256(entry.content.encode()).hexdigest(),
+    )
+
+
+def _write(fact: RunEvent, run: Run) -> Write:
+    payload: dict[str, Any] = fact.payload
+    tags = tuple(payload.get("tags", ()))
+    return Write(fact.sequence, fact.timestamp, run, payload.get("nodeId", ""), payload.get("agentId", ""), tags)
+
+
+def _verdict(writes: list[Write]) -> VerdictKind:
+    if not writes:
+        return VerdictKind.NOT_OBSERVABLE
+    if writes[0].node_id:
+        return VerdictKind.NODE
+    return VerdictKind.HOST if writes[0].run.system else VerdictKind.UNATTRIBUTED
+
+
+def _strip(scope: TenantScope, write: Write) -> list[Mark]:
+    """The run's events, with the write in question marked."""
+    events = event_log.read(scope.tenant_id, write.run.id)
+    return [Mark(event.sequence, event.type, event.node_id, event.sequence == write.sequence) for event in events]
+
+
+def _neighbours(strip: list[Mark]) -> tuple[str, str]:
+    """The node before and the node after the one that wrote, in the order they were started."""
+    nodes = [mark.node_id for mark in strip if mark.type == "node.started"]
+    here = next((mark.node_id for mark in strip if mark.this), "")
+    if here not in nodes:
+        return "", ""
+    at = nodes.index(here)
+    return (nodes[at - 1] if at else "", nodes[at + 1] if at + 1 < len(nodes) else "")

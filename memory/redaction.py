@@ -1,0 +1,158 @@
+"""SR-1: known secrets out of text. Pure: no database, no Django.
+
+Every overlapping match of every form of every secret is found in one pass (Aho-Corasick), the matches are merged, and
+each union is replaced once, by the mark of the longest secret inside it. Replacing the longest first, or taking the
+leftmost-longest match, would leave a part of a secret behind where two of them overlap (performance.md, section 4).
+"""
+
+import base64
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import ahocorasick_rs
+import re2
+
+MIN_LENGTH = 8
+
+
+def mark(secret_id: str) -> str:
+    """What stands in the place of a secret."""
+    return f"[REDACTED:{secret_id}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without secrets, and how many places were replaced."""
+
+    text: str
+    count: int
+
+
+class Redactor:
+    """Redacts for one set of secrets; build it once a set, it is the costly part."""
+
+    def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
+        """``secrets`` are pairs of id and plaintext. Values under 8 characters are not redacted (SR-1 notes)."""
+        known = [(secret_id, value) for secret_id, value in secrets if len(value) >= MIN_LENGTH]
+        forms = sorted({(form, secret_id, len(value)) for secret_id, value in known for form in forms_of(value)})
+        self._owners = [(secret_id, length) for _, secret_id, length in forms]
+        self._automaton = ahocorasick_rs.AhoCorasick([form for form, _, _ in forms]) if forms else None
+
+    def redact(self, text: str) -> Redacted:
+        """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
+        if self._automaton is None or not text:
+            return Redacted(text, 0)
+        matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        if not matches:
+            return Redacted(text, 0)
+        return _replace(
+            text, list(_unions(sorted((start, end, number) for number, start, end in matches))), self._owners
+        )
+
+    def redact_json(self, value: Any) -> Any:
+        """A JSON value with every string in it redacted, the keys of objects too."""
+        if isinstance(value, str):
+            return self.redact(value).text
+        if isinstance(value, list):
+            return [self.redact_json(item) for item in value]
+        if isinstance(value, dict):
+            return {self.redact(key).text: self.redact_json(item) for key, item in value.items()}
+        return value
+
+
+def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterable[tuple[int, int, list[int]]]:
+    start, end, inside = -1, -1, list[int]()
+    for begin, finish, number in matches:
+        if begin >= end and inside:
+            yield start, end, inside
+            start, end, inside = begin, finish, []
+        start = begin if not inside else start
+        end = max(end, finish)
+        inside.append(number)
+    yield start, end, inside
+
+
+def _replace(text: str, unions: list[tuple[int, int, list[int]]], owners: list[tuple[str, int]]) -> Redacted:
+    parts, at = [], 0
+    for start, end, inside in unions:
+        secret_id = max((owners[number] for number in inside), key=lambda owner: owner[1])[0]
+        parts += [text[at:start], mark(secret_id)]
+        at = end
+    return Redacted("".join([*parts, text[at:]]), len(unions))
+
+
+def forms_of(value: str) -> set[str]:
+    """The value as it stands, JSON-escaped, percent-encoded, and as base64 at each of the three alignments."""
+    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
+    lowered = {_lower_escapes(form) for form in encoded}
+    return {value} | escaped | encoded | lowered | _base64_forms(value.encode("utf-8", "surrogatepass"))
+
+
+def _lower_escapes(form: str) -> str:
+    parts = form.split("%")
+    return "%".join([parts[0], *(part[:2].lower() + part[2:] for part in parts[1:])])
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    forms = set()
+    for shift in range(3):
+        text = base64.b64encode(bytes(shift) + raw).decode()
+        first = (0, 2, 3)[shift]
+        loose = (shift + len(raw)) % 3
+        last = len(text) - (0, 3, 2)[loose] if loose else len(text)
+        core = text[first:last]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= MIN_LENGTH}
+
+
+SHAPES = (
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"\bAKIA[0-9A-Z]{16}\b",
+    r"\bASIA[0-9A-Z]{16}\b",
+    r"\bAIza[0-9A-Za-z_\-]{35}",
+    r"\bya29\.[0-9A-Za-z_\-]{20,}",
+    r"\bgh[pousr]_[0-9A-Za-z]{36,}",
+    r"\bgithub_pat_[0-9A-Za-z_]{22,}",
+    r"\bglpat-[0-9A-Za-z_\-]{20,}",
+    r"\bxox[abprs]-[0-9A-Za-z\-]{10,}",
+    r"\bxapp-[0-9A-Za-z\-]{20,}",
+    r"\bsk-ant-[0-9A-Za-z_\-]{20,}",
+    r"\bsk-[0-9A-Za-z_\-]{20,}",
+    r"\b[rs]k_(?:live|test)_[0-9A-Za-z]{16,}",
+    r"\bwhsec_[0-9A-Za-z]{24,}",
+    r"\bSG\.[0-9A-Za-z_\-]{16,}\.[0-9A-Za-z_\-]{16,}",
+    r"\bkey-[0-9a-f]{32}\b",
+    r"\bnpm_[0-9A-Za-z]{36}\b",
+    r"\bpypi-[0-9A-Za-z_\-]{50,}",
+    r"\bhf_[0-9A-Za-z]{30,}",
+    r"\bdop_v1_[0-9a-f]{64}\b",
+    r"\beyJ[0-9A-Za-z_\-]{8,}\.eyJ[0-9A-Za-z_\-]{8,}\.[0-9A-Za-z_\-]{8,}",
+    r"\bowk_[0-9a-f]{32}_[0-9a-f]{32}_[0-9A-Za-z_\-]{20,}",
+    r"(?i)\b[a-z][a-z0-9+.\-]*://[^/\s:@]+:[^/\s:@]{4,}@",
+    r"(?i)\bauthorization:\s*(?:bearer|basic)\s+[0-9a-z._~+/\-]{12,}",
+    r"(?i)\b(?:api[_-]?key|secret|password|passwd|token)\b\s*[=:]\s*[\"']?[^\s\"']{12,}",
+)
+
+
+def _compiled() -> Any:
+    shapes = re2.Set.SearchSet()
+    for shape in SHAPES:
+        shapes.Add(shape)
+    shapes.Compile()
+    return shapes
+
+
+_shapes = _compiled()
+_one_by_one = [re2.compile(shape) for shape in SHAPES]
+
+
+def secret_shapes(text: str) -> int:
+    """How many kinds of secret the text looks like it holds. When the set gives up, each rule is run by itself."""
+    found = _shapes.Match(text)
+    if found is None:
+        return sum(1 for rule in _one_by_one if rule.search(text))
+    return len(found)

@@ -1,0 +1,44 @@
+"""What django-q2 calls: plain arguments, one domain call each. The clock is read here."""
+
+import os
+import socket
+from uuid import UUID
+
+from django.utils import timezone
+from django_q.tasks import async_task
+
+from memory import forgetting, passes, retention
+from memory.models import ForgetRequest, Pass
+
+
+def worker_name() -> str:
+    """Who holds a lease: this instance of the console, and this process."""
+    return f"{os.environ.get('OPENWOP_INSTANCE', socket.gethostname())}/{os.getpid()}"
+
+
+def enqueue_forget(request: ForgetRequest) -> None:
+    """A worker carries out the confirmed request; queued in the caller's transaction."""
+    async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex)
+
+
+def forget(tenant: str, request: str) -> None:
+    forgetting.execute(
+        UUID(hex=tenant), UUID(hex=request), holder=worker_name(), now=timezone.now(), clock=timezone.now
+    )
+
+
+def sweep() -> int:
+    return retention.sweep(now=timezone.now())
+
+
+def enqueue_unattended() -> int:
+    """Passes that nobody holds are queued again: their worker died, or their queue row was lost."""
+    found = passes.unattended(now=timezone.now())
+    for row in found:
+        _enqueue(row)
+    return len(found)
+
+
+def _enqueue(row: Pass) -> None:
+    if row.kind == forgetting.KIND:
+        async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0])

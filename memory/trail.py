@@ -1,0 +1,106 @@
+"""The run trail: a run's events in order, its writes under their nodes, the host's in a lane of their own."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from memory import adapter
+from memory.host import event_log, ids, runs
+from memory.host.event_log import Recorded
+from memory.host.models import Run
+from memory.host.tenancy import TenantScope
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry, Tombstone
+
+LIMIT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class TrailWrite:
+    """A write as the log recorded it, with the entry as it is now, or what remains of it."""
+
+    event: Recorded
+    memory_id: str
+    entry: "MemoryEntry | None"
+    tombstone: "Tombstone | None"
+
+    @property
+    def fate(self) -> str:
+        """``present``, ``retired``, ``forgotten`` or ``expired``."""
+        if self.entry is not None:
+            return "retired" if self.entry.retired_at else "present"
+        return self.tombstone.reason if self.tombstone else "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One node's events, or the host's own when ``node_id`` is empty."""
+
+    node_id: str
+    type_id: str
+    state: str
+    started_at: datetime | None
+    events: list[Recorded]
+    writes: list[TrailWrite]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Everything a run's log says, of at most ``LIMIT`` events; ``total`` is how many there are."""
+
+    run: Run
+    events: list[Recorded]
+    lanes: list[Lane]
+    total: int
+
+
+def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
+    """The run's trail; ``NotFound`` for a run that is not this tenant's."""
+    scope.check("runs:read")
+    run = runs.find(scope.tenant_id, run_id)
+    events = event_log.read(scope.tenant_id, run.id, limit=LIMIT)
+    writes = _writes(scope, events, now)
+    names = list(dict.fromkeys(event.node_id for event in events if event.node_id))
+    lanes = [_lane(name, events, writes) for name in (*names, "")]
+    return Trail(run, events, lanes, event_log.length(scope.tenant_id, run.id))
+
+
+def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:
+    """By the ids in the events, in two queries however many there are."""
+    facts = [event for event in events if event.type == "memory.written"]
+    wanted = [entry_id for event in facts if (entry_id := ids.parse("mem", event.payload["memoryId"]))]
+    found = adapter.by_ids(scope, wanted, now=now) if scope.can("memory:read") else {}
+    gone = adapter.tombstones(scope, wanted) if scope.can("memory:read") else {}
+    return [
+        TrailWrite(event, event.payload["memoryId"], found.get(entry_id), gone.get(entry_id))
+        for event, entry_id in zip(facts, wanted, strict=True)
+    ]
+
+
+def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lane:
+    own = [event for event in events if event.node_id == node_id]
+    started = next((event for event in own if event.type == "node.started"), None)
+    return Lane(
+        node_id=node_id,
+        type_id=started.payload["typeId"] if started else "",
+        state=own[-1].type.partition(".")[2] if own and node_id else "",
+        started_at=started.timestamp if started else None,
+        events=own,
+        writes=[write for write in writes if write.event.node_id == node_id],
+    )
+
+
+def newest(scope: TenantScope, *, workflow: str = "", before: UUID | None = None, size: int = 50) -> list[Run]:
+    """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
+    scope.check("runs:read")
+    rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables").order_by("-id")
+    rows = rows.filter(workflow_id=workflow) if workflow else rows
+    return list((rows.filter(id__lt=before) if before else rows)[:size])
+
+
+def total(scope: TenantScope, *, workflow: str = "") -> int:
+    """How many runs the tenant has."""
+    rows = Run.objects.of(scope.tenant_id)
+    return int((rows.filter(workflow_id=workflow) if workflow else rows).count())

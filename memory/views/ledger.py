@@ -1,0 +1,134 @@
+"""The memory ledger: every entry of the tenant, filtered, searched, paged to the end, and as a file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memory import adapter, search
+from memory.host import exports, ids, pages, tenancy
+from memory.host.tenancy import TenantScope
+from memory.models import MemoryEntry
+from memory.search import LedgerFilter
+from memory.wire import entry_document, instant
+
+FIELDS = {
+    "agent": "agent",
+    "run": "run",
+    "node": "node",
+    "tag": "tag",
+    "ref": "memory_ref",
+    "q": "text",
+    "state": "state",
+}
+LABELS = {"agent": "Agent", "node": "Node", "tag": "Tag", "ref": "Memory ref"}
+WORDS = {**LABELS, "run": "Run", "q": "Text", "state": "State"}
+LISTED, OFFERED = 8, 500
+COLUMNS = (
+    "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    value: str
+    label: str
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One group of the sidebar: a short list of choices, or a menu when there are many."""
+
+    name: str
+    legend: str
+    options: list[Option]
+    folded: bool
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.options) > LISTED + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One filter that is set, and the address without it."""
+
+    label: str
+    value: str
+    url: str
+
+
+@require_safe
+def ledger(request: HttpRequest) -> HttpResponseBase:
+    """The ledger as a page, as its list alone, or as a file."""
+    scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
+    cursor = pages.Cursor.of(request, "mem")
+    page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = _rows(scope, wanted, now)
+        return exports.listing(request.GET["format"], "entries", rows, columns=COLUMNS)
+    context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
+    context |= {} if pages.wants_fragment(request) else {"facets": _facets(scope, wanted), "oob": False}
+    response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
+    response["HX-Push-Url"] = pages.here(request)
+    return response
+
+
+def _wanted(request: HttpRequest) -> LedgerFilter:
+    given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
+    state = given["state"] if given["state"] in search.STATES else "present"
+    return LedgerFilter(**(given | {"state": state}))
+
+
+def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
+    """Where the links of the list lead, each with the filter that is set."""
+    after = ids.wire("mem", page.after) if page.after else ""
+    return {
+        "oob": True,
+        "older": pages.address(request, after=after, seen=page.last) if after else "",
+        "newest": pages.address(request) if cursor.after else "",
+        "as_json": pages.address(request, format="json"),
+        "as_csv": pages.address(request, format="csv"),
+        "chips": [
+            Chip(WORDS[name], value, pages.address(request, **{name: ""}))
+            for name in FIELDS
+            if (value := pages.text_of(request, name)) and (name, value) != ("state", "present")
+        ],
+    }
+
+
+def _facets(scope: TenantScope, wanted: LedgerFilter) -> list[Facet]:
+    return [_facet(scope, name, legend, getattr(wanted, FIELDS[name])) for name, legend in LABELS.items()]
+
+
+def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
+    """The values there are; one that is set stays on offer, whether or not an entry has it."""
+    values = adapter.values_of(scope, name, limit=OFFERED)
+    values = values if chosen in {"", *values} else [chosen, *values]
+    options = [Option("", "Any", not chosen), *(Option(value, value, value == chosen) for value in values)]
+    return Facet(name, legend, options, folded=name == "ref" and not chosen)
+
+
+def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[dict[str, Any]]:
+    return (row_of(entry) for entry in search.every(scope, wanted, now=now))
+
+
+def row_of(entry: MemoryEntry) -> dict[str, Any]:
+    """The protocol's entry, and what the console knows beside it."""
+    document = entry_document(entry.id, entry.content, entry.tags, entry.created_at, entry.expires_at)
+    retired = {"retiredAt": instant(entry.retired_at)} if entry.retired_at else {}
+    return {
+        **document,
+        "memoryRef": entry.memory_ref,
+        "runId": ids.wire("run", entry.run_id),
+        "nodeId": entry.node_id or None,
+        "agentId": entry.agent_id or None,
+        "state": "retired" if entry.retired_at else "present",
+        **retired,
+    }

@@ -1,0 +1,26 @@
+"""The protocol's MemoryEntry document (RFC 0004), for the face and for ``ctx.memory`` alike. Pure."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from memory.host import ids
+
+
+def instant(at: datetime) -> str:
+    """RFC 3339 in UTC, to the millisecond."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def entry_document(
+    entry_id: UUID, content: str, tags: Sequence[str], created_at: datetime, expires_at: datetime | None
+) -> dict[str, Any]:
+    """Exactly the five fields of the schema; ``expiresAt`` only when the entry expires."""
+    document: dict[str, Any] = {
+        "id": ids.wire("mem", entry_id),
+        "content": content,
+        "tags": list(tags),
+        "createdAt": instant(created_at),
+    }
+    return document | ({"expiresAt": instant(expires_at)} if expires_at else {})
