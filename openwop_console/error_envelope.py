@@ -1,0 +1,177 @@
+"""THE TABLE: every refusal, its status, and its code in each face. Framework errors are dressed here as well.
+
+A face answers JSON always, in its own shape; a page answers a page. Whatever is in neither is a bug: a 500 that tells a
+stranger a correlation id and nothing else.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from memory.host import errors, ids
+from memory.host.errors import Refusal
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A row of the table: the status, and the OpenIntent code; the OpenWOP code is the refusal's own."""
+
+    status: int
+    openintent: str
+
+
+TABLE: dict[type[Refusal], Answer] = {
+    errors.Unauthenticated: Answer(401, "UNAUTHENTICATED"),
+    errors.Forbidden: Answer(403, "ACCESS_DENIED"),
+    errors.NotFound: Answer(404, "ENTRY_NOT_FOUND"),
+    errors.MethodNotAllowed: Answer(405, "METHOD_NOT_ALLOWED"),
+    errors.Conflict: Answer(409, "CONFLICT"),
+    errors.TooLarge: Answer(413, "VALUE_TOO_LARGE"),
+    errors.UnsupportedMediaType: Answer(415, "UNSUPPORTED_MEDIA_TYPE"),
+    errors.Unprocessable: Answer(422, "VALIDATION_ERROR"),
+    errors.Invalid: Answer(400, "VALIDATION_ERROR"),
+    errors.RateLimited: Answer(429, "RATE_LIMITED"),
+    errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
+    errors.Internal: Answer(500, "INTERNAL_ERROR"),
+}
+FRAMEWORK: dict[type[Exception], type[Refusal]] = {
+    Http404: errors.NotFound,
+    PermissionDenied: errors.Forbidden,
+    RequestDataTooBig: errors.TooLarge,
+    SuspiciousOperation: errors.Invalid,
+    drf.NotAuthenticated: errors.Unauthenticated,
+    drf.AuthenticationFailed: errors.Unauthenticated,
+    drf.PermissionDenied: errors.Forbidden,
+    drf.NotFound: errors.NotFound,
+    drf.MethodNotAllowed: errors.MethodNotAllowed,
+    drf.UnsupportedMediaType: errors.UnsupportedMediaType,
+    drf.NotAcceptable: errors.Invalid,
+    drf.Throttled: errors.RateLimited,
+}
+FACES = {
+    "/v1/": "openwop",
+    "/.well-known/openwop": "openwop",
+    "/api/": "openintent",
+    "/.well-known/openintent": "openintent",
+}
+TITLES = {
+    400: "That request could not be read",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Not here",
+    405: "Not that way",
+    409: "Something has changed",
+    413: "Too large",
+    422: "Not valid",
+    429: "Slow down",
+    500: "The console failed",
+}
+
+
+def face_of(path: str) -> str:
+    """``openwop``, ``openintent``, or ``page``."""
+    return next((face for prefix, face in FACES.items() if path.startswith(prefix)), "page")
+
+
+def status_of(refusal: Refusal) -> int:
+    return answer_of(type(refusal)).status
+
+
+def answer_of(kind: type[Refusal]) -> Answer:
+    """The row of the nearest ancestor in the table."""
+    return next(TABLE[ancestor] for ancestor in kind.__mro__ if ancestor in TABLE)
+
+
+def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The refusal, in the shape of the face that was asked."""
+    face, status = face_of(request.path), status_of(refusal)
+    if face == "page":
+        return _page(request, refusal, status)
+    response = JsonResponse(_body(face, refusal), status=status)
+    if status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _body(face: str, refusal: Refusal) -> dict[str, Any]:
+    if face == "openwop":
+        details = {"details": refusal.details} if refusal.details else {}
+        return {"error": refusal.code, "message": refusal.message, **details}
+    code = answer_of(type(refusal)).openintent
+    return {"error": code, "message": refusal.message, "detail": refusal.message, **refusal.details}
+
+
+def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
+    context = {
+        "status": status,
+        "title": TITLES.get(status, "Refused"),
+        "message": refusal.message,
+        "required_scope": refusal.details.get("requiredScope", ""),
+        "errors": refusal.details.get("errors", []),
+        "correlation_id": refusal.details.get("correlationId", ""),
+    }
+    return render(request, "errors/page.html", context, status=status)
+
+
+def refusal_of(problem: Exception) -> Refusal:
+    """The refusal that an exception of ours, of Django or of the REST framework amounts to."""
+    if isinstance(problem, Refusal):
+        return problem
+    if isinstance(problem, drf.ValidationError):
+        return errors.Invalid(errors=_field_errors(problem.detail))
+    if isinstance(problem, drf.ParseError):
+        return errors.Invalid(str(problem.detail))
+    kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
+    return kind() if kind else _bug(problem)
+
+
+def _bug(problem: Exception) -> Refusal:
+    correlation_id = ids.wire("err", ids.new_id())
+    log.error("unexpected failure %s", correlation_id, exc_info=problem)
+    return errors.Internal(correlationId=correlation_id)
+
+
+def _field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
+    """The REST framework's nested error lists, flattened to field paths."""
+    if isinstance(detail, dict):
+        return [row for key, value in detail.items() for row in _field_errors(value, f"{path}.{key}".lstrip("."))]
+    if isinstance(detail, list):
+        return [row for value in detail for row in _field_errors(value, path)]
+    return [{"field": path or "body", "message": str(detail)}]
+
+
+def drf_exception_handler(problem: Exception, context: dict[str, Any]) -> Response:
+    """What the REST framework answers when a face raises."""
+    request = context["request"]
+    refusal = refusal_of(problem)
+    status = status_of(refusal)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return Response(_body(face_of(request.path), refusal), status=status, headers=headers)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.Invalid())
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.Forbidden())
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return answer(request, errors.NotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return answer(request, errors.Internal(correlationId=ids.wire("err", ids.new_id())))
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return answer(request, errors.CrossSiteForgery())

@@ -1,0 +1,31 @@
+"""``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT]``."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from memory.host import access
+from openwop_console.commanding import refusals_as_errors, tenant_named
+
+
+class Command(BaseCommand):
+    help = "Create an API key. It is printed once, as the only line on standard output, and stored hashed."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--tenant", required=True, metavar="SLUG")
+        parser.add_argument("--role", required=True, choices=list(access.ROLES))
+        parser.add_argument("--agent", action="append", default=[], metavar="ID", help="act as this agent and no other")
+        parser.add_argument("--name", default="", help="what the key is for")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant = tenant_named(options["tenant"])
+        with refusals_as_errors():
+            key = access.create_api_key(
+                tenant,
+                role=options["role"],
+                agents=tuple(options["agent"]),
+                name=options["name"],
+                now=timezone.now(),
+            )
+        self.stdout.write(key.text)

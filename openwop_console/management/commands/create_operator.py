@@ -1,0 +1,45 @@
+"""``manage.py create_operator EMAIL --tenant SLUG --role ROLE [--password-env VAR]``."""
+
+import getpass
+import os
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from memory.host import access
+from openwop_console.commanding import refusals_as_errors, tenant_named
+
+
+class Command(BaseCommand):
+    help = "Create an operator who signs in with a password."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email")
+        parser.add_argument("--tenant", required=True, metavar="SLUG")
+        parser.add_argument("--role", required=True, choices=list(access.ROLES))
+        parser.add_argument("--password-env", default="", metavar="VAR", help="the variable that holds the password")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant = tenant_named(options["tenant"])
+        password = _password(options["password_env"])
+        with refusals_as_errors():
+            access.create_operator(
+                tenant, options["email"], role=options["role"], password=password, now=timezone.now()
+            )
+        self.stdout.write(f"Operator {options['email']} created in {tenant.slug} as {options['role']}.")
+
+
+def _password(variable: str) -> str:
+    """From the variable, or asked for twice at the terminal."""
+    if variable:
+        if not os.environ.get(variable):
+            raise CommandError(f"The environment variable {variable} is not set.")
+        return os.environ[variable]
+    if not sys.stdin.isatty():
+        raise CommandError("There is no terminal to ask for a password at; use --password-env VAR.")
+    first = getpass.getpass("Password: ")
+    if first != getpass.getpass("Again: "):
+        raise CommandError("The two passwords differ.")
+    return first

@@ -1,0 +1,22 @@
+"""``manage.py create_tenant SLUG [--name TEXT]``."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from memory.host import access
+from openwop_console.commanding import refusals_as_errors
+
+
+class Command(BaseCommand):
+    help = "Create a tenant."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug")
+        parser.add_argument("--name", default="", help="shown in the header of every page")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with refusals_as_errors():
+            tenant = access.create_tenant(options["slug"], name=options["name"], now=timezone.now())
+        self.stdout.write(f"Tenant {tenant.slug} created.")

@@ -1,0 +1,35 @@
+"""``manage.py set_secret NAME --tenant SLUG [--scope tenant|user|run] [--principal ID]``."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from memory.host import vault
+from memory.host.models import SecretScope
+from openwop_console.commanding import refusals_as_errors, tenant_named
+
+
+class Command(BaseCommand):
+    help = "Read a secret's value from standard input into the vault, sealed. A trailing line break is not part of it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--tenant", required=True, metavar="SLUG")
+        parser.add_argument("--scope", choices=SecretScope.values, default=SecretScope.TENANT)
+        parser.add_argument("--principal", default="", metavar="ID", help="the usr_, key_ or run_ it belongs to")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tenant = tenant_named(options["tenant"])
+        value = sys.stdin.read().rstrip("\r\n")
+        with refusals_as_errors():
+            vault.put(
+                tenant.id,
+                options["name"],
+                value,
+                scope=options["scope"],
+                owner=options["principal"],
+                now=timezone.now(),
+            )
+        self.stdout.write(f"Secret {options['name']} is in the vault of {tenant.slug}.")

@@ -1,0 +1,74 @@
+"""Session or key -> principal, before any view; refusal -> page or envelope, after it.
+
+Every address of a face needs a credential unless it stands in ``PUBLIC``: authentication comes before existence, and a
+new route is closed until it is opened here.
+"""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+
+from memory.host import tenancy
+from memory.host.errors import Refusal, Unauthenticated
+from memory.host.tenancy import Principal
+from openwop_console import error_envelope
+
+PUBLIC = ("/.well-known/", "/v1/openapi.json")
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class ConsoleMiddleware:
+    """Sets ``request.principal`` (None for a visitor) and answers every refusal in the shape of the face."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        face = error_envelope.face_of(request.path)
+        try:
+            request.principal = _principal(request, face)  # type: ignore[attr-defined]
+        except Refusal as refusal:
+            return error_envelope.answer(request, refusal)
+        response = self.get_response(request)
+        if face == "page":
+            patch_vary_headers(response, ["HX-Request"])
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """A refusal of a page. Visitors are sent to sign in and back; a bug stays a bug, for Django to report."""
+        if not isinstance(exception, Refusal):
+            return None
+        if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
+            return _to_login(request)
+        return error_envelope.answer(request, exception)
+
+
+def _principal(request: HttpRequest, face: str) -> Principal | None:
+    if face == "page":
+        operator = request.user
+        return tenancy.operator_principal(operator) if operator.is_authenticated else None
+    if request.path.startswith(PUBLIC):
+        return None
+    return tenancy.key_principal(_credential(request), now=timezone.now())
+
+
+def _credential(request: HttpRequest) -> str:
+    """The key of either header (design.md 4: both keys work on both faces)."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        return token.strip()
+    if key := request.headers.get("X-API-Key", ""):
+        return key
+    raise Unauthenticated
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    target = f"/login?{urlencode({'next': request.get_full_path()})}"
+    if request.headers.get("HX-Request"):
+        response = HttpResponse(status=401)
+        response["HX-Redirect"] = target
+        return response
+    return HttpResponseRedirect(target)

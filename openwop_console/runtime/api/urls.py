@@ -1,0 +1,14 @@
+"""The run surface of the OpenWOP face."""
+
+from django.urls import path
+
+from openwop_console.runtime.api import views
+
+urlpatterns = [
+    path("v1/runs", views.run_list, name="api-runs"),
+    path("v1/runs/<str:run_id>", views.run, name="api-run"),
+    path("v1/runs/<str:run_id>/events", views.run_events, name="api-run-events"),
+    path("v1/runs/<str:run_id>/events/poll", views.run_events_poll, name="api-run-events-poll"),
+    path("v1/runs/<str:run_id>/cancel", views.run_cancel, name="api-run-cancel"),
+    path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
+]

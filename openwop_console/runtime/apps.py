@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+
+
+class RuntimeConfig(AppConfig):
+    name = "openwop_console.runtime"
+    label = "runtime"
+    verbose_name = "Runtime"
+
+    def ready(self) -> None:
+        """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
+        from memory.host import erasure, runs
+        from openwop_console.runtime import definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
+
+        definitions.register_builtins()
+        runs.on_ready(tasks.enqueue_run)
+        erasure.register(steps_erasure.STEP_OUTPUTS)

@@ -1,0 +1,104 @@
+"""Workflow definitions: checked when they are installed, so that a run never meets one it cannot execute.
+
+What this host does not execute yet (expressions, edge conditions, other trigger rules than ``all_success``) is refused
+at installation, with the path of the field.
+"""
+
+import json
+from datetime import datetime
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from memory.host import node_types, registry
+from memory.host.errors import Invalid
+from memory.host.models import ArtifactKind, Installation, Tenant
+from memory.host.registry import Artifact
+
+FOLDER = Path(__file__).parent
+ErrorList = list[dict[str, str]]
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = json.loads((FOLDER / "schemas" / "workflow.schema.json").read_text())
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def check(definition: Any) -> None:
+    """Refuse, with every field path, a definition that this host could not execute."""
+    problems = sorted(_validator().iter_errors(definition), key=lambda problem: problem.json_path)
+    errors = [{"field": problem.json_path, "message": _message(problem)} for problem in problems]
+    errors = errors or _graph_problems(definition)
+    if errors:
+        raise Invalid("The workflow definition is not valid.", errors=errors)
+
+
+def _message(problem: Any) -> str:
+    """What is wrong without echoing the value."""
+    return f"does not satisfy {problem.validator}"
+
+
+def _graph_problems(definition: dict[str, Any]) -> ErrorList:
+    nodes = [node["id"] for node in definition["nodes"]]
+    errors = [
+        {"field": f"$.nodes[{at}].typeId", "message": "is not a node type of this host"}
+        for at, node in enumerate(definition["nodes"])
+        if node_types.function_of(node["typeId"]) is None
+    ]
+    if len(set(nodes)) != len(nodes):
+        errors.append({"field": "$.nodes", "message": "two nodes have one id"})
+    for at, edge in enumerate(definition["edges"]):
+        if {edge["sourceNodeId"], edge["targetNodeId"]} - set(nodes):
+            errors.append({"field": f"$.edges[{at}]", "message": "names a node that is not there"})
+    return errors or _cycle_problems(definition)
+
+
+def _cycle_problems(definition: dict[str, Any]) -> ErrorList:
+    try:
+        order_of(definition)
+    except CycleError:
+        return [{"field": "$.edges", "message": "lead in a circle"}]
+    return []
+
+
+def order_of(definition: dict[str, Any]) -> list[str]:
+    """The ids of the nodes in the order in which they are executed: edges first, then as they are written."""
+    sorter: TopologicalSorter[str] = TopologicalSorter({node["id"]: set() for node in definition["nodes"]})
+    for edge in definition["edges"]:
+        sorter.add(edge["targetNodeId"], edge["sourceNodeId"])
+    sorter.prepare()
+    place = {node["id"]: at for at, node in enumerate(definition["nodes"])}
+    ordered: list[str] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=place.__getitem__)
+        ordered += ready
+        sorter.done(*ready)
+    return ordered
+
+
+def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> Installation:
+    """The workflow in ``text`` is what runs of its id execute from now on."""
+    definition = json.loads(text)
+    check(definition)
+    if definition["id"] in registry.builtin_ids():
+        message = "belongs to a workflow of the host"
+        raise Invalid("The workflow definition is not valid.", errors=[{"field": "$.id", "message": message}])
+    artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text)
+    return registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
+
+
+def agents_of(definition: dict[str, Any]) -> set[str]:
+    """The agents that nodes of the workflow act as."""
+    return {node["agent"]["agentId"] for node in definition["nodes"] if "agent" in node}
+
+
+def register_builtins() -> None:
+    """Every workflow in the folder ``workflows`` resolves in every tenant."""
+    for path in sorted((FOLDER / "workflows").glob("*.json")):
+        text = path.read_text()
+        check(json.loads(text))
+        registry.register_builtin(text)

@@ -1,0 +1,104 @@
+"""What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host import audit, event_log, ids, registry, runs
+from memory.host.errors import Forbidden, Invalid, WorkflowNotFound
+from memory.host.event_log import Recorded
+from memory.host.models import Interrupt, Run
+from memory.host.runs import ENDS, WAITING, RunOrder
+from memory.host.tenancy import TenantScope
+from openwop_console.runtime import definitions
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a client asks for when it creates a run."""
+
+    workflow_id: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+    agent_id: str = ""
+    tenant_slug: str = ""
+    configurable: dict[str, Any] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
+    """A pending run of the tenant's workflow; a worker takes it. Inputs override the variables' defaults."""
+    scope.check("runs:create")
+    if request.tenant_slug not in ("", scope.principal.tenant_slug):
+        raise Forbidden("A run is created in the tenant of its credential.", rule="tenant")
+    text = registry.workflow_text(scope.tenant_id, request.workflow_id)
+    if text is None:
+        raise WorkflowNotFound
+    definition = json.loads(text)
+    for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
+        scope.check_agent(agent_id)
+    order = RunOrder(
+        workflow_id=request.workflow_id,
+        definition=text,
+        principal=scope.principal.id,
+        agent_id=request.agent_id,
+        inputs=request.inputs,
+        variables=_variables(definition, request.inputs),
+        configurable=request.configurable,
+        tags=request.tags,
+        metadata=request.metadata,
+    )
+    return runs.open_run(scope.tenant_id, order, now=now)
+
+
+def _variables(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    declared = definition["variables"]
+    defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
+    values = {**defaults, **inputs}
+    missing = [each["name"] for each in declared if each.get("required") and each["name"] not in values]
+    if missing:
+        errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
+        raise Invalid("The workflow needs more inputs.", errors=errors)
+    return values
+
+
+def read_run(scope: TenantScope, run_id: UUID | None) -> tuple[Run, Interrupt | None]:
+    """The run, and what it waits for when it waits."""
+    scope.check("runs:read")
+    run = runs.find(scope.tenant_id, run_id)
+    return run, runs.waiting_interrupt(run, run.current_node) if run.status in WAITING else None
+
+
+def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
+    """The run's events behind ``after``, and whether the run has ended and nothing is left after these.
+
+    The status is read first: a run that is terminal here has its terminal event in the log already.
+    """
+    scope.check("runs:read")
+    run = runs.find(scope.tenant_id, run_id)
+    events = event_log.read(scope.tenant_id, run.id, after=after)
+    return events, run.status in ENDS and len(events) < event_log.PAGE
+
+
+@transaction.atomic
+def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
+    """The run is cancelling, or has ended already and stays as it is."""
+    scope.check("runs:cancel")
+    run = runs.request_cancel(runs.find(scope.tenant_id, run_id), now=now)
+    target = ids.wire("run", run.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
+    return run
+
+
+def read_workflow(scope: TenantScope, workflow_id: str) -> dict[str, Any]:
+    """The definition a run of ``workflow_id`` would pin now."""
+    scope.check("manifest:read")
+    text = registry.workflow_text(scope.tenant_id, workflow_id)
+    if text is None:
+        raise WorkflowNotFound
+    found: dict[str, Any] = json.loads(text)
+    return found

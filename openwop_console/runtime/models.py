@@ -1,0 +1,35 @@
+"""Where each run stands: one row a node that has been reached."""
+
+from django.db import models
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class StepState(models.TextChoices):
+    STARTED = "started"
+    SLEEPING = "sleeping"
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Step(TenantOwned):
+    """A node of a run: how far it is, and its outputs for the nodes behind it."""
+
+    writer = "openwop_console.runtime.steps"
+
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=256)
+    state = models.CharField(max_length=8, choices=StepState)
+    attempt = models.PositiveSmallIntegerField(default=1)
+    outputs = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    wake_at = models.DateTimeField(null=True)
+
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "run_id", "node_id"), name="a_node_of_a_run_is_one_step"),
+            TenantFK(column="run_id", to="host_run", name="a_step_belongs_to_a_run_of_its_tenant"),
+        )

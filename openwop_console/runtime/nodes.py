@@ -1,0 +1,93 @@
+"""The node types of this host, one function each. A node is a pure step from what it may see to an outcome; its effects
+go through ``ctx.memory``, the vault and the registry, and commit with its step."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from memory.host import registry, vault
+from memory.host.models import ArtifactKind
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep, node_type
+
+PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
+LONGEST_DELAY_MS = 86_400_000
+
+
+@node_type("core.noop")
+def noop(ctx: NodeContext) -> Outcome:
+    return Done(outputs=dict(ctx.inputs))
+
+
+@node_type("core.delay")
+def delay(ctx: NodeContext) -> Outcome:
+    """Done ``delayMs`` after the node started: from its config, else from the run's variable of that name."""
+    wanted = ctx.config.get("delayMs", ctx.variables.get("delayMs", 1000))
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted <= LONGEST_DELAY_MS:
+        raise NodeFailure("delay_invalid", f"delayMs must be a number from 0 to {LONGEST_DELAY_MS}.")
+    until = ctx.started_at + timedelta(milliseconds=wanted)
+    return Done() if ctx.now >= until else Sleep(until)
+
+
+@node_type("core.fail")
+def fail(ctx: NodeContext) -> Outcome:
+    raise NodeFailure(str(ctx.config.get("code", "node_failed")), "The workflow told this node to fail.")
+
+
+@node_type("vendor.console.compose")
+def compose(ctx: NodeContext) -> Outcome:
+    """A text from an installed prompt template, or from the config's own ``text``; inputs fill its placeholders."""
+    template, ref = ctx.config.get("text", ""), None
+    if "template" in ctx.config:
+        installed = registry.resolve(
+            ctx.run, ArtifactKind.PROMPT_TEMPLATE, ctx.config["template"], node_id=ctx.node_id, now=ctx.now
+        )
+        template, ref = json.loads(installed.text)["text"], installed.ref
+    return Done(outputs={"text": _fill(template, ctx.inputs), **({"promptRef": ref} if ref else {})})
+
+
+@node_type("vendor.console.recall")
+def recall(ctx: NodeContext) -> Outcome:
+    """What the agent remembers, newest first, as entries and as one text."""
+    found = ctx.memory.list(_memory_ref(ctx), limit=int(ctx.config.get("limit", 10)), tag=ctx.config.get("tag", ""))
+    return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
+
+
+@node_type("vendor.console.remember")
+def remember(ctx: NodeContext) -> Outcome:
+    """The node's text is remembered in the agent's name; ``ttlSeconds`` makes it expire."""
+    values = {**ctx.inputs, **_secrets(ctx)}
+    ttl = ctx.config.get("ttlSeconds")
+    memory_id = ctx.memory.write(
+        _fill(_memory_ref(ctx), values),
+        _fill(ctx.config.get("content", "{{content}}"), values),
+        tags=[_fill(tag, values) for tag in ctx.config.get("tags", [])],
+        subject=_fill(ctx.config.get("subject", ""), values),
+        expires_at=ctx.now + timedelta(seconds=ttl) if ttl else None,
+    )
+    return Done(outputs={"memoryId": memory_id})
+
+
+def _memory_ref(ctx: NodeContext) -> str:
+    ref = ctx.config.get("memoryRef") or ctx.agent.get("memoryRef")
+    if not isinstance(ref, str) or not ref:
+        raise NodeFailure("memory_ref_missing", "The node has neither a memoryRef nor an agent that has one.")
+    return ref
+
+
+def _secrets(ctx: NodeContext) -> dict[str, str]:
+    """The plaintext of the secrets the config names; that the run resolved them is noted first."""
+    wanted: Mapping[str, str] = ctx.config.get("secrets", {})
+    return {name: vault.resolve(ctx.run, secret, now=ctx.now) for name, secret in wanted.items()}
+
+
+def _fill(template: str, values: Mapping[str, Any]) -> str:
+    """``template`` with each ``{{name}}`` replaced; a name without a value fails the node (RFC 0027)."""
+
+    def value_of(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise NodeFailure("prompt_variable_unresolved", f"The placeholder {match[1]!r} has no value.")
+        return str(values[match[1]])
+
+    return PLACEHOLDER.sub(value_of, template)

@@ -1,0 +1,71 @@
+"""The memory probes of the public fixtures (openwop-memory 2.5): ``core.identity`` with a ``memoryAction``.
+
+They go through the same adapter, ledger and vault as every other node.
+"""
+
+import secrets as random_secrets
+from collections.abc import Callable
+from datetime import timedelta
+
+from memory.host import ids, vault
+from memory.host.errors import NotFound
+from memory.host.models import SecretScope
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
+
+
+@node_type("core.identity")
+def identity(ctx: NodeContext) -> Outcome:
+    """Its inputs are its outputs; with a ``memoryAction`` it carries out that probe as well."""
+    action = ctx.config.get("memoryAction")
+    if action is None:
+        return Done(outputs=dict(ctx.inputs))
+    if action not in PROBES:
+        raise NodeFailure("memory_action_unknown", "This host knows no such memoryAction.")
+    return Done(variables=PROBES[action](ctx, str(ctx.agent["memoryRef"])))
+
+
+def write_then_read(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
+    memory_id = ctx.memory.write(memory_ref, f"round trip of {ids.wire('run', ctx.run.id)}", tags=["conformance"])
+    return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
+
+
+def redaction_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
+    """Writes a secret's plaintext and reads back what was kept; without one in the vault, the run gets its own."""
+    name = str(ctx.config.get("byokSecretId", "conformance-secret"))
+    try:
+        plaintext = vault.resolve(ctx.run, name, now=ctx.now)
+    except NotFound:
+        owner = ids.wire("run", ctx.run.id)
+        canary = f"canary-{random_secrets.token_hex(16)}"
+        vault.put(ctx.run.tenant_id, name, canary, scope=SecretScope.RUN, owner=owner, now=ctx.now)
+        plaintext = vault.resolve(ctx.run, name, now=ctx.now)
+    memory_id = ctx.memory.write(memory_ref, f"the provider answered to {plaintext} at once", tags=["conformance"])
+    return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
+
+
+def ttl_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
+    """One entry that lives for an hour, and one that was written two hours ago and expired one hour ago."""
+    hour = timedelta(hours=1)
+    fresh = ctx.memory.write(memory_ref, "fresh", tags=["conformance-ttl"], expires_at=ctx.now + hour)
+    expired = ctx.memory.write(
+        memory_ref, "expired", tags=["conformance-ttl"], expires_at=ctx.now - hour, now=ctx.now - 2 * hour
+    )
+    return {"memoryList": list(ctx.memory.list(memory_ref)), "freshId": fresh, "expiredId": expired}
+
+
+def cross_tenant_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
+    """An entry of its own, read through its own ref and asked for through a ref of another tenant's shape."""
+    own = ctx.memory.write(memory_ref, "owned by this tenant", tags=["conformance"])
+    return {
+        "ownerEntryId": own,
+        "ownerProbe": ctx.memory.get(memory_ref, own),
+        "crossTenantProbe": ctx.memory.get(str(ctx.config["probeMemoryRef"]), own),
+    }
+
+
+PROBES: dict[str, Callable[[NodeContext, str], dict[str, object]]] = {
+    "write-then-read": write_then_read,
+    "redaction-probe": redaction_probe,
+    "ttl-probe": ttl_probe,
+    "cross-tenant-probe": cross_tenant_probe,
+}

@@ -1,0 +1,60 @@
+"""``ctx.memory``: the adapter and the ledger as one node of one run uses them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory import adapter, ledger
+from memory.adapter import MemoryRecord, RunView
+from memory.host import ids, tenancy
+from memory.host.models import Run
+from memory.host.node_types import NodeFailure
+from memory.ledger import EntryDraft
+from memory.wire import entry_document
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMemory:
+    """Reads the run's start snapshot and the run's own writes; writes in the name of this node and its agent."""
+
+    run: Run
+    node_id: str
+    agent_id: str
+    now: datetime
+
+    def list(self, memory_ref: str, *, limit: int = 0, tag: str = "") -> Sequence[dict[str, Any]]:
+        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        if scope is None:
+            return []
+        view = RunView.of(self.run)
+        return [_document(row) for row in adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view)]
+
+    def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
+        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        entry_id = ids.parse("mem", memory_id)
+        if scope is None or entry_id is None:
+            return None
+        found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.of(self.run))
+        return _document(found) if found else None
+
+    def write(
+        self,
+        memory_ref: str,
+        content: str,
+        *,
+        tags: Sequence[str] = (),
+        subject: str = "",
+        expires_at: datetime | None = None,
+        now: datetime | None = None,
+    ) -> str:
+        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        if scope is None:
+            raise NodeFailure("memory_ref_invalid", "The node names a memory_ref that this tenant cannot have.")
+        draft = EntryDraft(content, tuple(tags), subject, self.agent_id, expires_at)
+        written = ledger.write_entry(scope, draft, run=self.run, node_id=self.node_id, now=now or self.now)
+        return ids.wire("mem", written.id)
+
+
+def _document(record: MemoryRecord) -> dict[str, Any]:
+    return entry_document(record.id, record.content, record.tags, record.created_at, record.expires_at)

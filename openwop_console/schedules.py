@@ -1,0 +1,31 @@
+"""Which pass runs when: plain data, tasks by dotted name.
+
+One row of django-q2's own schedule table is ours, and a tenant never writes there (one row whose arguments do not parse
+would stop them all).
+"""
+
+from dataclasses import dataclass
+
+from django_q.models import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """A task of the host itself, every so many minutes."""
+
+    name: str
+    task: str
+    minutes: int
+
+
+HOST = (Recurring("sweep", "memory.tasks.sweep", 1),)
+
+
+def install() -> None:
+    """The schedule table holds exactly the rows of ``HOST``."""
+    Schedule.objects.exclude(name__in=[each.name for each in HOST]).delete()
+    for each in HOST:
+        Schedule.objects.update_or_create(
+            name=each.name,
+            defaults={"func": each.task, "schedule_type": Schedule.MINUTES, "minutes": each.minutes, "repeats": -1},
+        )
