@@ -1,0 +1,252 @@
+"""What the templates of the console may compute: words for times and numbers, visible marks, and its charts' geometry.
+
+Nothing here queries, and nothing declares text safe: what a filter returns is escaped like any other text. The clock is
+read only when a page passes no ``now`` of its own.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from openwop_console.templatetags import drawings
+
+register = template.Library()
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+UNITS = (
+    (730 * DAY, 365 * DAY, "y"),
+    (60 * DAY, 30 * DAY, "mo"),
+    (2 * DAY, DAY, "d"),
+    (HOUR, HOUR, "h"),
+    (0, MINUTE, "min"),
+)
+
+NAMED_CONTROLS = {
+    0x00AD: "SHY", 0x061C: "ALM", 0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ", 0x200E: "LRM", 0x200F: "RLM",
+    0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO", 0x2066: "LRI", 0x2067: "RLI",
+    0x2068: "FSI", 0x2069: "PDI", 0xFEFF: "BOM",
+}  # fmt: skip
+
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+WORDS = {
+    "good": {
+        "circle-check": "satisfied completed applied installed current active fired healthy done erased present live",
+        "shield-check": "verified granted approved",
+    },
+    "info": {
+        "loader": "running cancelling started",
+        "merge": "merged",
+        "archive-restore": "archived-from",
+        "pencil": "revised",
+        "calendar-clock": "armed",
+        "repeat": "rebuild",
+        "circle-dot": "open written",
+    },
+    "warn": {
+        "triangle-alert": "degraded stale suspected",
+        "shield-alert": "untrusted",
+        "hourglass": "expiring waiting waiting-approval waiting-input waiting-external",
+        "clock": "due",
+        "layers": "shared",
+        "archive": "withdraw withdrawn",
+    },
+    "bad": {
+        "circle-x": "failed rejected refused",
+        "triangle-alert": "overdue",
+        "shield-x": "residue broken revoked",
+        "shield-alert": "overridden",
+        "eraser": "erase",
+    },
+    "neutral": {
+        "circle-slash": "retired superseded",
+        "eye-off": "redacted unobservable",
+        "ban": "cancelled",
+        "archive": "archived",
+        "pencil": "draft",
+        "clock": "pending",
+        "hourglass": "expired",
+        "circle-pause": "paused suspended",
+        "eraser": "forgotten",
+        "circle-dashed": "unknown unverified unattributed",
+        "lock": "stays protected",
+        "zap": "working",
+        "history": "episodic",
+        "brain": "semantic",
+    },
+}
+LOOKS = {word: (tone, icon) for tone, icons in WORDS.items() for icon, words in icons.items() for word in words.split()}
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """One icon of the sprite; hidden from assistive technology unless it has a ``label`` of its own."""
+    said = format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
+    return format_html('<svg class="icon" {}><use href="{}#{}"/></svg>', said, static("icons.svg"), name)
+
+
+@register.filter
+def tone(word: object) -> str:
+    """The tone a badge with this word has everywhere; an unlisted word is neutral."""
+    return LOOKS.get(str(word), ("neutral", ""))[0]
+
+
+@register.filter
+def mark(word: object) -> str:
+    """The icon that stands beside this word everywhere, or nothing for an unlisted word."""
+    return LOOKS.get(str(word), ("neutral", ""))[1]
+
+
+@register.filter
+def thousands(number: int | None) -> str:
+    """``12,304``; an absent number is *unknown*, never 0."""
+    return "unknown" if number is None else f"{number:,}"
+
+
+@register.filter
+def elapsed(length: timedelta | float | None) -> str:
+    """A length of time in its two largest units: ``850 ms``, ``34 s``, ``2 min 14 s``, ``1 h 5 min``."""
+    if length is None:
+        return "unknown"
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    minutes, rest = divmod(round(seconds), MINUTE)
+    if minutes >= MINUTE:
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+@register.filter
+def iso(moment: datetime | None) -> str:
+    """The machine-readable instant in UTC, for ``<time datetime>``."""
+    return "" if moment is None else moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@register.filter
+def stamp(moment: datetime | None, precision: str = "minutes") -> str:
+    """The instant in words an operator may quote: ``2025-11-20 14:20 UTC``; ``precision`` may be ``seconds``."""
+    if moment is None:
+        return "never"
+    return f"{moment.astimezone(UTC):{'%Y-%m-%d %H:%M:%S' if precision == 'seconds' else '%Y-%m-%d %H:%M'}} UTC"
+
+
+@register.filter
+def ago(moment: datetime | None, now: datetime | None = None) -> str:
+    """``3 h ago``; a moment of the last minute, or a few seconds ahead by a skewed clock, is ``just now``."""
+    if moment is None:
+        return "never"
+    ahead = (moment - (now or timezone.now())).total_seconds()
+    return "just now" if abs(ahead) < MINUTE else relative(ahead)
+
+
+@register.filter
+def until(moment: datetime | None, now: datetime | None = None) -> str:
+    """``in 3 h``; a moment already past reads ``3 h ago``."""
+    if moment is None:
+        return "never"
+    ahead = (moment - (now or timezone.now())).total_seconds()
+    return "in less than 1 min" if 0 <= ahead < MINUTE else "just now" if -MINUTE < ahead < 0 else relative(ahead)
+
+
+def relative(ahead: float) -> str:
+    """A distance in seconds as one unit, rounded down; negative is the past. console.js keeps the same table."""
+    size, unit = next((size, unit) for threshold, size, unit in UNITS if abs(ahead) >= threshold)
+    count = int(abs(ahead) // size)
+    return f"in {count:,} {unit}" if ahead > 0 else f"{count:,} {unit} ago"
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A text cut in three, the middle one not shown."""
+
+    head: str
+    middle: str
+    tail: str
+
+
+@register.filter
+def pieces(text: object, width: int = 15) -> Pieces:
+    """The three parts of an id; joined they are the id, so that a selection copies it whole."""
+    whole = str(text)
+    if len(whole) <= width + 1:
+        return Pieces(whole, "", "")
+    tail = (width - 1) * 3 // 7
+    head = width - 1 - tail
+    return Pieces(whole[:head], whole[head:-tail], whole[-tail:])
+
+
+@register.filter
+def middle(text: object, width: int = 15) -> str:
+    """An id shortened in the middle to ``width`` characters: ``run_019a…d4e5f6``."""
+    cut = pieces(text, width)
+    return f"{cut.head}…{cut.tail}" if cut.middle else cut.head
+
+
+@register.filter
+def show_bidi(text: object) -> str:
+    """The text with each control, bidirectional and invisible character as a visible mark: ``⟦RLO U+202E⟧``."""
+    whole = str(text)
+    if whole.isascii() and whole.isprintable():
+        return whole
+    return "".join(visible(whole, place) for place in range(len(whole)))
+
+
+def visible(text: str, place: int) -> str:
+    """The character at ``place``, or its mark when a reader could not see it."""
+    character = text[place]
+    if character in "\n\t" or (character == "\r" and text[place + 1 : place + 2] == "\n"):
+        return character
+    smuggles = "\ufe00" <= character <= "\ufe0d" or "\U000e0100" <= character <= "\U000e01ef"
+    if not (smuggles or unicodedata.category(character) in UNSEEN) or joins(text, place):
+        return character
+    name = NAMED_CONTROLS.get(ord(character), "")
+    return f"⟦{name}{' ' if name else ''}U+{ord(character):04X}⟧"
+
+
+def joins(text: str, place: int) -> bool:
+    """Whether a zero-width joiner does its work here: between two characters of a script or emoji that uses one."""
+    around = text[max(place - 1, 0) : place] + text[place + 1 : place + 2]
+    return text[place] in "\u200c\u200d" and len(around) == 2 and all(ord(character) > 0x2FF for character in around)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a flow, as the step indicator shows it."""
+
+    number: int
+    name: str
+    state: str
+
+
+@register.filter
+def steps(names: str, current: str) -> list[Step]:
+    """The comma-separated ``names`` as steps: done before ``current``, to do after it."""
+    listed = [name.strip() for name in names.split(",")]
+    here = listed.index(current)
+    states = ["done"] * here + ["current"] + ["todo"] * (len(listed) - here - 1)
+    return [Step(number, name, state) for number, (name, state) in enumerate(zip(listed, states, strict=True), start=1)]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One button of a switch."""
+
+    value: str
+    word: str
+
+
+@register.filter
+def choices(text: str) -> list[Choice]:
+    """The choices written as ``value:Word,value:Word``."""
+    return [Choice(*choice.split(":", 1)) for choice in text.split(",")]
+
+
+register.filter(drawings.bars)
+register.filter(drawings.strip)

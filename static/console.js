@@ -1,0 +1,254 @@
+/* What the console adds when scripts run. Without it every page is still links, forms and submit buttons.
+   No inline handlers and no eval: behaviour is found by data attributes, listed in the header of each section. */
+
+"use strict";
+
+(() => {
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  /* --- preferences: data-set="theme|density|clock|shortcuts" data-value="…" on a button ------------------------------
+     Kept in a cookie, so that the server renders the page that way and nothing flashes. */
+
+  function prefer(name, value) {
+    root.dataset[name] = value;
+    const secure = location.protocol === "https:" ? "; Secure" : "";
+    document.cookie = `${name}=${value}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+    for (const button of all(`[data-set="${name}"]`)) {
+      button.setAttribute("aria-pressed", String(button.dataset.value === value));
+    }
+    if (name === "clock") tellTimes(document);
+  }
+
+  /* --- times: <time datetime> holding .time-at and .time-ago ---------------------------------------------------------
+     The server writes UTC; here it becomes local when asked, and "3 min ago" stays true while the page is open. */
+
+  const UNITS = [[730 * 86400, 365 * 86400, "y"], [60 * 86400, 30 * 86400, "mo"], [2 * 86400, 86400, "d"], [3600, 3600, "h"], [0, 60, "min"]];
+
+  function relative(seconds) {
+    if (Math.abs(seconds) < 60) return seconds > 0 ? "in less than 1 min" : "just now";
+    const [, size, unit] = UNITS.find(([least]) => Math.abs(seconds) >= least);
+    const count = Math.floor(Math.abs(seconds) / size).toLocaleString("en-US");
+    return seconds > 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+  }
+
+  function absolute(moment, withSeconds) {
+    const zone = root.dataset.clock === "local" ? undefined : "UTC";
+    const options = { timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
+    const part = Object.fromEntries(new Intl.DateTimeFormat("en-GB", options).formatToParts(moment).map(({ type, value }) => [type, value]));
+    const seconds = withSeconds ? `:${part.second}` : "";
+    return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}${seconds} ${part.timeZoneName}`;
+  }
+
+  function tellTimes(within) {
+    for (const time of all("time.time[datetime]", within)) {
+      const moment = new Date(time.dateTime);
+      if (Number.isNaN(moment.getTime())) continue;
+      const distance = relative((moment - Date.now()) / 1000);
+      for (const at of all(".time-at", time)) at.textContent = absolute(moment, at.hasAttribute("data-seconds"));
+      for (const ago of all(".time-ago", time)) ago.textContent = distance;
+      time.title = time.querySelector(".time-at") ? distance : absolute(moment, true);
+    }
+  }
+
+  /* --- saying what happened: #status is seen and announced, #live is only announced ----------------------------------
+     A fragment announces by carrying data-announce="12,304 entries"; a view by the HX-Trigger event console:status. */
+
+  let saying, telling;
+
+  function announce(words) {
+    clearTimeout(saying);
+    saying = setTimeout(() => { document.getElementById("live").textContent = words; }, 250);
+  }
+
+  function status(words, tone = "info") {
+    const region = document.getElementById("status");
+    const toast = document.getElementById("toast").content.firstElementChild.cloneNode(true);
+    toast.classList.add(`toast-${tone}`);
+    toast.querySelector("p").textContent = words;
+    for (const icon of all("[data-tone]", toast)) if (icon.dataset.tone !== tone) icon.remove();
+    toast.querySelector("button").addEventListener("click", () => region.replaceChildren());
+    region.replaceChildren(toast);
+    clearTimeout(telling);
+    if (tone !== "bad") telling = setTimeout(() => region.replaceChildren(), 7000);
+  }
+
+  /* --- data-copy="text" on a button ---------------------------------------------------------------------------------- */
+
+  async function copy(button) {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch {
+      // Only a secure context has a clipboard; a console on a local network may have none.
+      const box = Object.assign(document.createElement("textarea"), { value: button.dataset.copy, className: "visually-hidden" });
+      document.body.append(box);
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+      button.focus();
+    }
+    button.classList.add("copied");
+    setTimeout(() => button.classList.remove("copied"), 1500);
+    status(`Copied ${button.dataset.copy}`, "good");
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy], [data-set], [data-print]");
+    if (!button) return;
+    if ("copy" in button.dataset) copy(button);
+    else if ("print" in button.dataset) window.print();
+    else prefer(button.dataset.set, button.dataset.value);
+  });
+
+  /* --- choosing rows: data-check on a row's box, data-check-all in the head, data-checked-count in the bulk bar ------- */
+
+  function countChecked(form) {
+    const boxes = all("[data-check]", form);
+    const checked = boxes.filter((box) => box.checked).length;
+    for (const head of all("[data-check-all]", form)) {
+      head.checked = checked > 0 && checked === boxes.length;
+      head.indeterminate = checked > 0 && checked < boxes.length;
+    }
+    for (const count of all("[data-checked-count]", form)) count.textContent = checked.toLocaleString("en-US");
+  }
+
+  document.addEventListener("change", (event) => {
+    const box = event.target;
+    if (!box.matches("[data-check], [data-check-all]") || !box.form) return;
+    if (box.matches("[data-check-all]")) for (const row of all("[data-check]", box.form)) row.checked = box.checked;
+    countChecked(box.form);
+  });
+
+  /* --- keys: data-list around rows marked data-item; data-open on a row's link; data-key="a" on anything ---------------
+     A letter goes to the current row first, then to the page. One switch turns all single keys off. */
+
+  const typing = (element) => element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+  const shown = (element) => element.checkVisibility() && !element.disabled;
+
+  function move(step) {
+    const rows = all("[data-list] [data-item]").filter(shown);
+    if (!rows.length) return;
+    const here = rows.findIndex((row) => row.contains(document.activeElement) || row.hasAttribute("data-current"));
+    const next = rows[here < 0 ? 0 : Math.min(Math.max(here + step, 0), rows.length - 1)];
+    for (const row of all("[data-current]")) row.removeAttribute("data-current");
+    next.setAttribute("data-current", "");
+    next.tabIndex = -1;
+    next.focus();
+  }
+
+  function press(key) {
+    const row = document.activeElement.closest("[data-item]") ?? document.querySelector("[data-current]");
+    const selector = `[data-key="${CSS.escape(key)}"]`;
+    const target = (row && all(selector, row).find(shown)) ?? all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
+    if (!target) return false;
+    if (typing(target)) { target.focus(); target.select?.(); } else target.click();
+    return true;
+  }
+
+  function open(row) {
+    const link = row?.querySelector("[data-open]");
+    link?.click();
+    return Boolean(link);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
+    if (event.defaultPrevented || modified || root.dataset.shortcuts === "off" || typing(target)) return;
+    let done = true;
+    if (key === "j") move(1);
+    else if (key === "k") move(-1);
+    else if (key === "?") document.getElementById("help").togglePopover();
+    else if (key === "Enter") done = target.matches("[data-item]") && open(target);
+    else done = key.length === 1 && key !== " " && press(key);
+    if (done) event.preventDefault();
+  });
+
+  /* --- htmx ----------------------------------------------------------------------------------------------------------- */
+
+  const signIn = () => document.body.dataset.signIn;
+  const leave = () => location.assign(`${signIn()}?next=${encodeURIComponent(location.pathname + location.search)}`);
+
+  /* 409 and 422 carry a panel or a form to show (a whole error page is only quoted); a lapsed session leads to the sign-in page, never into a fragment. */
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const { status: code, responseURL } = detail.xhr;
+    const isPage = /^\s*<!doctype/i.test(detail.serverResponse);
+    if ((code === 409 || code === 422) && !isPage) {
+      detail.shouldSwap = true;
+      detail.isError = false;
+    }
+    if (code === 401 || new URL(responseURL || location.href, location.href).pathname === signIn()) {
+      detail.shouldSwap = false;
+      leave();
+    }
+  });
+
+  /* The words of a refusal: data-status-text of an error page, or the message of an error envelope. */
+  function refusal(xhr) {
+    const type = xhr.getResponseHeader("Content-Type") ?? "";
+    try {
+      if (type.includes("json")) return JSON.parse(xhr.responseText).message;
+      return new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector("[data-status-text]")?.textContent.trim();
+    } catch {
+      return undefined;
+    }
+  }
+
+  document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+    if (xhr.status !== 401) status(refusal(xhr) || `The host refused this (${xhr.status}).`, "bad");
+  });
+  for (const silence of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(silence, () => status("The host did not answer. What you see may be out of date.", "bad"));
+  }
+  document.addEventListener("console:status", ({ detail }) => status(detail.text ?? detail.value, detail.tone));
+
+  /* A hidden tab does not poll. */
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt, target } = event.detail;
+    const polls = /\bevery\s/.test(elt.getAttribute("hx-trigger") ?? "");
+    if (polls && document.hidden) event.preventDefault();
+    else if (!polls) target?.setAttribute("aria-busy", "true");
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => detail.target?.removeAttribute("aria-busy"));
+
+  /* Focus goes to a summary of errors or a conflict as it arrives, by htmx or with the page. */
+  function arrive(within) {
+    tellTimes(within);
+    nameCells(within);
+    for (const element of all(".table-region, .table-region > .table", within)) fit.observe(element);
+    for (const form of all("form:has([data-checked-count])")) countChecked(form);
+    const said = within.matches?.("[data-announce]") ? within : within.querySelector("[data-announce]");
+    if (said) announce(said.dataset.announce);
+    const first = within.matches?.("[data-focus]") ? within : within.querySelector("[data-focus]");
+    first?.focus();
+  }
+
+  /* A region as wide as its table needs neither a scroll bar nor a stop of the Tab key. */
+  const fit = new ResizeObserver((entries) => {
+    for (const region of new Set(entries.map(({ target }) => target.closest(".table-region")))) {
+      const fits = region.scrollWidth <= region.clientWidth;
+      region.toggleAttribute("data-fits", fits);
+      if (fits) region.removeAttribute("tabindex");
+      else Object.assign(region, { tabIndex: 0, role: "region", ariaLabel: region.ariaLabel ?? region.querySelector("caption")?.textContent ?? "Table" });
+    }
+  });
+
+  /* A table shown as cards loses its roles to CSS; they are given back in words. */
+  function nameCells(within) {
+    const roles = { table: "table.cards", rowgroup: ".cards > :is(thead, tbody)", row: ".cards tr", cell: ".cards td", columnheader: ".cards thead th", rowheader: ".cards tbody th" };
+    for (const [role, selector] of Object.entries(roles)) for (const element of all(selector, within)) element.setAttribute("role", role);
+  }
+
+  for (const arrival of ["htmx:afterSettle", "htmx:oobAfterSwap"]) {
+    document.addEventListener(arrival, ({ detail, target }) => arrive(detail.elt?.isConnected ? detail.elt : target));
+  }
+
+  /* What an operator opened stays open, and what is being typed stays typed, when a poll redraws it. */
+  if (window.Idiomorph) {
+    Idiomorph.defaults.ignoreActiveValue = true;
+    Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) => !(name === "open" && element.localName === "details");
+  }
+
+  arrive(document);
+  setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);
+})();

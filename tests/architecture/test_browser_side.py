@@ -1,0 +1,57 @@
+"""What the browser is served: files as they were vendored, and templates that the content security policy allows."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+VENDOR = ROOT / "static" / "vendor"
+MANIFEST = json.loads((VENDOR / "MANIFEST.json").read_text())
+TEMPLATES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "templates").rglob("*.html")}
+
+
+@pytest.mark.parametrize("vendored", MANIFEST, ids=lambda vendored: vendored["name"])
+def test_a_vendored_file_is_the_one_that_was_vendored_and_has_its_licence(vendored: dict[str, str]) -> None:
+    assert hashlib.sha256((VENDOR / vendored["file"]).read_bytes()).hexdigest() == vendored["sha256"]
+    assert (VENDOR / vendored["licence_file"]).read_text().strip()
+
+
+def test_every_vendored_file_stands_in_the_manifest() -> None:
+    named = {vendored[key] for vendored in MANIFEST for key in ("file", "licence_file")}
+    assert {path.name for path in VENDOR.iterdir()} - {"MANIFEST.json"} == named - {"../icons.svg"}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\sstyle=",
+        r"<style",
+        r"<script(?![^>]*\ssrc=)",
+        r"<[^>]*\son[a-z]+=",
+        r"hx-on|hx-vars|js:|javascript:",
+        r"hx-trigger=\"[^\"]*\[",
+        r"https?://(?!www\.w3\.org)",
+    ],
+)
+def test_no_template_holds_what_the_content_security_policy_refuses(pattern: str) -> None:
+    assert [name for name, text in TEMPLATES.items() if re.search(pattern, text)] == []
+
+
+def test_no_template_declares_text_safe() -> None:
+    assert [name for name, text in TEMPLATES.items() if re.search(r"\|\s*safe\b|autoescape off|safeseq", text)] == []
+
+
+def test_every_icon_that_a_template_names_is_in_the_sprite() -> None:
+    sprite = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static" / "icons.svg").read_text()))
+    named = {icon for text in TEMPLATES.values() for icon in re.findall(r'(?:{% icon |icon=)"([^"]+)"', text)}
+    assert named <= sprite
+
+
+def test_every_fragment_link_works_without_scripts() -> None:
+    for name, text in TEMPLATES.items():
+        for tag in re.findall(r"<a\b[^>]*hx-get=[^>]*>", text):
+            assert "href=" in tag, f"{name}: {tag}"
