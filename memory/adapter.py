@@ -189,7 +189,7 @@ FACETS = {
 
 
 def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
-    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``: one step in the index for each."""
+    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``; a step in the index for each."""
     scope.check("memory:read")
     table, column = FACETS[facet]
     least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608
@@ -204,7 +204,7 @@ def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
 
 
 def writes_by_day(scope: TenantScope, *, since: datetime) -> list[tuple[date, str, int]]:
-    """How many of the entries written since then are kept, by day (UTC) and agent; ids rise with time, so by the key."""
+    """How many entries written since then are kept, by day (UTC) and agent. Ids rise with time, so by the key."""
     scope.check("memory:read")
     day = "(created_at AT TIME ZONE 'UTC')::date::text" if sql.is_postgres() else "substr(created_at, 1, 10)"
     statement = (

@@ -84,5 +84,35 @@ REQUESTED = {
 
 def degraded_dimensions(memory_shape: Mapping[str, Any], document: Document) -> list[str]:
     """The dimensions an agent of this shape asks for and the host does not satisfy, in the order of the RFC."""
-    asked = {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
+    asked = _asked(memory_shape)
     return [each.name for each in DIMENSIONS if each.name in asked and not each.satisfied(document)]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one dimension stands for one agent: ``asked`` is None when its manifest declares no memory shape."""
+
+    dimension: Dimension
+    asked: bool | None
+    satisfied: bool
+
+    @property
+    def verdict(self) -> str:
+        """``satisfied``, ``degraded``, ``unknown`` (nothing declared), or ``not asked for``."""
+        if self.asked is None:
+            return "unknown"
+        if not self.asked:
+            return "not asked for"
+        return "satisfied" if self.satisfied else "degraded"
+
+
+def standings(memory_shape: Mapping[str, Any] | None, document: Document) -> list[Standing]:
+    """All eight dimensions for an agent of this shape, in the order of the RFC."""
+    asked = _asked(memory_shape) if memory_shape is not None else None
+    return [
+        Standing(each, None if asked is None else each.name in asked, each.satisfied(document)) for each in DIMENSIONS
+    ]
+
+
+def _asked(memory_shape: Mapping[str, Any]) -> set[str]:
+    return {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}

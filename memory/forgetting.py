@@ -7,7 +7,7 @@ chunks, until an independent count is zero; only then is there a receipt. The ev
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -120,11 +120,37 @@ def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
     return row
 
 
-def newest(scope: TenantScope, *, limit: int = 50) -> list[ForgetRequest]:
-    """The tenant's requests, newest first, without those that were only previewed."""
+def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
+    """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
+    rows = _confirmed(scope)
+    return list((rows.filter(id__lt=before) if before else rows).order_by("-id")[:limit])
+
+
+def total(scope: TenantScope) -> int:
+    """How many requests ``newest`` has to give in all."""
+    return int(_confirmed(scope).count())
+
+
+def every(scope: TenantScope) -> Iterator[ForgetRequest]:
+    """All of them, newest first, for a file."""
+    yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
+
+
+def unfinished(scope: TenantScope) -> list[ForgetRequest]:
+    """The requests that somebody should look at, oldest first: in progress, or with residue."""
+    rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))
+    return list(rows.order_by("id"))
+
+
+def _confirmed(scope: TenantScope) -> Any:
     scope.check("memory:forget")
-    rows = ForgetRequest.objects.of(scope.tenant_id).select_related("background")
-    return list(rows.exclude(state__in=(ForgetState.PREVIEWED, ForgetState.LAPSED)).order_by("-id")[:limit])
+    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
+    return rows.exclude(state__in=(ForgetState.PREVIEWED, ForgetState.LAPSED))
+
+
+def look_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Preview:
+    """A fresh plan for the subject of an earlier preview, which stays as it was."""
+    return preview(scope, list(_remembered(find(scope, request_id))), now=now)
 
 
 def holdings_of(scope: TenantScope, request: ForgetRequest) -> list[Holding]:

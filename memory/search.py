@@ -23,7 +23,27 @@ if TYPE_CHECKING:
 COUNT_LIMIT = 10_000
 MAX_WORDS = 8
 CHUNK = 500
-UNSHOWN = ("run__inputs", "run__variables", "run__configurable", "run__metadata")
+SHOWN = (
+    "id",
+    "memory_ref",
+    "content",
+    "tags",
+    "subject",
+    "run_id",
+    "node_id",
+    "agent_id",
+    "created_at",
+    "expires_at",
+    "retired_at",
+    "retired_reason",
+    "tokens",
+    "sha256",
+    "redactions",
+    "secret_shapes",
+    "run__workflow_id",
+    "run__status",
+    "run__system",
+)
 STATES = ("present", "retired", "all")
 
 
@@ -58,6 +78,10 @@ class LedgerPage:
     def last(self) -> int:
         return self.first + len(self.entries) - 1
 
+    @property
+    def is_inexact(self) -> bool:
+        return not self.total_is_exact
+
 
 def ledger_page(
     scope: TenantScope, wanted: LedgerFilter, *, after: UUID | None = None, seen: int = 0, size: int = 50, now: datetime
@@ -80,7 +104,7 @@ def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterato
 
 def _behind(matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int) -> "list[MemoryEntry]":
     rows = matching if after is None else matching.filter(id__lt=after)
-    return list(rows.select_related("run").defer("search_text", *UNSHOWN).order_by("-id")[:size])
+    return list(rows.select_related("run").only(*SHOWN).order_by("-id")[:size])
 
 
 def _total(

@@ -1,20 +1,22 @@
 """The run trail: a run's events in order, its writes under their nodes, the host's in a lane of their own."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory import adapter
-from memory.host import event_log, ids, runs
+from memory.host import event_log, ids, registry, runs
 from memory.host.event_log import Recorded
-from memory.host.models import Run
+from memory.host.models import Resolution, Run
 from memory.host.tenancy import TenantScope
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry, Tombstone
 
 LIMIT = 2000
+CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Trail:
     events: list[Recorded]
     lanes: list[Lane]
     total: int
+    uses: list[Resolution]
 
 
 def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
@@ -64,7 +67,7 @@ def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     writes = _writes(scope, events, now)
     names = list(dict.fromkeys(event.node_id for event in events if event.node_id))
     lanes = [_lane(name, events, writes) for name in (*names, "")]
-    return Trail(run, events, lanes, event_log.length(scope.tenant_id, run.id))
+    return Trail(run, events, lanes, event_log.length(scope.tenant_id, run.id), registry.used_by(run))
 
 
 def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:
@@ -92,15 +95,41 @@ def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lan
     )
 
 
-def newest(scope: TenantScope, *, workflow: str = "", before: UUID | None = None, size: int = 50) -> list[Run]:
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One page of runs, how many there are in all, and the id to continue after."""
+
+    runs: list[Run]
+    total: int
+    after: UUID | None
+
+
+def run_page(scope: TenantScope, *, workflow: str = "", before: UUID | None = None, size: int = 50) -> RunPage:
     """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
+    rows = _runs(scope, workflow)
+    found = list((rows.filter(id__lt=before) if before else rows)[: size + 1])
+    more = found[size - 1].id if len(found) > size else None
+    return RunPage(found[:size], rows.count(), more)
+
+
+def every_run(scope: TenantScope, *, workflow: str = "") -> Iterator[Run]:
+    """All the runs, newest first; read in chunks, for a file."""
+    rows, before = _runs(scope, workflow), None
+    while chunk := list((rows.filter(id__lt=before) if before else rows)[:CHUNK]):
+        yield from chunk
+        before = chunk[-1].id
+
+
+def _runs(scope: TenantScope, workflow: str) -> Any:
     scope.check("runs:read")
-    rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables").order_by("-id")
-    rows = rows.filter(workflow_id=workflow) if workflow else rows
-    return list((rows.filter(id__lt=before) if before else rows)[:size])
+    rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata").order_by("-id")
+    return rows.filter(workflow_id=workflow) if workflow else rows
 
 
-def total(scope: TenantScope, *, workflow: str = "") -> int:
-    """How many runs the tenant has."""
-    rows = Run.objects.of(scope.tenant_id)
-    return int((rows.filter(workflow_id=workflow) if workflow else rows).count())
+def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:
+    """The run's whole log, in order, however long; read in chunks, for a file."""
+    scope.check("runs:read")
+    after = -1
+    while chunk := event_log.read(scope.tenant_id, run.id, after=after):
+        yield from chunk
+        after = chunk[-1].sequence

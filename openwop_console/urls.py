@@ -1,20 +1,35 @@
 """Every address of the console, put together from the floors below."""
 
 from allauth.account import views as account
-from django.urls import include, path
+from django.urls import URLPattern, include, path
 
-from openwop_console import discovery, error_envelope
+from openwop_console import discovery, error_envelope, views
 
 handler400 = error_envelope.bad_request
 handler403 = error_envelope.permission_denied
 handler404 = error_envelope.not_found
 handler500 = error_envelope.server_error
 
-urlpatterns = [
+public: list[URLPattern] = [
     path(".well-known/openwop", discovery.discovery, name="discovery"),
     path("healthz", discovery.health, name="health"),
     path("login", account.login, name="account_login"),
     path("logout", account.logout, name="account_logout"),
+]
+pages: list[URLPattern] = [
+    path("", views.needs_you, name="needs-you"),
+    path("settings", views.settings, name="settings"),
+    path("archives", views.archives, name="archives"),
+    path("consolidation", views.consolidation, name="consolidation"),
+    path("commitments", views.commitments, name="commitments"),
+]
+
+urlpatterns = [
+    *public,
+    *pages,
+    path("", include("openwop_console.runtime.urls")),
     path("", include("openwop_console.runtime.api.urls")),
+    path("", include("memory.urls")),
     path("", include("memory.api.openwop.urls")),
+    path("", include("proposals.urls")),
 ]

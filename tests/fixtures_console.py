@@ -131,14 +131,14 @@ def _free_port() -> int:
 @pytest.fixture
 def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
     """A console that is not started yet, on a fresh data folder and a fresh database of this worker's engine."""
-    with _fresh_database() as url:
+    with fresh_database() as url:
         process = ConsoleProcess(tmp_path / "data", url)
         yield process
         process.end()
 
 
 @contextmanager
-def _fresh_database() -> Iterator[str | None]:
+def fresh_database() -> Iterator[str | None]:
     """A new PostgreSQL database, dropped at the end; on SQLite none, since the data folder has its own."""
     if plugin.engine() == plugin.SQLITE:
         yield None

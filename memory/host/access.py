@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import logging
 import secrets as random_secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -70,6 +71,20 @@ def roles_of(tenant_id: UUID, principal: str) -> list[str]:
     """The roles ``principal`` holds, in the order of their names."""
     rows = RoleGrant.objects.of(tenant_id).filter(principal=principal).order_by("role")
     return list(rows.values_list("role", flat=True))
+
+
+def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
+    """What each principal of this tenant is called: an operator's address, a key's name; in two queries."""
+    wanted = set(principals)
+    people = [found for text in wanted if (found := ids.parse("usr", text))]
+    keys = [found for text in wanted if (found := ids.parse("key", text))]
+    operators = Operator.objects.filter(tenant_id=tenant_id, id__in=people).values_list("id", "email")
+    programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name")
+    return {
+        **{ids.wire("usr", found): email for found, email in operators},
+        **{ids.wire("key", found): name or "API key" for found, name in programs},
+        "host": "the host",
+    }
 
 
 @transaction.atomic

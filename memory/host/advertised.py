@@ -1,6 +1,6 @@
 """The registration point of the discovery document: what this host advertises, for pages that explain it.
 
-The top floor composes the document and provides it here; a page below shows that very document, so the two cannot drift.
+The top floor composes the document and provides it here; a page below shows that very document, so both are one.
 """
 
 from collections.abc import Callable, Mapping

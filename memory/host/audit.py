@@ -5,6 +5,7 @@ lock, so two appends never take one number.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -107,6 +108,11 @@ def newest(tenant_id: UUID, *, before: int | None = None, limit: int = 50) -> li
     """The newest records first; ``before`` is the number of the last one seen."""
     rows = AuditRecord.objects.of(tenant_id).order_by("-seq")
     return list((rows if before is None else rows.filter(seq__lt=before))[:limit])
+
+
+def every(tenant_id: UUID) -> Iterator[AuditRecord]:
+    """The whole chain in its order, for a file."""
+    yield from AuditRecord.objects.of(tenant_id).order_by("seq").iterator(chunk_size=1000)
 
 
 def total(tenant_id: UUID) -> int:

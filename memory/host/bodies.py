@@ -1,11 +1,14 @@
-"""JSON bodies of every face, parsed strictly: no NaN, no half surrogates, no NUL, no depth bomb, and never a 500."""
+"""JSON bodies of every face, parsed strictly: no NaN, no half surrogates, no NUL, no depth bomb, and none too large."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+
+from memory.host.errors import TooLarge
 
 
 class StrictJSONParser(BaseParser):
@@ -14,7 +17,9 @@ class StrictJSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        raw = stream.read()
+        raw = stream.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
+        if len(raw) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            raise TooLarge(f"A body has at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
         if not raw.strip():
             return {}
         try:

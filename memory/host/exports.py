@@ -20,9 +20,7 @@ def cell(value: object) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def listing(
-    wanted: str, name: str, rows: Iterable[Row], *, total: int, columns: Sequence[str]
-) -> StreamingHttpResponse:
+def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str]) -> StreamingHttpResponse:
     """Every row of ``rows`` in the ``wanted`` format; a CSV is a download called after ``name``."""
     if wanted == "csv":
         response = StreamingHttpResponse(_csv(rows, columns), content_type="text/csv; charset=utf-8")

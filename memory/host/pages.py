@@ -21,6 +21,7 @@ from memory.host.errors import Conflict, Invalid
 
 PAGE = 50
 LONGEST = 256
+STOP_POLLING = 286
 PLACES = ("after", "before", "seen", "format")
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ T = TypeVar("T")
 def wants_fragment(request: HttpRequest) -> bool:
     """Whether htmx asked for a part of the page; a boosted link or a restored history wants the whole."""
     htmx = getattr(request, "htmx", None)
-    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+    return htmx is not None and bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
 def render(
@@ -37,10 +38,15 @@ def render(
 ) -> HttpResponse:
     """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up."""
     partial = fragment and wants_fragment(request)
-    shell = {} if partial else {"chain": last_verdict(request), "permalink": address(request)}
-    response = shortcuts.render(request, fragment if partial else template, {**shell, **context}, status=status)
+    around = {} if partial else shell(request)
+    response = shortcuts.render(request, fragment if partial else template, {**around, **context}, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def poll_status(request: HttpRequest, *, over: bool) -> int:
+    """286 tells an htmx that asks again and again that it has seen the end."""
+    return STOP_POLLING if over and wants_fragment(request) else 200
 
 
 # --- what an address says -------------------------------------------------------------------------------------------
@@ -135,7 +141,14 @@ def remember_verdict(tenant_id: UUID, verdict: Verdict, *, now: datetime) -> Non
     cache.set(f"chain:{tenant_id.hex}", seen, timeout=None)
 
 
-def last_verdict(request: HttpRequest) -> ChainSeen | None:
+def last_verdict(tenant_id: UUID) -> ChainSeen | None:
     """What the last verification found, or None before the first."""
+    found: ChainSeen | None = cache.get(f"chain:{tenant_id.hex}")
+    return found
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """What the frame around every page shows."""
     principal = getattr(request, "principal", None)
-    return cache.get(f"chain:{principal.tenant_id.hex}") if principal else None
+    chain = last_verdict(principal.tenant_id) if principal else None
+    return {"chain": chain, "permalink": here(request)}

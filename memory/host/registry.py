@@ -6,6 +6,7 @@ resolves the same version again and the console can show the effect of an instal
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -125,6 +126,12 @@ def uses_of(tenant_id: UUID, installation_id: UUID, *, limit: int = 50) -> list[
     return list(rows.order_by("-id")[:limit])
 
 
+def used_by(run: Run) -> list[Resolution]:
+    """What this run has resolved, in the order it did."""
+    rows = Resolution.objects.of(run.tenant_id).select_related("installation").filter(run_id=run.id)
+    return list(rows.order_by("id"))
+
+
 def count_uses(tenant_id: UUID, installation_id: UUID) -> int:
     """How many runs resolved this installation."""
     return int(Resolution.objects.of(tenant_id).filter(installation_id=installation_id).count())
@@ -164,6 +171,12 @@ def pin(tenant_id: UUID, text: str) -> Definition:
     rows.bulk_create([fresh], ignore_conflicts=True)
     kept: Definition = Definition.objects.of(tenant_id).get(sha256=sha256)
     return kept
+
+
+def texts_of(tenant_id: UUID) -> Iterator[str]:
+    """The text of everything installed, superseded versions too, and of every definition that a run has pinned."""
+    for table in (Installation, Definition):
+        yield from table.objects.of(tenant_id).values_list("text", flat=True).iterator(chunk_size=200)
 
 
 def agents(tenant_id: UUID) -> list[dict[str, Any]]:

@@ -195,9 +195,7 @@ def suspend(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
     return interrupt
 
 
-def ask_answered(
-    run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime
-) -> Interrupt:
+def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime) -> Interrupt:
     """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting."""
     interrupt = Interrupt(
         tenant_id=run.tenant_id,

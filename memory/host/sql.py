@@ -42,8 +42,9 @@ def as_uuid(value: Any) -> UUID:
 
 
 def at(value: Any) -> datetime:
-    """A time column that is never null."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
+    """A time column that is never null; SQLite gives it without its zone, which is UTC."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def as_instant(value: Any) -> datetime | None:

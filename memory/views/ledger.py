@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -13,9 +13,11 @@ from django.views.decorators.http import require_safe
 from memory import adapter, search
 from memory.host import exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
-from memory.models import MemoryEntry
 from memory.search import LedgerFilter
 from memory.wire import entry_document, instant
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
 
 FIELDS = {
     "agent": "agent",
@@ -91,6 +93,7 @@ def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Curs
     after = ids.wire("mem", page.after) if page.after else ""
     return {
         "oob": True,
+        "permalink": pages.here(request),
         "older": pages.address(request, after=after, seen=page.last) if after else "",
         "newest": pages.address(request) if cursor.after else "",
         "as_json": pages.address(request, format="json"),
@@ -119,7 +122,7 @@ def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[d
     return (row_of(entry) for entry in search.every(scope, wanted, now=now))
 
 
-def row_of(entry: MemoryEntry) -> dict[str, Any]:
+def row_of(entry: "MemoryEntry") -> dict[str, Any]:
     """The protocol's entry, and what the console knows beside it."""
     document = entry_document(entry.id, entry.content, entry.tags, entry.created_at, entry.expires_at)
     retired = {"retiredAt": instant(entry.retired_at)} if entry.retired_at else {}

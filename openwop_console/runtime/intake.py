@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import audit, event_log, ids, registry, runs
-from memory.host.errors import Forbidden, Invalid, WorkflowNotFound
+from memory.host import audit, event_log, ids, interrupts, registry, runs
+from memory.host.errors import Conflict, Forbidden, Invalid, WorkflowNotFound
 from memory.host.event_log import Recorded
+from memory.host.interrupts import InterruptNotFound
 from memory.host.models import Interrupt, Run
 from memory.host.runs import ENDS, WAITING, RunOrder
 from memory.host.tenancy import TenantScope
@@ -92,6 +93,30 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run
     target = ids.wire("run", run.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
     return run
+
+
+@transaction.atomic
+def resolve_interrupt(
+    scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: Any, *, now: datetime
+) -> Run:
+    """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did."""
+    scope.check("approvals:respond")
+    run = runs.find(scope.tenant_id, run_id)
+    nodes = json.loads(run.definition.text)["nodes"]
+    type_id = next((node["typeId"] for node in nodes if node["id"] == node_id), "")
+    resolver = interrupts.resolver_of(type_id)
+    if resolver is None:
+        raise InterruptNotFound
+    resolver(scope, run, node_id, resume_value, now)
+    return runs.find(scope.tenant_id, run.id)
+
+
+def run_again(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
+    """A fresh run of the same workflow as it is now, with the inputs that run had."""
+    run = runs.find(scope.tenant_id, run_id)
+    if run.system:
+        raise Conflict("A run of the host itself is not started by hand.")
+    return create_run(scope, RunRequest(run.workflow_id, inputs=run.inputs, agent_id=run.agent_id), now=now)
 
 
 def read_workflow(scope: TenantScope, workflow_id: str) -> dict[str, Any]:

@@ -46,6 +46,12 @@ class CancelRun(Closed):
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
 
 
+class ResolveInterrupt(Closed):
+    """The closed body of a resolution (openwop-host 3.8)."""
+
+    resumeValue = serializers.JSONField()
+
+
 class PollQuery(Closed):
     """``lastSequence`` is exclusive; ``timeout`` is in seconds (openwop-host 3.5)."""
 

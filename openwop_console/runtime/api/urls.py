@@ -10,5 +10,6 @@ urlpatterns = [
     path("v1/runs/<str:run_id>/events", views.run_events, name="api-run-events"),
     path("v1/runs/<str:run_id>/events/poll", views.run_events_poll, name="api-run-events-poll"),
     path("v1/runs/<str:run_id>/cancel", views.run_cancel, name="api-run-cancel"),
+    path("v1/runs/<str:run_id>/interrupts/<str:node_id>", views.run_interrupt, name="api-run-interrupt"),
     path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
 ]

@@ -17,6 +17,7 @@ from openwop_console.runtime.api.serializers import (
     CancelRun,
     CreateRun,
     PollQuery,
+    ResolveInterrupt,
     created_document,
     event_document,
     run_document,
@@ -68,6 +69,15 @@ def run_cancel(request: Request, run_id: str) -> Response:
     checked(CancelRun, request.data)
     found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response({"runId": ids.wire("run", found.id), "status": found.status})
+
+
+@api_view(["POST"])
+def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
+    given = checked(ResolveInterrupt, request.data).validated_data
+    found = intake.resolve_interrupt(
+        scope_of(request), ids.parse("run", run_id), node_id, given["resumeValue"], now=timezone.now()
+    )
+    return Response({"runId": run_id, "nodeId": node_id, "status": found.status})
 
 
 @api_view(["GET"])

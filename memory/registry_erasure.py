@@ -1,0 +1,35 @@
+"""Installed artifacts as a store of a forget: they stay, and the receipt says how many name the subject.
+
+What is installed is what runs execute, byte for byte; it is changed by installing another version, through the gate.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from memory.host import registry
+from memory.host.erasure import Holding, Identifiers
+from memory.matching import is_mentioned, search_form
+
+BECAUSE = (
+    "Installed workflows, agents and prompts are what runs execute; install a version without the subject instead."
+)
+
+
+class InstalledArtifacts:
+    """Workflows, agents and prompt templates; nothing of them is erased."""
+
+    store = "installed artifacts"
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        texts = registry.texts_of(tenant_id)
+        stays = sum(1 for text in texts if is_mentioned(subject.terms, search_form(text)))
+        return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
+
+    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+        return 0
+
+    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
+        return 0
+
+
+INSTALLED = InstalledArtifacts()

@@ -1,0 +1,39 @@
+"""What the pages of memory say in a word: wire ids, and whether something is about to expire."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django import template
+from django.urls import reverse
+
+from memory.host import ids
+
+register = template.Library()
+SOON = timedelta(hours=24)
+PAGES = {"mem": "memory-entry", "run": "run", "fgt": "forget-request", "prop": "proposal"}
+
+
+@register.filter
+def wire(value: UUID, prefix: str) -> str:
+    """The id as it leaves the host: ``mem_<32 hex>``."""
+    return ids.wire(prefix, value)
+
+
+@register.filter
+def is_soon(moment: datetime | None, now: datetime) -> bool:
+    """Whether ``moment`` comes within a day."""
+    return moment is not None and moment - now < SOON
+
+
+@register.filter
+def named(names: Mapping[str, str], principal: str) -> str:
+    """What the principal is called, or nothing when that is unknown."""
+    return names.get(principal, "")
+
+
+@register.filter
+def page_of(wire_id: str) -> str:
+    """The address of what the wire id names, or nothing when it has no page."""
+    prefix = wire_id.partition("_")[0]
+    return reverse(PAGES[prefix], args=[wire_id]) if prefix in PAGES and ids.parse(prefix, wire_id) else ""

@@ -1,0 +1,145 @@
+"""One memory entry: its text, which node of which run wrote it, and hiding it or showing it again."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from memory import adapter, ledger, provenance
+from memory.forms import ReasonForm
+from memory.host import exports, ids, pages, tenancy
+from memory.host.errors import NotFound
+from memory.host.tenancy import TenantScope
+from memory.provenance import Mark, Provenance, VerdictKind
+from memory.views.ledger import row_of
+from memory.wire import instant
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+WINDOW = 12
+VERDICTS = {
+    VerdictKind.NODE: "node",
+    VerdictKind.HOST: "host",
+    VerdictKind.UNATTRIBUTED: "unattributed",
+    VerdictKind.NOT_OBSERVABLE: "unobservable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StripEvent:
+    """One event as the strip draws it."""
+
+    sequence: int
+    kind: str
+    lane: str
+    label: str
+    here: bool
+    url: str
+
+
+@require_safe
+def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """The entry with its provenance."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    found = _found(scope, mem_id)
+    told = provenance.of_entry(scope, found)
+    if request.GET.get("format") == "json":
+        return exports.document(row_of(found) | {"provenance": _document(told)})
+    context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, **_strip(told)}
+    return pages.render(request, "memory/entry.html", context | _may(scope, request))
+
+
+def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
+    entry_id = ids.parse("mem", mem_id)
+    found = adapter.entry(scope, entry_id, now=timezone.now()) if entry_id else None
+    if found is None:
+        raise NotFound("There is no memory entry by that id.")
+    return found
+
+
+def _may(scope: TenantScope, request: HttpRequest) -> dict[str, Any]:
+    """What the buttons need: whether they work, and the addresses of the other forms of this page."""
+    return {
+        "can_retire": scope.can("memory:retire"),
+        "can_forget": scope.can("memory:forget"),
+        "as_json": pages.address(request, format="json"),
+    }
+
+
+def _strip(told: Provenance) -> dict[str, Any]:
+    """The events around the write, and how many the drawing leaves out."""
+    here = next((place for place, mark in enumerate(told.strip) if mark.this), 0)
+    first, last = max(here - WINDOW, 0), here + WINDOW + 1
+    drawn = [_drawn(mark, told) for mark in told.strip[first:last]]
+    return {
+        "strip": drawn,
+        "before": first,
+        "later": max(len(told.strip) - last, 0),
+        "verdict": VERDICTS[told.verdict],
+        "trail_url": next((event.url for event in drawn if event.here), ""),
+    }
+
+
+def _drawn(mark: Mark, told: Provenance) -> StripEvent:
+    run_id = told.writes[0].run_id
+    return StripEvent(
+        sequence=mark.sequence,
+        kind="write" if mark.type == provenance.FACT else "event",
+        lane="node" if mark.node_id else "host",
+        label=f"{mark.type} {mark.node_id}".strip(),
+        here=mark.this,
+        url=f"{reverse('run', args=[run_id])}?at={mark.sequence}#seq-{mark.sequence}",
+    )
+
+
+def _document(told: Provenance) -> dict[str, Any]:
+    writes = [
+        {
+            "runId": write.run_id,
+            "workflowId": write.run.workflow_id,
+            "sequence": write.sequence,
+            "timestamp": instant(write.timestamp),
+            "nodeId": write.node_id or None,
+            "agentId": write.agent_id or None,
+        }
+        for write in told.writes
+    ]
+    digests = {"sha256WhenWritten": told.sha256_when_written, "sha256Now": told.sha256_now}
+    return {"verdict": str(told.verdict), "writes": writes, **digests}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """Ask why, then hide the entry from reads that begin later."""
+    scope = tenancy.scope_of(request)
+    found = _found(scope, mem_id)
+    scope.check("memory:retire")
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST":
+        sent = pages.submit(
+            form, lambda data: ledger.retire(scope, found.id, reason=data["reason"], now=timezone.now())
+        )
+        if sent.result:
+            messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
+            return redirect("memory-entry", mem_id)
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form}
+    return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """Ask once, then let the entry be read again."""
+    scope = tenancy.scope_of(request)
+    found = _found(scope, mem_id)
+    scope.check("memory:retire")
+    if request.method == "POST":
+        ledger.restore(scope, found.id)
+        messages.success(request, "The entry is restored. Runs that start from now on read it again.")
+        return redirect("memory-entry", mem_id)
+    return pages.render(request, "memory/restore.html", {"nav": "memory", "entry": found, "mem_id": mem_id})

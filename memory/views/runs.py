@@ -1,0 +1,128 @@
+"""Runs: the list, and the trail of one with what each of its nodes wrote."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memory import trail
+from memory.host import access, exports, ids, pages, tenancy
+from memory.host.event_log import Recorded
+from memory.host.models import TERMINAL, Run
+from memory.host.tenancy import TenantScope
+from memory.trail import Lane, Trail, TrailWrite
+from memory.wire import instant
+
+COLUMNS = ("id", "workflowId", "status", "agentId", "system", "createdAt", "startedAt", "completedAt")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One event of a lane, with the write it tells of; ``here`` when the address points at it."""
+
+    event: Recorded
+    write: TrailWrite | None
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLane:
+    """A lane as the page lists it."""
+
+    lane: Lane
+    rows: list[Row]
+
+
+@require_safe
+def runs(request: HttpRequest) -> HttpResponseBase:
+    """The tenant's runs, newest first."""
+    scope, workflow = tenancy.scope_of(request), pages.text_of(request, "workflow")
+    cursor = pages.Cursor.of(request, "run")
+    listed = trail.run_page(scope, workflow=workflow, before=cursor.after, size=pages.PAGE)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = (_run_row(run) for run in trail.every_run(scope, workflow=workflow))
+        return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
+    last = cursor.seen + len(listed.runs)
+    context = {
+        "nav": "memory",
+        "now": timezone.now(),
+        "listed": listed,
+        "workflow": workflow,
+        "first": cursor.seen + 1,
+        "last": last,
+        "older": pages.address(request, after=ids.wire("run", listed.after), seen=last) if listed.after else "",
+        "newest": pages.address(request) if cursor.after else "",
+        "as_json": pages.address(request, format="json"),
+        "as_csv": pages.address(request, format="csv"),
+    }
+    return pages.render(request, "memory/runs.html", context, fragment="memory/runs_list.html")
+
+
+def _run_row(run: Run) -> dict[str, Any]:
+    return {
+        "id": ids.wire("run", run.id),
+        "workflowId": run.workflow_id,
+        "status": run.status,
+        "agentId": run.agent_id or None,
+        "system": run.system,
+        "createdAt": instant(run.created_at),
+        "startedAt": instant(run.started_at) if run.started_at else None,
+        "completedAt": instant(run.completed_at) if run.completed_at else None,
+    }
+
+
+@require_safe
+def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
+    """The trail of one run."""
+    scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
+    told = trail.of_run(scope, found, now=timezone.now())
+    if request.GET.get("format") == "json":
+        return exports.listing("json", "events", _events(scope, told.run), columns=())
+    here = pages.number_of(request, "at")
+    context = {
+        "nav": "memory",
+        "now": timezone.now(),
+        "trail": told,
+        "run": told.run,
+        "run_id": run_id,
+        "lanes": [_shown(lane, here) for lane in told.lanes],
+        "left_out": told.total - len(told.events),
+        "writes": sum(len(lane.writes) for lane in told.lanes),
+        "as_json": pages.address(request, at="", format="json"),
+        "took": _took(told),
+        "ended": told.run.status in TERMINAL,
+        "here": pages.here(request),
+        "can_create": scope.can("runs:create"),
+        "can_cancel": scope.can("runs:cancel"),
+        "names": access.names_of(scope.tenant_id, [told.run.principal]),
+    }
+    status = pages.poll_status(request, over=told.run.status in TERMINAL)
+    return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)
+
+
+def _shown(lane: Lane, here: int | None) -> ShownLane:
+    writes = {write.event.sequence: write for write in lane.writes}
+    return ShownLane(lane, [Row(event, writes.get(event.sequence), event.sequence == here) for event in lane.events])
+
+
+def _took(told: Trail) -> Any:
+    run = told.run
+    return run.completed_at - run.started_at if run.completed_at and run.started_at else None
+
+
+def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, Any]]:
+    """Every event of the run as the protocol writes it."""
+    for event in trail.every_event(scope, run):
+        yield {
+            "eventId": ids.wire("evt", event.event_id),
+            "runId": ids.wire("run", run.id),
+            **({"nodeId": event.node_id} if event.node_id else {}),
+            "type": event.type,
+            "payload": event.payload,
+            "timestamp": instant(event.timestamp),
+            "sequence": event.sequence,
+        }

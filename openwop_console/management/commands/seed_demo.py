@@ -1,0 +1,26 @@
+"""``manage.py seed_demo``: the demo's tenants, their operators, and what their agents have been doing."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from openwop_console.commanding import refusals_as_errors
+from openwop_console.demo import logins, seeding, story
+from openwop_console.demo.running import RunStalled
+
+
+class Command(BaseCommand):
+    help = "Fill the demo tenants by executing workflows. What is there already stays as it is."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        folder = settings.OPENWOP_DATA_DIR
+        try:
+            with refusals_as_errors():
+                seeded = seeding.seed(story.told(), folder, clock=timezone.now)
+        except RunStalled as stalled:
+            raise CommandError(f"The demo is not complete: {stalled}.") from None
+        counted = ", ".join(f"{noun} {count}" for noun, count in seeded.made.items() if count)
+        self.stdout.write(f"Demo made: {counted}." if seeded.changed else "Demo: complete, nothing was changed.")
+        self.stdout.write(logins.show(folder, seeded.logins))

@@ -1,0 +1,127 @@
+"""The pages that look across the floors: Needs you, Settings, and the sections this host does not support yet."""
+
+import json
+from dataclasses import dataclass
+
+from django.conf import settings as configuration
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from memory.host import access, advertised, exports, pages, tenancy
+from memory.wire import instant
+from openwop_console import attention
+from openwop_console.attention import Attention
+
+SCOPES = {
+    "manifest:read": "read the definitions of workflows",
+    "runs:read": "read runs and their events",
+    "artifacts:read": "read installed artifacts",
+    "memory:read": "read memory and its provenance",
+    "proposals:read": "read proposals",
+    "agents:read": "read the agents and their health",
+    "runs:create": "start runs",
+    "runs:cancel": "cancel runs",
+    "proposals:create": "submit proposals",
+    "proposals:revise": "revise and archive proposals",
+    "proposals:request-activation": "ask for a proposal to be activated",
+    "approvals:respond": "vote on proposals and reject them",
+    "memory:write": "write memory",
+    "memory:retire": "retire and restore memory",
+    "passes:run": "run and schedule passes",
+    "agents:manage": "administer agents and namespaces",
+    "audit:read": "read and verify the audit log",
+    "memory:forget": "forget a subject",
+    "approvals:override": "override a gate",
+    "proposals:activate": "activate a proposal without a gate, on a host without gates",
+    "keys:manage": "manage API keys",
+    "operators:manage": "manage operators",
+    "policies:manage": "manage policies",
+    "secrets:manage": "manage secrets",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """One line of the roles matrix: what it lets one do, and which roles carry it, in the order of the columns."""
+
+    scope: str
+    words: str
+    carried: list[bool]
+    mine: bool
+
+
+@require_safe
+def needs_you(request: HttpRequest) -> HttpResponse:
+    """What waits for this operator, oldest first."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    found = attention.of(scope, advertised.document(), now=now)
+    if request.GET.get("format") == "json":
+        return exports.document(_needs(found))
+    context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
+    return pages.render(request, "console/needs_you.html", context)
+
+
+def _needs(found: Attention) -> dict[str, object]:
+    """The counts of the page; None is what this operator may not see."""
+    return {
+        "votes": found.votes.total if found.votes else None,
+        "forgets": None if found.forgets is None else len(found.forgets),
+        "degradedAgents": None if found.agents is None else [agent.agent_id for agent in found.agents],
+        "residue": len(found.residue),
+        "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
+    }
+
+
+@require_safe
+def settings(request: HttpRequest) -> HttpResponse:
+    """Who may do what, and what this host is."""
+    scope, document = tenancy.scope_of(request), advertised.document()
+    if request.GET.get("format") == "json":
+        return exports.document(document)
+    context = {
+        "nav": "settings",
+        "roles": list(access.ROLES),
+        "mine": access.roles_of(scope.tenant_id, scope.principal.id),
+        "permissions": _permissions(scope.principal.scopes),
+        "document": document,
+        "advertised": json.dumps(document, indent=2),
+        "engine": configuration.DATABASES["default"]["ENGINE"].rpartition(".")[2],
+        "backend": configuration.OPENWOP_MEMORY_BACKEND,
+        "activation": configuration.OPENWOP_PROPOSALS_ACTIVATION,
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "console/settings.html", context)
+
+
+def _permissions(mine: frozenset[str]) -> list[Permission]:
+    known = list(dict.fromkeys([*SCOPES, *sorted(frozenset().union(*access.ROLES.values()))]))
+    return [
+        Permission(scope, SCOPES.get(scope, ""), [scope in held for held in access.ROLES.values()], scope in mine)
+        for scope in known
+    ]
+
+
+def _unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
+    """A section whose capability is not advertised explains itself; signing in comes first, as everywhere."""
+    tenancy.scope_of(request)
+    context = {"nav": nav, "heading": heading, "capability": capability, "text": text}
+    return pages.render(request, "unsupported.html", context)
+
+
+@require_safe
+def archives(request: HttpRequest) -> HttpResponse:
+    text = "Archives are what a nightly distillation keeps of many entries, within a budget of tokens."
+    return _unsupported(request, "archives", "Archives", "memory.distillation", text)
+
+
+@require_safe
+def consolidation(request: HttpRequest) -> HttpResponse:
+    text = "Consolidation merges entries that say the same, and keeps what each merged entry was made from."
+    return _unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", text)
+
+
+@require_safe
+def commitments(request: HttpRequest) -> HttpResponse:
+    text = "Commitments are intentions that an agent has remembered and that fire when their condition is met."
+    return _unsupported(request, "commitments", "Commitments", "agents.commitments", text)

@@ -1,0 +1,196 @@
+"""The house rules, checked against the source: one place for each thing (design.md, section 2)."""
+
+import ast
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import models
+
+from memory.host import errors, events
+from memory.host.models import TenantFK, TenantOwned
+from openwop_console import error_envelope
+
+ROOT = Path(settings.BASE_DIR)
+OURS = ("host", "memory", "proposals", "runtime")
+SHARED = {"Tenant", "Operator", "VaultKey"}
+OUR_MODELS = [model for model in apps.get_models() if model._meta.app_label in OURS]
+TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
+
+
+def sources() -> list[Path]:
+    """Every module of the project but tests and migrations."""
+    return [
+        path
+        for package in ("memory", "proposals", "openwop_console")
+        for path in (ROOT / package).rglob("*.py")
+        if "migrations" not in path.parts
+    ]
+
+
+def places(pattern: str) -> set[str]:
+    """The modules whose code has ``pattern``."""
+    return {path.relative_to(ROOT).as_posix() for path in sources() if re.search(pattern, path.read_text())}
+
+
+def refusals() -> list[type[errors.Refusal]]:
+    found, waiting = [], [errors.Refusal]
+    while waiting:
+        waiting += (kinds := waiting.pop().__subclasses__())
+        found += kinds
+    return found
+
+
+def vocabulary() -> list[type[events.Event]]:
+    return [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)][1:]
+
+
+def test_every_model_has_chosen_who_writes_it_and_that_module_exists() -> None:
+    for model in OUR_MODELS:
+        path = ROOT / (model.writer.replace(".", "/") + ".py")
+        assert path.exists(), f"{model.__name__} is written by {model.writer}, which is not there"
+        assert f'WRITER = "{model.writer}"' in path.read_text()
+
+
+def test_a_writer_name_is_spelled_in_its_own_module_and_in_the_models_alone() -> None:
+    for model in OUR_MODELS:
+        if model.__name__ != "Operator":
+            spelled = places(rf'"{re.escape(model.writer)}"')
+            home = model.writer.replace(".", "/") + ".py"
+            assert {place for place in spelled if "/models" not in place} == {home}
+
+
+@pytest.mark.parametrize("model", TENANT_OWNED, ids=lambda model: model.__name__)
+def test_a_tenant_owned_table_has_the_tenant_first_in_keys_constraints_and_indexes(model: type[TenantOwned]) -> None:
+    assert model._meta.pk.columns[0] == "tenant_id"
+    for index in model._meta.indexes:
+        assert index.fields[0] == "tenant", index.name
+    for constraint in model._meta.constraints:
+        if isinstance(constraint, models.UniqueConstraint):
+            assert constraint.fields[0] == "tenant", constraint.name
+
+
+@pytest.mark.parametrize("model", TENANT_OWNED, ids=lambda model: model.__name__)
+def test_every_link_between_tenant_owned_tables_is_a_key_of_the_database(model: type[TenantOwned]) -> None:
+    linked = {
+        field.from_fields[1]
+        for field in model._meta.get_fields()
+        if isinstance(field, models.ForeignObject) and not isinstance(field, models.ForeignKey)
+    }
+    kept = {constraint.column for constraint in model._meta.constraints if isinstance(constraint, TenantFK)}
+    assert linked <= kept
+    for field in model._meta.get_fields():
+        if isinstance(field, models.ForeignKey):
+            assert field.related_model.__name__ in SHARED, f"{field.name} is a plain key to a tenant's table"
+
+
+def test_every_table_of_ours_is_a_tenant_s_or_known_to_be_shared() -> None:
+    assert {model.__name__ for model in OUR_MODELS if not issubclass(model, TenantOwned)} == SHARED
+
+
+@pytest.mark.parametrize(
+    ("pattern", "only"),
+    [
+        (r"(?<!class )\bMemoryScope\(", "memory/host/tenancy.py"),
+        (r"(?<!class )\bTenantScope\(", "memory/host/tenancy.py"),
+        (r"(?<!class )\bPrincipal\(", "memory/host/tenancy.py"),
+        (r"INTO host_runevent|(?<!class )\bRunEvent\(", "memory/host/event_log.py"),
+        (r"(?<!class )\bAuditRecord\(", "memory/host/audit.py"),
+        (r"INTO memory_memoryentry|(?<!class )\bMemoryEntry\(", "memory/ledger.py"),
+        (r"(?<!class )\bInstallation\(", "memory/host/registry.py"),
+        (r"(?<!class )\bRun\($|(?<!class )\bRun\(\n", "memory/host/runs.py"),
+        (r"AESGCM\(", "memory/host/vault.py"),
+    ],
+)
+def test_a_thing_happens_in_its_one_place(pattern: str, only: str) -> None:
+    assert places(pattern) == {only}
+
+
+def test_sql_is_written_by_hand_in_the_three_hot_modules_alone() -> None:
+    assert places(r"\.execute(many)?\(") - {
+        "memory/host/immutability.py",  # the triggers of migrations
+        "openwop_console/management/commands/console.py",  # the lock under which hosts migrate
+        "openwop_console/testing/flush.py",
+        "openwop_console/testing/postgres.py",
+    } <= {"memory/adapter.py", "memory/ledger.py", "memory/host/event_log.py"} | places(r"forgetting\.execute\(")
+
+
+EDGES = (
+    "/views",
+    "/api/",
+    "tasks.py",
+    "management/",
+    "middleware.py",
+    "ticking.py",
+    "testing/",
+    "demo/",
+    "bench",
+    "templatetags/",
+)
+
+
+def test_the_clock_is_read_at_the_edges_alone() -> None:
+    read = places(r"timezone\.now\(\)|datetime\.now\(|time\.time\(\)")
+    assert {place for place in read if not any(edge in place for edge in EDGES)} == set()
+
+
+@pytest.mark.parametrize("refusal", refusals(), ids=lambda kind: kind.__name__)
+def test_every_refusal_has_a_status_and_a_code_of_its_own_or_its_parent_s(refusal: type[errors.Refusal]) -> None:
+    assert 400 <= error_envelope.answer_of(refusal).status <= 599
+    assert refusal.code
+    assert refusal.code != errors.Refusal.code
+
+
+def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
+    caught = places(r"except \(?[^\n]*\b(" + "|".join(kind.__name__ for kind in [errors.Refusal, *refusals()]) + r")\b")
+    assert caught <= {
+        "openwop_console/middleware.py",
+        "openwop_console/commanding.py",
+        "openwop_console/runtime/engine.py",  # a node that was refused has failed
+        "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
+        "memory/host/pages.py",  # a form that was refused is shown again
+    }
+
+
+@pytest.mark.parametrize("kind", vocabulary(), ids=lambda kind: kind.__name__)
+def test_an_event_has_no_field_that_could_hold_content(kind: type[events.Event]) -> None:
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    names = {field.name for field in fields(kind)}
+    assert not names & {
+        "content",
+        "text",
+        "value",
+        "body",
+        "inputs",
+        "outputs",
+        "artifact",
+        "rationale",
+        "comment",
+        "reason",
+    } or (kind is events.AuthorizationDecided)
+
+
+def test_the_house_has_no_shed() -> None:
+    sheds = {"services", "utils", "helpers", "common", "misc"}
+    assert [path for path in sources() if path.stem in sheds] == []
+
+
+def test_no_module_has_outgrown_its_noun() -> None:
+    long = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in sources()}
+    assert {path: lines for path, lines in long.items() if lines > 300} == {}
+
+
+def test_no_function_is_longer_than_forty_lines() -> None:
+    def length(function: ast.FunctionDef) -> int:
+        return (function.end_lineno or 0) - function.lineno + 1
+
+    long = [
+        f"{path.name}:{node.name}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and length(node) > 40
+    ]
+    assert long == []

@@ -1,0 +1,172 @@
+"""Builders. Ada operates Acme; Globex must never be seen. Memory is made by runs, through the engine and the ledger."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from memory import adapter, ledger, search
+from memory.host import access, ids, runs, tenancy
+from memory.host.models import Run, Tenant
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger import EntryDraft, Written
+from openwop_console.runtime import definitions, engine, intake
+from openwop_console.runtime.intake import RunRequest
+
+PASSWORD = "correct horse battery staple"
+
+
+def tenant(slug: str = "acme") -> Tenant:
+    """The tenant of that slug, made when it is not there."""
+    return access.tenant_by_slug(slug) or access.create_tenant(slug, name=slug.title(), now=timezone.now())
+
+
+def key(slug: str = "acme", role: str = "owner", **options: Any) -> str:
+    """The text of a fresh API key."""
+    return access.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
+
+
+def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, str]:
+    """What Django's test client sends for a fresh key."""
+    return {"HTTP_AUTHORIZATION": f"Bearer {key(slug, role, **options)}"}
+
+
+def scope(slug: str = "acme", role: str = "owner", **options: Any) -> TenantScope:
+    """A principal with ``role`` in the tenant, as its scope."""
+    return tenancy.tenant_scope(tenancy.key_principal(key(slug, role, **options), now=timezone.now()))
+
+
+def operator(slug: str = "acme", role: str = "owner", email: str = "") -> Any:
+    """A person who can sign in with ``PASSWORD``."""
+    address = email or f"ada.{role}@{slug}.example"
+    return access.create_operator(tenant(slug), address, role=role, password=PASSWORD, now=timezone.now())
+
+
+def ref(owner: TenantScope, memory_ref: str) -> MemoryScope:
+    found = tenancy.memory_scope(owner, memory_ref)
+    assert found is not None
+    return found
+
+
+def node(node_id: str, type_id: str, config: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A node of a workflow definition."""
+    return {
+        "id": node_id,
+        "typeId": type_id,
+        "name": node_id,
+        "position": {"x": 0, "y": 0},
+        "config": config or {},
+        "inputs": {},
+        **more,
+    }
+
+
+def definition(
+    workflow_id: str, *nodes: dict[str, Any], variables: list[dict[str, Any]] | None = None, version: str = "1.0.0"
+) -> dict[str, Any]:
+    """A definition whose nodes run one after another."""
+    names = [each["id"] for each in nodes]
+    edges = [{"id": f"{a}-{b}", "sourceNodeId": a, "targetNodeId": b} for a, b in pairwise(names)]
+    return {
+        "id": workflow_id,
+        "name": workflow_id,
+        "version": version,
+        "nodes": list(nodes),
+        "edges": edges,
+        "triggers": [{"id": "manual", "type": "manual"}],
+        "variables": variables or [],
+        "metadata": {},
+        "settings": {},
+    }
+
+
+def install(slug: str, document: dict[str, Any]) -> None:
+    """The workflow is what runs of its id execute in the tenant."""
+    definitions.install(tenant(slug), json.dumps(document), installed_by="host", now=timezone.now())
+
+
+def remember_node(
+    content: str, *, node_id: str = "remember", memory_ref: str = "notes", **config: Any
+) -> dict[str, Any]:
+    """A node that remembers ``content``."""
+    settings = {"content": content, "memoryRef": memory_ref, **config}
+    return node(node_id, "vendor.console.remember", settings, agent={"agentId": "acme.writer"})
+
+
+def execute(owner: TenantScope, workflow_id: str, *, agent_id: str = "", **inputs: Any) -> Run:
+    """A run of the workflow, created by ``owner`` and executed as far as it goes."""
+    order = RunRequest(workflow_id, inputs=inputs, agent_id=agent_id)
+    run = intake.create_run(owner, order, now=timezone.now())
+    return advance(run)
+
+
+def advance(run: Run) -> Run:
+    """The run as it is after a worker had it."""
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=timezone.now)
+    return runs.find(run.tenant_id, run.id)
+
+
+def from_input(name: str) -> dict[str, Any]:
+    """A port that takes the run's input of that name."""
+    return {"type": "variable", "variableName": name}
+
+
+@dataclass
+class Remembered:
+    """A run that remembers: its ``run``, and the ids of what it wrote, in order."""
+
+    run: Run
+    entries: list[str]
+
+
+def remember(
+    slug: str, *contents: str, workflow_id: str = "", memory_ref: str = "notes", subject: str = "", **config: Any
+) -> Remembered:
+    """One run with a node for each content, executed through the engine."""
+    name = workflow_id or f"notes-{ids.new_id().hex}"
+    inputs = {f"remember-{number}": content for number, content in enumerate(contents, 1)}
+    nodes = [
+        remember_node("{{content}}", node_id=node_id, memory_ref=memory_ref, subject="{{subject}}", **config)
+        | {"inputs": {"content": from_input(node_id), "subject": from_input("subject")}}
+        for node_id in inputs
+    ]
+    install(slug, definition(name, *nodes))
+    owner = scope(slug)
+    run = execute(owner, name, subject=subject, **inputs)
+    assert run.status == "completed", run.error
+    found = search.ledger_page(owner, search.LedgerFilter(run=ids.wire("run", run.id)), size=1000, now=timezone.now())
+    return Remembered(run, [ids.wire("mem", row.id) for row in reversed(found.entries)])
+
+
+def open_run(owner: TenantScope) -> Run:
+    """A running run that a test writes in the name of."""
+    run = intake.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
+    with transaction.atomic():
+        runs.start(run, snapshot_position=ledger.position(owner.tenant_id), now=timezone.now())
+    return runs.find(owner.tenant_id, run.id)
+
+
+def write(
+    owner: TenantScope,
+    run: Run,
+    content: str,
+    *,
+    memory_ref: str = "notes",
+    node_id: str | None = "node",
+    now: datetime | None = None,
+    **draft: Any,
+) -> Written:
+    """An entry through the ledger, in the name of ``run``."""
+    return ledger.write_entry(
+        ref(owner, memory_ref), EntryDraft(content, **draft), run=run, node_id=node_id, now=now or timezone.now()
+    )
+
+
+def contents(owner: TenantScope, memory_ref: str = "notes", **options: Any) -> list[str]:
+    """What the adapter lists under a ref, newest first."""
+    given = {"now": timezone.now(), **options}
+    return [row.content for row in adapter.list_entries(ref(owner, memory_ref), **given)]

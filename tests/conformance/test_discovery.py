@@ -1,0 +1,54 @@
+"""Discovery: public, valid, cacheable, and only what is honoured."""
+
+import httpx
+
+from tests.conformance import schemas
+from tests.conformance.conftest import Host
+
+
+def test_discovery_is_public_valid_and_cacheable(host: Host) -> None:
+    answer = httpx.get(f"{host.url}/.well-known/openwop")
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    document = answer.json()
+    schemas.check("capabilities", document)
+    same = httpx.get(f"{host.url}/.well-known/openwop", headers={"If-None-Match": answer.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    assert '"edit"' not in answer.text
+
+
+def test_families_stand_at_the_root_and_under_the_wrapper_alike(host: Host) -> None:
+    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    for family, block in document["capabilities"].items():
+        assert document[family] == block
+
+
+def test_every_advertised_fixture_runs_to_an_end(host: Host) -> None:
+    fixtures = httpx.get(f"{host.url}/.well-known/openwop").json()["fixtures"]
+    for fixture in set(fixtures) - {"conformance-cancellable"}:
+        snapshot = host.run(fixture)
+        assert snapshot["status"] == ("failed" if fixture == "conformance-failure" else "completed"), fixture
+
+
+def test_every_role_is_published_with_its_scopes(host: Host) -> None:
+    block = httpx.get(f"{host.url}/.well-known/openwop").json()["authorization"]
+    roles = {row["role"]: set(row["scopes"]) for row in block["roles"]}
+    assert set(roles) == {"viewer", "author", "agent", "reviewer", "operator", "auditor", "owner"}
+    assert block["failClosed"] is True
+    assert "approvals:respond" not in roles["agent"] | roles["author"]
+    assert roles["auditor"] == {"audit:read"}
+
+
+def test_seams_are_off_and_an_anonymous_caller_learns_nothing(host: Host) -> None:
+    seams = [
+        "/v1/host/sample/memory/distill",
+        "/v1/host/sample/governance/approval-gate",
+        "/v1/host/sample/test/mock-ai/program",
+        "/v1/test/memory/seed",
+    ]
+    with host.client() as client:
+        for seam in seams:
+            refused = client.post(seam, json={})
+            assert refused.status_code == 404
+            schemas.check("error-envelope", refused.json())
+            assert httpx.get(f"{host.url}{seam}").status_code == 401

@@ -1,0 +1,151 @@
+"""Every error of both faces is JSON in the face's own shape; a page answers a page; nobody sees a stack trace."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from openwop_console.runtime import intake
+from tests import building
+from tests.conformance import schemas
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/runs/run_x/nothing", "/v1/webhooks", "/v1/runs:bulk-cancel"])
+@pytest.mark.parametrize("method", ["get", "post", "delete", "patch"])
+def test_an_unrouted_openwop_address_answers_the_envelope(client: Client, path: str, method: str) -> None:
+    answer = getattr(client, method)(path, **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+    schemas.check("error-envelope", answer.json())
+
+
+def test_an_unrouted_openintent_address_answers_its_flat_shape(client: Client) -> None:
+    answer = client.get("/api/v1/memory", **building.headers())
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "error": "ENTRY_NOT_FOUND",
+        "message": "There is nothing here by that id.",
+        "detail": "There is nothing here by that id.",
+    }
+
+
+@pytest.mark.parametrize("path", ["/v1/runs", "/v1/nothing", "/v1/runs/run_x", "/v1/host/console/memory"])
+def test_without_a_credential_everything_is_401_before_existence(client: Client, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["error"]) == (401, "unauthenticated")
+    assert answer["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        "Basic abc",
+        "Bearer owk_x_y_z",
+        "Bearer owk_" + "0" * 32 + "_" + "0" * 32 + "_s",
+        "\x00",
+    ],
+)
+def test_a_key_that_is_none_is_401_and_never_says_why(client: Client, header: str) -> None:
+    answer = client.get("/v1/runs/run_x", HTTP_AUTHORIZATION=header)
+    assert (answer.status_code, answer.json()["error"]) == (401, "unauthenticated")
+    assert answer.json()["message"] == "A valid credential is required."
+
+
+def test_both_headers_carry_a_key(client: Client) -> None:
+    key = building.key()
+    assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=key).status_code == 200
+    assert client.get("/v1/workflows/conformance-noop", HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 200
+
+
+def test_a_session_opens_no_face(client: Client) -> None:
+    client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert client.get("/v1/workflows/conformance-noop").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"workflowId": NaN}',
+        b'{"workflowId": "\\ud800"}',
+        b'{"workflowId": "a\\u0000b"}',
+        b'{"workflowId": 1e999}',
+        b"[]",
+        b'"text"',
+        b"null",
+        b"{}",
+    ],
+)
+def test_a_body_that_cannot_be_read_is_a_clear_400(client: Client, body: bytes) -> None:
+    answer = client.post("/v1/runs", body, content_type="application/json", **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
+    schemas.check("error-envelope", answer.json())
+
+
+def test_a_body_over_the_limit_is_413_and_one_of_another_type_415(client: Client) -> None:
+    headers = building.headers()
+    large = client.post("/v1/runs", b'{"x":"' + b"a" * 3_000_000 + b'"}', content_type="application/json", **headers)
+    assert (large.status_code, large.json()["error"]) == (413, "payload_too_large")
+    typed = client.post("/v1/runs", "a=1", content_type="application/x-www-form-urlencoded", **headers)
+    assert (typed.status_code, typed.json()["error"]) == (415, "unsupported_media_type")
+
+
+def test_a_method_that_is_not_answered_is_405_in_the_envelope(client: Client) -> None:
+    answer = client.delete("/v1/workflows/conformance-noop", **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
+
+
+@pytest.mark.parametrize(
+    "query", ["lastSequence=x", "timeout=61", "timeout=-1", "lastSequence=99999999999999999999", "other=1"]
+)
+def test_a_query_that_is_none_is_400(client: Client, query: str) -> None:
+    run = building.remember("acme", "x").run
+    answer = client.get(f"/v1/runs/run_{run.id.hex}/events/poll?{query}", **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
+
+
+def test_a_bug_tells_a_correlation_id_and_nothing_else(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **options: Any) -> None:
+        raise ZeroDivisionError("tok-secret-1234")
+
+    monkeypatch.setattr(intake, "read_workflow", broken)
+    answer = client.get("/v1/workflows/conformance-noop", **building.headers())
+    assert answer.status_code == 500
+    assert answer.json()["error"] == "internal_error"
+    assert answer.json()["details"]["correlationId"].startswith("err_")
+    assert "tok-secret" not in json.dumps(answer.json())
+
+
+def test_an_unknown_page_is_a_page(client: Client) -> None:
+    client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+    answer = client.get("/nothing-here")
+    assert answer.status_code == 404
+    assert answer["Content-Type"].startswith("text/html")
+    assert "Traceback" not in answer.content.decode()
+
+
+def test_a_crash_of_a_page_is_a_page_without_its_words(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **options: Any) -> None:
+        raise ZeroDivisionError("tok-secret-1234")
+
+    monkeypatch.setattr("memory.search.ledger_page", broken)
+    client.raise_request_exception = False
+    client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+    answer = client.get("/memory")
+    assert answer.status_code == 500
+    assert b"tok-secret" not in answer.content
+
+
+def test_a_visitor_is_sent_to_sign_in_and_back(client: Client) -> None:
+    answer = client.get("/memory?q=x")
+    assert answer.status_code == 302
+    assert answer["Location"] == "/login?next=%2Fmemory%3Fq%3Dx"
+    fragment = client.get("/memory?q=x", HTTP_HX_REQUEST="true")
+    assert (fragment.status_code, fragment["HX-Redirect"]) == (401, "/login?next=%2Fmemory%3Fq%3Dx")

@@ -1,0 +1,104 @@
+"""``/v1/host/console/memory`` and ``/forget``: the doors for programs, with the same refusals as the pages."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memory.models.entry import MemoryEntry
+from tests import building
+from tests.conformance import schemas
+
+pytestmark = pytest.mark.django_db
+MARTA = "marta.kowalska@example.com"
+
+
+def send(client: Client, path: str, body: Any, **headers: str) -> Any:
+    return client.post(path, json.dumps(body), content_type="application/json", **headers)
+
+
+def test_a_page_of_the_ledger_honours_every_filter_and_pages_to_its_end(client: Client) -> None:
+    building.remember("acme", *[f"note {number}" for number in range(5)], tags=["crm"])
+    building.remember("acme", "elsewhere", memory_ref="other")
+    headers = building.headers(role="viewer")
+
+    def page(**query: object) -> Any:
+        return client.get("/v1/host/console/memory", query, **headers).json()
+
+    first = page(memoryRef="notes", limit=3)
+    assert (len(first["entries"]), first["total"], first["totalIsExact"]) == (3, 5, True)
+    for entry in first["entries"]:
+        schemas.check("memory-entry", entry)
+    rest = page(memoryRef="notes", limit=3, after=first["next"])
+    assert (len(rest["entries"]), rest["next"]) == (2, None)
+    assert page(tag="crm")["total"] == 5
+    assert page(q="elsewhere")["total"] == 1
+    assert page(nodeId="remember-2")["total"] == 1
+    assert page(memoryRef="../notes")["entries"] == page(memoryRef="unknown")["entries"] == []
+
+
+def test_an_entry_says_which_node_of_which_run_wrote_it(client: Client) -> None:
+    kept = building.remember("acme", "who wrote this?")
+    found = client.get(f"/v1/host/console/memory/{kept.entries[0]}", **building.headers()).json()
+    assert found["provenance"]["verdict"] == "node"
+    [write] = found["provenance"]["writes"]
+    assert (write["nodeId"], write["runId"]) == ("remember-1", f"run_{kept.run.id.hex}")
+    assert found["provenance"]["sha256Now"] == found["provenance"]["sha256WhenWritten"]
+
+
+@pytest.mark.parametrize("query", [{"limit": 0}, {"limit": "x"}, {"limit": 2**63}, {"state": "gone"}, {"surprise": 1}])
+def test_a_query_that_is_none_is_400(client: Client, query: dict[str, Any]) -> None:
+    answer = client.get("/v1/host/console/memory", query, **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
+
+
+@pytest.mark.parametrize("memory_id", ["mem_x", "x", "mem_" + "0" * 32, "run_" + "0" * 32, "%00", "..%2F"])
+def test_an_id_that_is_none_is_404(client: Client, memory_id: str) -> None:
+    assert client.get(f"/v1/host/console/memory/{memory_id}", **building.headers()).status_code == 404
+
+
+def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Client, drain: Any) -> None:
+    building.remember("acme", f"from {MARTA}", "unrelated")
+    headers = building.headers()
+    preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers)
+    assert preview.status_code == 201
+    assert preview.json()["stores"]["memory entries"]["erase"] == 1
+    body = {"previewId": preview.json()["previewId"], "subject": MARTA, "reason": "ticket 17"}
+    confirmed = send(client, "/v1/host/console/forget", body, **headers)
+    assert (confirmed.status_code, confirmed.json()["state"]) == (202, "confirmed")
+    drain()
+    done = client.get(f"/v1/host/console/forget/{confirmed.json()['forgetId']}", **headers).json()
+    assert done["state"] == "forgotten"
+    assert done["receipt"]["stores"]["memory entries"]["erased"] == 1
+    assert [row.content for row in MemoryEntry.objects.all()] == ["unrelated"]
+
+
+def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: Client) -> None:
+    building.remember("acme", MARTA)
+    headers = building.headers()
+    preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
+    building.remember("acme", MARTA)
+    body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "ticket"}
+    refused = send(client, "/v1/host/console/forget", body, **headers)
+    assert refused.status_code == 409
+    assert refused.json()["details"]["changed"]["memory entries"]["erase"] == 1
+
+
+@pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor"])
+def test_only_an_owner_s_key_forgets(client: Client, role: str) -> None:
+    answer = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **building.headers(role=role))
+    assert (answer.status_code, answer.json()["details"]["requiredScope"]) == (403, "memory:forget")
+
+
+def test_globex_sees_nothing_of_acme_by_any_call(client: Client) -> None:
+    kept = building.remember("acme", f"secret of acme {MARTA}")
+    acme, globex = building.headers("acme"), building.headers("globex")
+    preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **acme).json()
+    assert client.get("/v1/host/console/memory", {"state": "all"}, **globex).json()["total"] == 0
+    foreign = [f"memory/{kept.entries[0]}", f"forget/{preview['previewId']}"]
+    for path in foreign:
+        assert client.get(f"/v1/host/console/{path}", **globex).status_code == 404
+    body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "theirs"}
+    assert send(client, "/v1/host/console/forget", body, **globex).status_code == 404
+    assert MemoryEntry.objects.count() == 1

@@ -1,0 +1,241 @@
+"""A run, step by step: what a worker's death leaves, who holds a run, how it ends."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from memory.host import event_log, node_types, runs, vault
+from memory.host.errors import Forbidden, Invalid, NotFound
+from memory.host.models import Run
+from memory.host.node_types import Done, NodeContext, Outcome
+from memory.models.entry import MemoryEntry
+from openwop_console.runtime import clock, definitions, engine, intake, tasks
+from openwop_console.runtime.intake import RunRequest
+from openwop_console.runtime.models import Step
+from tests import building
+
+pytestmark = pytest.mark.django_db
+
+
+def types_of(run: Run) -> list[str]:
+    return [event.type for event in event_log.read(run.tenant_id, run.id)]
+
+
+def created(workflow_id: str, **inputs: Any) -> Run:
+    return intake.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=timezone.now())
+
+
+def advance_at(run: Run, now: datetime, holder: str = "test/1") -> Run:
+    engine.advance(run.tenant_id, run.id, holder=holder, clock=lambda: now)
+    return runs.find(run.tenant_id, run.id)
+
+
+def test_nodes_run_in_the_order_of_their_edges_and_the_terminal_event_is_last() -> None:
+    run = building.advance(created("conformance-multi-node"))
+    events = event_log.read(run.tenant_id, run.id)
+    assert [event.node_id for event in events if event.type == "node.started"] == ["a", "b", "c"]
+    assert events[-1].type == "run.completed"
+    assert [event.sequence for event in events] == list(range(len(events)))
+
+
+def test_values_flow_from_inputs_and_nodes_into_memory() -> None:
+    compose = building.node("compose", "vendor.console.compose", {"text": "Ticket {{ticket}} is urgent"})
+    compose["inputs"] = {"ticket": {"type": "variable", "variableName": "ticket"}}
+    write = building.remember_node("{{text}}", memory_ref="acme/triage")
+    write["inputs"] = {"text": {"type": "connection", "nodeId": "compose", "outputKey": "text"}}
+    building.install("acme", building.definition("flow", compose, write))
+    acme = building.scope()
+    assert building.execute(acme, "flow", ticket="T-1").status == "completed"
+    assert building.contents(acme, "acme/triage") == ["Ticket T-1 is urgent"]
+
+
+def test_a_node_that_fails_takes_its_effects_with_it_and_the_run_says_why() -> None:
+    building.install(
+        "acme",
+        building.definition(
+            "half", building.remember_node("kept", node_id="first"), building.node("boom", "core.fail")
+        ),
+    )
+    run = building.execute(building.scope(), "half")
+    assert (run.status, run.error["code"]) == ("failed", "node_failed")
+    assert types_of(run)[-2:] == ["node.failed", "run.failed"]
+    failed = event_log.read(run.tenant_id, run.id)[-2]
+    assert failed.payload["error"]["code"] == "node_failed"
+    assert building.contents(building.scope()) == ["kept"]
+
+
+def test_a_bug_in_a_node_is_a_failed_run_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(ctx: NodeContext) -> Outcome:
+        ctx.memory.write("notes", "half done")
+        raise KeyError("the customer's password")
+
+    monkeypatch.setitem(node_types._types, "core.noop", crash)
+    run = building.advance(created("conformance-noop"))
+    assert (run.status, run.error["code"]) == ("failed", "node_crashed")
+    assert "password" not in str(event_log.read(run.tenant_id, run.id)) + str(run.error)
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_a_worker_that_died_in_a_step_left_nothing_and_the_step_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def dies(ctx: NodeContext) -> Outcome:
+        ctx.memory.write("notes", "written once")
+        raise Killed
+
+    def lives(ctx: NodeContext) -> Outcome:
+        ctx.memory.write("notes", "written once")
+        return Done()
+
+    run, now = created("conformance-noop"), timezone.now()
+    monkeypatch.setitem(node_types._types, "core.noop", dies)
+    with pytest.raises(Killed):
+        advance_at(run, now)
+    assert MemoryEntry.objects.count() == 0
+    monkeypatch.setitem(node_types._types, "core.noop", lives)
+    assert advance_at(run, now + timedelta(seconds=1), "test/2").status == "pending"  # the lease still runs
+    assert advance_at(run, now + runs.LEASE, "test/2").status == "completed"
+    assert MemoryEntry.objects.count() == 1
+    assert types_of(run) == ["run.started", "node.started", "memory.written", "node.completed", "run.completed"]
+
+
+def test_a_run_whose_workers_keep_dying_is_given_up_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(ctx: NodeContext) -> Outcome:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(node_types._types, "core.noop", dies)
+    run, now = created("conformance-noop"), timezone.now()
+    for attempt in range(runs.MAX_ATTEMPTS):
+        with pytest.raises(KeyboardInterrupt):
+            advance_at(run, now + attempt * runs.LEASE)
+    ended = advance_at(run, now + runs.MAX_ATTEMPTS * runs.LEASE)
+    assert (ended.status, ended.error["code"]) == ("failed", "worker_lost")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_lost_its_run_between_two_steps_commits_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = timezone.now()
+
+    def taken_over(ctx: NodeContext) -> Outcome:
+        transaction.on_commit(lambda: release(ctx.run))
+        return Done()
+
+    def release(run: Run) -> None:
+        assert runs.release_held_by("test", now=now) == 1
+        assert runs.claim(run.tenant_id, run.id, holder="other/9", now=now)
+
+    document = building.definition("two", building.node("a", "core.noop"), building.node("b", "core.noop"))
+    building.install("acme", document)
+    run = created("two")
+    monkeypatch.setitem(node_types._types, "core.noop", taken_over)
+    left = advance_at(run, now + timedelta(seconds=1))
+    assert (left.status, left.holder) == ("running", "other/9")
+    assert [step.node_id for step in Step.objects.of(run.tenant_id).filter(run_id=run.id)] == ["a"]
+
+
+def test_a_sleeping_run_holds_no_worker_and_wakes_in_time() -> None:
+    run, now = created("conformance-delay", delayMs=60_000), timezone.now()
+    asleep = advance_at(run, now)
+    assert (asleep.status, asleep.holder) == ("running", "")
+    assert runs.due(now=now + timedelta(seconds=59)) == []
+    assert advance_at(run, now + timedelta(seconds=59)).status == "running"
+    woken = now + timedelta(seconds=61)
+    assert [row[1] for row in runs.due(now=woken)] == [run.id]
+    assert advance_at(run, woken).status == "completed"
+
+
+def test_a_sleeping_run_is_cancelled_and_ends_with_run_cancelled() -> None:
+    run, now = created("conformance-cancellable"), timezone.now()
+    advance_at(run, now)
+    assert intake.cancel_run(building.scope(), run.id, now=now).status == "cancelling"
+    assert advance_at(run, now + timedelta(seconds=1)).status == "cancelled"
+    assert types_of(run)[-1] == "run.cancelled"
+    assert intake.cancel_run(building.scope(), run.id, now=now).status == "cancelled"
+
+
+@pytest.mark.parametrize("delay", [-1, "soon", True, 1e12])
+def test_a_delay_that_is_none_fails_the_run(delay: object) -> None:
+    run = building.advance(created("conformance-delay", delayMs=delay))
+    assert (run.status, run.error["code"]) == ("failed", "delay_invalid")
+
+
+def test_a_resolved_secret_stays_out_of_outputs_and_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(ctx: NodeContext) -> Outcome:
+        value = vault.resolve(ctx.run, "crm", now=ctx.now)
+        return Done(outputs={"log": f"used {value}"}, variables={"seen": [value]})
+
+    monkeypatch.setitem(node_types._types, "core.noop", careless)
+    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    run = building.advance(created("conformance-noop"))
+    assert run.variables == {"seen": ["[REDACTED:crm]"]}
+    assert Step.objects.get().outputs == {"log": "used [REDACTED:crm]"}
+
+
+def test_a_run_is_queued_in_the_transaction_that_created_it(drain: Any) -> None:
+    run = created("conformance-noop")
+    assert drain() == 1
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+
+
+def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
+    run, now = created("conformance-noop"), timezone.now()
+    clock._queued.clear()
+    assert clock.tick(now) >= 1
+    assert clock.tick(now + timedelta(seconds=1)) == 0
+    assert clock.tick(now + timedelta(seconds=31)) >= 1
+    drain()
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+
+
+def test_runs_of_a_dead_console_are_free_when_it_starts_again() -> None:
+    run, now = created("conformance-noop"), timezone.now()
+    assert runs.claim(run.tenant_id, run.id, holder="instance-a/77", now=now)
+    assert clock.recover("instance-b", now) == 0
+    assert clock.recover("instance-a", now) == 1
+    assert [row[1] for row in runs.due(now=now)] == [run.id]
+
+
+def test_one_worker_has_a_run_at_a_time() -> None:
+    run, now = created("conformance-noop"), timezone.now()
+    assert runs.claim(run.tenant_id, run.id, holder="a", now=now)
+    assert not runs.claim(run.tenant_id, run.id, holder="b", now=now)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"id": "Bad Id"}, "$.id"),
+        ({"nodes": []}, "$.nodes"),
+        ({"extra": 1}, "$"),
+        ({"nodes": [building.node("a", "core.unknown")]}, "$.nodes[0].typeId"),
+        ({"nodes": [building.node("a", "core.noop"), building.node("a", "core.noop")]}, "$.nodes"),
+        ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "zz"}]}, "$.edges[0]"),
+        ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "a"}]}, "$.edges"),
+        ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "a", "condition": {}}]}, "$.edges[0]"),
+    ],
+)
+def test_a_definition_this_host_could_not_execute_is_not_installed(change: dict[str, Any], field: str) -> None:
+    document = building.definition("flow", building.node("a", "core.noop")) | change
+    with pytest.raises(Invalid) as refused:
+        definitions.check(document)
+    assert field in {error["field"] for error in refused.value.details["errors"]}
+
+
+def test_a_workflow_is_its_tenant_s_and_a_key_acts_as_its_own_agents() -> None:
+    building.install("acme", building.definition("flow", building.remember_node("x")))
+    with pytest.raises(NotFound):
+        building.execute(building.scope("globex"), "flow")
+    with pytest.raises(Forbidden, match="not bound"):
+        building.execute(building.scope(role="agent", agents=("acme.other",)), "flow")
+    assert building.execute(building.scope(role="agent", agents=("acme.writer",)), "flow").status == "completed"
+    with pytest.raises(Forbidden, match="runs:create"):
+        building.execute(building.scope(role="viewer"), "flow")
+
+
+def test_a_worker_name_says_which_console_it_belongs_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENWOP_INSTANCE", "console-7")
+    assert tasks.worker_name().startswith("console-7/")

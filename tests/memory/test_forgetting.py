@@ -1,0 +1,286 @@
+"""Forget: final, verified and receipted; the event log stays as it was."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memory import forgetting, ledger_erasure, receipts, search
+from memory.forgetting import Preview
+from memory.host import audit, erasure, event_log
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.models import Run, RunEvent
+from memory.host.tenancy import TenantScope
+from memory.matching import is_exact, is_mentioned, search_form
+from memory.models import ForgetRequest, ForgetState
+from memory.models.entry import MemoryEntry, Tombstone
+from tests import building
+
+pytestmark = pytest.mark.django_db
+MARTA = "marta.kowalska@example.com"
+
+
+def preview(owner: TenantScope, *names: str) -> Preview:
+    return forgetting.preview(owner, list(names) or [MARTA], now=timezone.now())
+
+
+def confirm(owner: TenantScope, found: Preview, **options: Any) -> ForgetRequest:
+    given = {"typed": MARTA, "reason": "ticket 17", "ticked": set(), "now": timezone.now(), **options}
+    return forgetting.confirm(owner, found.request.id, **given)
+
+
+def carry_out(request: ForgetRequest) -> ForgetRequest:
+    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    assert done is not None
+    return done
+
+
+def forget(owner: TenantScope, *names: str, **options: Any) -> ForgetRequest:
+    return carry_out(confirm(owner, preview(owner, *names), **options))
+
+
+def whole_log(owner: TenantScope, runs: list[Any]) -> list[Any]:
+    return [event_log.read(owner.tenant_id, run) for run in runs]
+
+
+def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was() -> None:
+    acme = building.scope()
+    document = building.definition("echo", building.node("say", "vendor.console.compose", {"text": "hello {{mail}}"}))
+    document["nodes"][0]["inputs"] = {"mail": building.from_input("mail")}
+    building.install("acme", document)
+    building.execute(acme, "echo", mail=f"<{MARTA.upper()}>")
+    building.remember("acme", f"Marta wrote from {MARTA}.", "Somebody else wrote.", subject="x")
+    building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])
+    runs = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))
+    before, events = whole_log(acme, runs), RunEvent.objects.count()
+
+    done = forget(acme)
+
+    assert done.state == ForgetState.FORGOTTEN
+    assert whole_log(acme, runs) == before
+    assert RunEvent.objects.count() == events + 2  # its own run has started and completed
+    page = search.ledger_page(acme, search.LedgerFilter(state="all"), now=timezone.now())
+    assert [row.content for row in page.entries] == ["Somebody else wrote."]
+    assert page.total == 1
+    assert MARTA not in everything_stored().casefold()
+
+
+def everything_stored() -> str:
+    """Every value of every column of every table, as one text."""
+    with connection.cursor() as cursor:
+        found = []
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
+            found += [str(value) for row in cursor.fetchall() for value in row]
+    return "\n".join(found)
+
+
+def test_the_receipt_counts_what_a_second_query_verified() -> None:
+    acme = building.scope()
+    building.remember("acme", *[f"{number}: {MARTA}" for number in range(7)], "unrelated")
+    done = forget(acme)
+    assert done.receipt["stores"]["memory entries"] == {
+        "planned": 7, "erased": 7, "leftAfter": 0, "spared": 0, "stays": 0, "staysBecause": "",
+    }  # fmt: skip
+    assert done.receipt["auditSeq"] == audit.newest(acme.tenant_id, limit=1)[0].seq
+    assert "event log stays" in done.receipt["stays"]
+    assert MARTA not in json.dumps(done.receipt)
+    assert receipts.is_genuine(done)
+    done.receipt["stores"]["memory entries"]["erased"] = 8
+    assert not receipts.is_genuine(done)
+
+
+def test_what_remains_of_a_forgotten_entry_is_an_id_and_a_reason() -> None:
+    acme = building.scope()
+    kept = building.remember("acme", MARTA)
+    forget(acme)
+    stone = Tombstone.objects.of(acme.tenant_id).get()
+    assert (stone.run_id, stone.reason) == (kept.run.id, "forgotten")
+
+
+def test_near_misses_are_suspected_and_spared_unless_ticked() -> None:
+    acme = building.scope()
+    building.remember("acme", f"exact {MARTA}", f"other x{MARTA}", f"other {MARTA}.au")
+    found = preview(acme)
+    holding = next(each for each in found.holdings if each.store == ledger_erasure.ENTRIES.store)
+    assert (len(holding.erase), len(holding.suspected)) == (1, 2)
+    australian = next(row for row in MemoryEntry.objects.all() if row.content.endswith(".au"))
+    done = carry_out(confirm(acme, found, ticked={australian.id.hex}))
+    assert done.state == ForgetState.FORGOTTEN
+    assert [row.content for row in MemoryEntry.objects.all()] == [f"other x{MARTA}"]
+    assert done.receipt["stores"]["memory entries"]["spared"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("write to ana@x.org.", True),
+        ("(ana@x.org)", True),
+        ("ANA@X.ORG,", True),
+        ("\uff21na@x.org", True),
+        ("joana@x.org", False),
+        ("ana@x.org.uk", False),
+        ("ana@x.organic", False),
+        ("mail+ana@x.org", False),
+    ],
+)
+def test_a_whole_name_is_exact_and_a_part_of_another_is_suspected(text: str, exact: bool) -> None:
+    folded = search_form(text)
+    assert is_mentioned(("ana@x.org",), folded)
+    assert is_exact(("ana@x.org",), folded) is exact
+
+
+@pytest.mark.parametrize("names", [[], [""], ["ab"], ["x" * 257], ["a\x00bc"], [f"name {n}" for n in range(11)]])
+def test_a_subject_that_cannot_be_looked_for_is_refused(names: list[str]) -> None:
+    with pytest.raises(Invalid):
+        preview(building.scope(), *names) if names else forgetting.preview(building.scope(), [], now=timezone.now())
+    assert ForgetRequest.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"typed": "marta"}, {"typed": ""}, {"reason": " "}, {"reason": "x" * 501}, {"reason": f"{MARTA} asked for it"}],
+)
+def test_a_confirmation_that_is_not_one_erases_nothing(options: dict[str, Any]) -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found = preview(acme)
+    with pytest.raises(Invalid):
+        confirm(acme, found, **options)
+    assert forgetting.find(acme, found.request.id).state == ForgetState.PREVIEWED
+    assert (
+        forgetting.execute(acme.tenant_id, found.request.id, holder="t", now=timezone.now(), clock=timezone.now) is None
+    )
+    assert MemoryEntry.objects.count() == 1
+
+
+def test_a_preview_lapses() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    with pytest.raises(Conflict, match="too old"):
+        confirm(acme, preview(acme), now=timezone.now() + forgetting.LIFETIME + timedelta(seconds=1))
+    assert MemoryEntry.objects.count() == 1
+
+
+def test_a_world_that_changed_since_the_preview_goes_back_to_it() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found = preview(acme)
+    building.remember("acme", f"again {MARTA}")
+    with pytest.raises(Conflict) as refused:
+        confirm(acme, found)
+    assert refused.value.details["changed"]["memory entries"] == {"erase": 1, "suspected": 0}
+    assert MemoryEntry.objects.count() == 2
+
+
+def test_what_is_written_between_confirming_and_erasing_goes_too() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    confirmed = confirm(acme, preview(acme))
+    building.remember("acme", f"while waiting: {MARTA}")
+    done = carry_out(confirmed)
+    assert done.state == ForgetState.FORGOTTEN
+    assert MemoryEntry.objects.count() == 0
+    assert done.receipt["stores"]["memory entries"]["erased"] == 2
+
+
+def test_a_request_is_confirmed_once_and_carried_out_once() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found = preview(acme)
+    confirmed = confirm(acme, found)
+    with pytest.raises(Conflict, match="confirmed already"):
+        confirm(acme, found)
+    carry_out(confirmed)
+    again = forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
+    assert again is None
+
+
+def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    building.remember("acme", *[f"{number} {MARTA}" for number in range(5)])
+    confirmed = confirm(acme, preview(acme))
+    monkeypatch.setattr(forgetting, "CHUNK", 2)
+    real, calls = ledger_erasure.ENTRIES.erase, []
+
+    def dies_in_the_second_chunk(*args: Any, **options: Any) -> int:
+        calls.append(args)
+        if len(calls) == 2:
+            raise OSError("the worker died")
+        return real(*args, **options)
+
+    monkeypatch.setattr(ledger_erasure.LedgerEntries, "erase", lambda self, *a, **o: dies_in_the_second_chunk(*a, **o))
+    with pytest.raises(OSError, match="died"):
+        carry_out(confirmed)
+    assert MemoryEntry.objects.count() == 3
+    assert forgetting.find(acme, confirmed.id).state == ForgetState.CONFIRMED
+    assert (
+        forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
+        is None
+    )
+
+    later = timezone.now() + timedelta(minutes=5)
+    done = forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=later, clock=lambda: later)
+    assert done is not None
+    assert done.state == ForgetState.FORGOTTEN
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_a_store_that_keeps_something_is_never_called_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    monkeypatch.setattr(ledger_erasure.LedgerEntries, "erase", lambda *args, **options: 1)
+    left = forget(acme)
+    assert left.state == ForgetState.RESIDUE
+    assert left.receipt == {"residue": {"memory entries": 1, **dict.fromkeys(other_stores(), 0)}}
+    assert left.signature == ""
+    monkeypatch.undo()
+    done = carry_out(forgetting.retry(acme, left.id, now=timezone.now()))
+    assert done.state == ForgetState.FORGOTTEN
+    assert MemoryEntry.objects.count() == 0
+
+
+def other_stores() -> list[str]:
+    return [eraser.store for eraser in erasure.registered() if eraser.store != "memory entries"]
+
+
+@pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor"])
+def test_only_an_owner_forgets(role: str) -> None:
+    building.remember("acme", MARTA)
+    with pytest.raises(Forbidden, match="memory:forget"):
+        preview(building.scope(role=role))
+
+
+def test_another_tenant_s_subject_and_requests_are_out_of_reach() -> None:
+    acme, globex = building.scope("acme"), building.scope("globex")
+    building.remember("acme", MARTA)
+    building.remember("globex", MARTA)
+    found = preview(acme)
+    with pytest.raises(NotFound):
+        confirm(globex, found)
+    carry_out(confirm(acme, found))
+    assert [row.tenant.slug for row in MemoryEntry.objects.select_related("tenant")] == ["globex"]
+
+
+def test_the_subject_is_kept_only_as_a_keyed_hash() -> None:
+    acme, globex = building.scope("acme"), building.scope("globex")
+    building.remember("acme", MARTA)
+    done = forget(acme)
+    assert done.subject_key == forgetting.subject_key(acme.tenant_id, MARTA.upper())
+    assert done.subject_key != forgetting.subject_key(globex.tenant_id, MARTA)
+    assert bytes(done.sealed_terms) == b""
+
+
+def test_an_installed_artifact_that_names_the_subject_stays_and_is_counted() -> None:
+    acme = building.scope()
+    building.install("acme", building.definition("greeting", building.remember_node(f"Always greet {MARTA}")))
+    building.execute(acme, "greeting")
+    done = forget(acme)
+    assert done.state == ForgetState.FORGOTTEN
+    counts = done.receipt["stores"]["installed artifacts"]
+    assert (counts["stays"], counts["erased"]) == (2, 0)  # the installation, and what the run pinned
+    assert "install a version without" in counts["staysBecause"]
+    assert MemoryEntry.objects.count() == 0
