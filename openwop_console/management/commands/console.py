@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection, connections
 from django.utils import timezone
 
-from openwop_console import data_folder, listening, supervision, ticking
+from openwop_console import data_folder, listening, schedules, supervision, ticking
 from openwop_console.runtime import clock
 
 SECONDS_TO_START = 60
@@ -129,6 +129,7 @@ def _prepare(instance: str, *, demo: bool) -> None:
     with _migrating_alone():
         call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
+        schedules.install()
     call_command("collectstatic", interactive=False, verbosity=0)
     clock.recover(instance, timezone.now())
     if demo:

@@ -1,0 +1,138 @@
+"""The administrator's commands: what they print, and the one line with which they refuse."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.utils import timezone
+from django_q.models import Schedule
+
+from memory.host import access, vault
+from memory.host.models import Operator, Secret
+from memory.tasks import sweep
+from openwop_console import schedules
+from tests import building
+
+pytestmark = pytest.mark.django_db
+
+
+def manage(*words: str, **options: Any) -> str:
+    said = StringIO()
+    call_command(*words, stdout=said, **options)
+    return said.getvalue()
+
+
+def test_a_key_is_the_only_line_and_opens_its_tenant_once_it_is_made(client: Client) -> None:
+    manage("create_tenant", "acme", name="Acme Ltd")
+    said = manage("create_api_key", tenant="acme", role="author", agent=["acme.bot"], name="ci")
+    assert said.count("\n") == 1
+    key = access.key_of(said.strip(), now=timezone.now())
+    assert (key.agents, key.name, key.tenant.name) == (["acme.bot"], "ci", "Acme Ltd")
+    assert said.strip().rsplit("_", 1)[1] not in key.digest
+    assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=said.strip()).status_code == 200
+
+
+def test_a_revoked_and_an_expired_key_open_nothing(client: Client) -> None:
+    acme, now = building.tenant(), timezone.now()
+    revoked = access.create_api_key(acme, role="owner", now=now)
+    access.revoke_api_key(acme.id, revoked.key_id, now=now)
+    expired = access.create_api_key(acme, role="owner", expires_at=now, now=now)
+    for made, code in [(revoked, "key_revoked"), (expired, "key_expired")]:
+        answer = client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=made.text)
+        assert (answer.status_code, answer.json()["error"]) == (401, code)
+
+
+def test_an_operator_signs_in_with_the_password_of_the_variable(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manage("create_tenant", "acme")
+    monkeypatch.setenv("ADA_PASSWORD", building.PASSWORD)
+    manage("create_operator", "Ada@Acme.example", tenant="acme", role="viewer", password_env="ADA_PASSWORD")
+    answer = client.post("/login", {"login": "ada@acme.example", "password": building.PASSWORD})
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "said"),
+    [
+        (("create_tenant", "Not A Slug"), {}, "lower-case letters"),
+        (("create_tenant", "acme"), {}, "already"),
+        (("create_api_key",), {"tenant": "nobody", "role": "owner"}, "no tenant 'nobody'"),
+        (
+            ("create_operator", "x@acme.example"),
+            {"tenant": "acme", "role": "viewer", "password_env": "UNSET"},
+            "not set",
+        ),
+        (("create_operator", "no-address"), {"tenant": "acme", "role": "viewer", "password_env": "GOOD"}, "not valid"),
+        (
+            ("create_operator", "x@acme.example"),
+            {"tenant": "acme", "role": "viewer", "password_env": "WEAK"},
+            "too short",
+        ),
+        (("install_workflow", "/nowhere.json"), {"tenant": "acme"}, "cannot be read"),
+        (("install_workflow", "pyproject.toml"), {"tenant": "acme"}, "not JSON"),
+    ],
+)
+def test_a_command_that_is_refused_says_so_in_one_line(
+    words: tuple[str, ...], options: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    building.tenant("acme")
+    monkeypatch.setenv("GOOD", building.PASSWORD)
+    monkeypatch.setenv("WEAK", "abc")
+    with pytest.raises(CommandError, match=said) as refused:
+        manage(*words, **options)
+    assert "\n" not in str(refused.value)
+    assert Operator.objects.count() == 0
+
+
+def test_a_workflow_is_installed_from_a_file_and_an_invalid_one_names_its_fields(tmp_path: Path) -> None:
+    building.tenant("acme")
+    file = tmp_path / "flow.json"
+    file.write_text(json.dumps(building.definition("flow", building.node("a", "core.noop"))))
+    assert "workflow:flow@1.0.0 is installed in acme" in manage("install_workflow", str(file), tenant="acme")
+    assert building.execute(building.scope(), "flow").status == "completed"
+    file.write_text("{}")
+    with pytest.raises(CommandError, match=r"\$ does not satisfy required"):
+        manage("install_workflow", str(file), tenant="acme")
+
+
+def test_a_secret_comes_from_standard_input_and_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
+    building.tenant("acme")
+    monkeypatch.setattr("sys.stdin", StringIO("tok-123456789\n"))
+    assert "tok" not in manage("set_secret", "crm", tenant="acme")
+    assert vault.unseal(Secret.objects.get()) == "tok-123456789"
+    assert manage("rotate_vault_key") == "1 secrets are sealed under a fresh key.\n"
+    assert vault.unseal(Secret.objects.get()) == "tok-123456789"
+
+
+def test_an_unknown_role_gives_nothing_and_so_does_a_lookup_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.tenant()
+    assert access.scopes_of(acme.id, "usr_nobody") == frozenset()
+    key = building.key(role="owner")
+    principal = f"key_{access.key_of(key, now=timezone.now()).id.hex}"
+    assert "memory:forget" in access.scopes_of(acme.id, principal)
+    monkeypatch.setattr(access, "ROLES", {})
+    assert access.scopes_of(acme.id, principal) == frozenset()
+
+
+def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
+    Schedule.objects.create(name="somebody else's", func="os.system")
+    schedules.install()
+    schedules.install()
+    assert [(row.name, row.func) for row in Schedule.objects.all()] == [("sweep", "memory.tasks.sweep")]
+    assert sweep() == 0
+
+
+def test_failed_sign_ins_are_throttled_per_account(client: Client) -> None:
+    building.operator(email="ada@acme.example")
+    for _ in range(10):
+        client.post("/login", {"login": "ada@acme.example", "password": "wrong"})
+    answer = client.post("/login", {"login": "ada@acme.example", "password": building.PASSWORD})
+    assert answer.status_code in {200, 429}
+    assert client.get("/").status_code == 302
