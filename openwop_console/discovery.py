@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from memory.host import access, registry
 from memory.ledger import MAX_CONTENT_BYTES
+from proposals import artifacts
 
 VERSION = "0.1.0"
 CACHE_SECONDS = 300
@@ -57,7 +58,7 @@ def _agents() -> dict[str, Any]:
         "supported": True,
         **({"memoryBackends": ["long-term"]} if durable else {}),
         "proposals": {
-            "artifactKinds": ["prompt-template"],
+            "artifactKinds": artifacts.installable_kinds(),
             "duplicationDetection": False,
             "activation": settings.OPENWOP_PROPOSALS_ACTIVATION,
         },

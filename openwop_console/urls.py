@@ -32,4 +32,5 @@ urlpatterns = [
     path("", include("memory.urls")),
     path("", include("memory.api.openwop.urls")),
     path("", include("proposals.urls")),
+    path("", include("proposals.api.urls")),
 ]

@@ -10,8 +10,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import adapter, ledger, search
-from memory.host import access, ids, runs, tenancy
-from memory.host.models import Run, Tenant
+from memory.host import access, ids, registry, runs, tenancy
+from memory.host.models import ArtifactKind, Run, Tenant
+from memory.host.registry import Artifact
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import EntryDraft, Written
 from openwop_console.runtime import definitions, engine, intake
@@ -170,3 +171,9 @@ def contents(owner: TenantScope, memory_ref: str = "notes", **options: Any) -> l
     """What the adapter lists under a ref, newest first."""
     given = {"now": timezone.now(), **options}
     return [row.content for row in adapter.list_entries(ref(owner, memory_ref), **given)]
+
+
+def install_agent(slug: str, manifest: dict[str, Any]) -> None:
+    """The agent of that manifest is installed in the tenant."""
+    artifact = Artifact(ArtifactKind.AGENT, manifest["agentId"], "1.0.0", json.dumps(manifest))
+    registry.install(tenant(slug).id, artifact, source="host", installed_by="host", now=timezone.now())

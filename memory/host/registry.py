@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
@@ -66,7 +66,7 @@ def install(tenant_id: UUID, artifact: Artifact, *, source: str, installed_by: s
     if current:
         current.superseded_at = now
         current.save(by=WRITER, update_fields=["superseded_at"])
-    return Installation(
+    fresh = Installation(
         tenant_id=tenant_id,
         kind=artifact.kind,
         name=artifact.name,
@@ -77,7 +77,12 @@ def install(tenant_id: UUID, artifact: Artifact, *, source: str, installed_by: s
         source=source,
         installed_by=installed_by,
         installed_at=now,
-    ).insert(by=WRITER)
+    )
+    try:
+        with transaction.atomic():
+            return fresh.insert(by=WRITER)
+    except IntegrityError:
+        raise Conflict(f"Another version of {artifact.name} was installed at the same moment.") from None
 
 
 def _same_or_refuse(there: Installation, artifact: Artifact) -> Installation:

@@ -20,6 +20,7 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.ledger_erasure import ENTRIES
 from memory.models import ForgetRequest, ForgetState
+from memory.run_erasure import RUN_VALUES
 from memory.wire import instant
 
 STEPS = {
@@ -128,7 +129,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
 
 def _store(holding: Holding) -> Store:
     """What one store holds, with samples opened; every suspected row is shown, because a person decides about it."""
-    url = _entry_url if holding.store == ENTRIES.store else _no_url
+    url = URLS.get(holding.store, _no_url)
     certain = [
         Sample(row.hex, holding.samples[row.hex], url(row)) for row in holding.erase if row.hex in holding.samples
     ]
@@ -140,8 +141,15 @@ def _entry_url(row: UUID) -> str:
     return reverse("memory-entry", args=[ids.wire("mem", row)])
 
 
+def _run_url(row: UUID) -> str:
+    return reverse("run", args=[ids.wire("run", row)])
+
+
 def _no_url(row: UUID) -> str:
     return ""
+
+
+URLS = {ENTRIES.store: _entry_url, RUN_VALUES.store: _run_url}
 
 
 def _totals(stores: list[Store]) -> dict[str, Any]:

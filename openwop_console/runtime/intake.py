@@ -95,17 +95,19 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run
     return run
 
 
-@transaction.atomic
 def resolve_interrupt(
     scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: Any, *, now: datetime
 ) -> Run:
-    """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did."""
-    scope.check("approvals:respond")
+    """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did.
+
+    The resolver authorizes and keeps its own transactions, because a denial stays on record although it is refused.
+    """
     run = runs.find(scope.tenant_id, run_id)
     nodes = json.loads(run.definition.text)["nodes"]
     type_id = next((node["typeId"] for node in nodes if node["id"] == node_id), "")
     resolver = interrupts.resolver_of(type_id)
     if resolver is None:
+        scope.check("approvals:respond")
         raise InterruptNotFound
     resolver(scope, run, node_id, resume_value, now)
     return runs.find(scope.tenant_id, run.id)

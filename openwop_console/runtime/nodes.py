@@ -50,7 +50,8 @@ def compose(ctx: NodeContext) -> Outcome:
 @node_type("vendor.console.recall")
 def recall(ctx: NodeContext) -> Outcome:
     """What the agent remembers, newest first, as entries and as one text."""
-    found = ctx.memory.list(_memory_ref(ctx), limit=int(ctx.config.get("limit", 10)), tag=ctx.config.get("tag", ""))
+    ref, tag = _fill(_memory_ref(ctx), ctx.inputs), _fill(ctx.config.get("tag", ""), ctx.inputs)
+    found = ctx.memory.list(ref, limit=int(ctx.config.get("limit", 10)), tag=tag)
     return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
 
 

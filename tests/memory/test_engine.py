@@ -239,3 +239,16 @@ def test_a_workflow_is_its_tenant_s_and_a_key_acts_as_its_own_agents() -> None:
 def test_a_worker_name_says_which_console_it_belongs_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENWOP_INSTANCE", "console-7")
     assert tasks.worker_name().startswith("console-7/")
+
+
+def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
+    recall = building.node("recall", "vendor.console.recall", {"memoryRef": "notes", "tag": "customer:{{who}}"})
+    recall["inputs"] = {"who": building.from_input("who")}
+    write = building.remember_node("Known: {{known}}", memory_ref="summaries")
+    write["inputs"] = {"known": {"type": "connection", "nodeId": "recall", "outputKey": "text"}}
+    building.install("acme", building.definition("flow", recall, write))
+    building.remember("acme", "likes tea", tags=["customer:ana"])
+    building.remember("acme", "likes coffee", tags=["customer:ben"])
+    acme = building.scope()
+    assert building.execute(acme, "flow", who="ana").status == "completed"
+    assert building.contents(acme, "summaries") == ["Known: likes tea"]

@@ -133,7 +133,7 @@ def _prepare(instance: str, *, demo: bool) -> None:
     call_command("collectstatic", interactive=False, verbosity=0)
     clock.recover(instance, timezone.now())
     if demo:
-        call_command("seed_demo")
+        call_command("seed_demo", verbosity=0)
     connections.close_all()
 
 

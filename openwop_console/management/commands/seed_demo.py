@@ -23,4 +23,6 @@ class Command(BaseCommand):
             raise CommandError(f"The demo is not complete: {stalled}.") from None
         counted = ", ".join(f"{noun} {count}" for noun, count in seeded.made.items() if count)
         self.stdout.write(f"Demo made: {counted}." if seeded.changed else "Demo: complete, nothing was changed.")
-        self.stdout.write(logins.show(folder, seeded.logins))
+        text = logins.show(folder, seeded.logins)
+        if options["verbosity"]:
+            self.stdout.write(text)

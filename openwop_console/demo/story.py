@@ -1,0 +1,99 @@
+"""What stands in ``data/``: who the tenants of the demo are, and what happens to them, in the order it happens."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "data"
+TENANTS = ("acme", "globex")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A run that is to have happened. ``key`` marks it in the run's metadata, so that it happens once."""
+
+    key: str
+    workflow: str
+    inputs: Document
+    tags: list[str] = field(default_factory=list)
+    metadata: Document = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A proposal, and how far it has come: revised, asked about, rejected, each by an operator, or none of these."""
+
+    title: str
+    kind: str
+    rationale: str
+    agent_id: str
+    synthesizer_model: str
+    source_runs: list[str]
+    artifact: Document
+    revision: Document | None
+    asked_by: str
+    rejection: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One tenant of the demo. ``operators`` are their roles by e-mail; ``key`` names the key its agents run with."""
+
+    slug: str
+    name: str
+    operators: dict[str, str]
+    key: str
+    secrets: list[str]
+    agents: list[Document]
+    prompt_templates: list[Document]
+    workflows: list[Document]
+    errands: list[Errand]
+    suggestions: list[Suggestion]
+
+
+def told() -> list[Story]:
+    """The story of every tenant."""
+    return [_story(FOLDER / slug) for slug in TENANTS]
+
+
+def _story(folder: Path) -> Story:
+    tenant = _read(folder / "tenant.json")
+    return Story(
+        slug=tenant["slug"],
+        name=tenant["name"],
+        operators={each["email"]: each["role"] for each in tenant["operators"]},
+        key=tenant["key"],
+        secrets=tenant["secrets"],
+        agents=_read(folder / "agents.json"),
+        prompt_templates=_read(folder / "prompt-templates.json"),
+        workflows=_read(folder / "workflows.json"),
+        errands=[Errand(**each) for each in _read(folder / "runs.json")],
+        suggestions=[_suggestion(each) for each in _read(folder / "proposals.json")],
+    )
+
+
+def _suggestion(given: Document) -> Suggestion:
+    return Suggestion(
+        title=given["title"],
+        kind=given["kind"],
+        rationale=given["rationale"],
+        agent_id=given["agentId"],
+        synthesizer_model=given["synthesizerModel"],
+        source_runs=given["sourceRuns"],
+        artifact=given["artifact"],
+        revision=given.get("revision"),
+        asked_by=given.get("askedBy", ""),
+        rejection=given.get("rejection"),
+    )
+
+
+def _read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def text_of(document: Document) -> str:
+    """A document as the text that is installed or proposed."""
+    return json.dumps(document, ensure_ascii=False, indent=2)

@@ -1,0 +1,79 @@
+"""``manage.py bench``: the table of what this host must hold, measured on throw-away databases."""
+
+import json
+from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from openwop_console.bench import reading, throwaway, writing
+from openwop_console.bench.outcomes import Outcome, table
+from openwop_console.bench.plan import Plan
+from openwop_console.testing.postgres import NoPostgres
+
+ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
+    "B5": reading.listed,
+    "B6": reading.got,
+    "B7": reading.listed_to_objects,
+    "B8": writing.written,
+}
+ENGINES = ("sqlite", "postgres")
+LARGEST, QUICK = 1_000_000, 100_000
+
+
+class Command(BaseCommand):
+    help = "Measure the hot paths and print a table of ratios. The configured database is not touched."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--rows", default=",".join(ROWS), help=f"which rows, with commas (default: {','.join(ROWS)})")
+        parser.add_argument("--engine", choices=(*ENGINES, "both"), default="both")
+        parser.add_argument("--rounds", type=int, default=5, help="rounds whose median counts (default: 5)")
+        parser.add_argument("--largest", type=int, help=f"entries under the largest ref (default: {LARGEST:,})")
+        parser.add_argument("--calls", type=int, default=200, help="calls of each side in a round (default: 200)")
+        parser.add_argument("--quick", action="store_true", help=f"no ref larger than {QUICK:,} entries")
+        parser.add_argument("--answer-to", type=Path, help=SUPPRESS)
+
+    def handle(self, *args: Any, answer_to: Path | None, **options: Any) -> None:
+        names = _known(options["rows"])
+        largest = min(options["largest"] or LARGEST, QUICK if options["quick"] else LARGEST)
+        if min(options["rounds"], options["calls"]) < 1 or largest < 1000:
+            raise CommandError("--rounds and --calls must be at least 1, and --largest at least 1000.")
+        if answer_to is not None:
+            plan = Plan(options["engine"], largest, options["rounds"], options["calls"])
+            answer_to.write_text(json.dumps([outcome.document() for outcome in self._measured(plan, names)]))
+            return
+        engines = ENGINES if options["engine"] == "both" else (options["engine"],)
+        self._print(_outcomes(engines, names, largest, options), options["rounds"])
+
+    def _measured(self, plan: Plan, names: list[str]) -> Iterable[Outcome]:
+        """The outcomes on this process's own database."""
+        call_command("migrate", verbosity=0)
+        for name in names:
+            self.stderr.write(f"{plan.engine}: {name} ...")
+            yield from ROWS[name](plan)
+
+    def _print(self, outcomes: list[Outcome], rounds: int) -> None:
+        self.stdout.write(table(outcomes))
+        self.stdout.write(
+            f"\nOnly the ratios count: each is the median of {rounds} rounds in which both sides took turns, call by call."
+        )
+
+
+def _known(rows: str) -> list[str]:
+    names = [name.strip().upper() for name in rows.split(",")]
+    if unknown := [name for name in names if name not in ROWS]:
+        raise CommandError(f"There is no row {unknown[0]!r}; there are {', '.join(ROWS)}.")
+    return names
+
+
+def _outcomes(engines: Iterable[str], names: list[str], largest: int, options: dict[str, Any]) -> list[Outcome]:
+    arguments = ["--rows", ",".join(names), "--largest", str(largest)]
+    arguments += [word for name in ("rounds", "calls") for word in (f"--{name}", str(options[name]))]
+    try:
+        return [outcome for engine in engines for outcome in throwaway.measure(engine, arguments)]
+    except (NoPostgres, throwaway.BenchFailed) as reason:
+        raise CommandError(str(reason)) from None

@@ -1,0 +1,91 @@
+"""The activation run: what its two nodes do, and how the run surface answers its gate.
+
+The gate node asks once and goes on when the gate is decided, whichever came first: the vote may be cast before a worker
+has reached the node. It is done with the decision either way; the node behind it installs what was granted, and fails
+the run with ``approval_rejected`` otherwise, so that every vote stays on the log.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from memory.host import runs
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
+from memory.host.models import Run
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
+from memory.host.tenancy import TenantScope
+from proposals import denials, gate, lifecycle
+from proposals.models import Decision, Gate, GateState
+
+ANSWER_KEYS = {"decision", "reason"}
+
+
+@node_type(gate.GATE_TYPE)
+def approval_gate(ctx: NodeContext) -> Outcome:
+    """Waits until the gate of this run is decided; a run that has no gate of a proposal gets nowhere."""
+    found = _gate_of(ctx.run)
+    if found.state == GateState.OPEN and ctx.resume_value is None:
+        return _ask(ctx, found)
+    if found.state == GateState.OPEN:
+        raise NodeFailure("gate_bypassed", "The run was resumed without a decision at its gate.")
+    if ctx.resume_value is None:
+        answer = {"decision": found.state}
+        runs.ask_answered(ctx.run, ctx.node_id, gate.question(found), answer, *gate.facts(found), now=ctx.now)
+    return Done(outputs={"decision": found.state})
+
+
+def _ask(ctx: NodeContext, found: Gate) -> Outcome:
+    """The question; votes of a larger quorum that were cast already are told before it."""
+    facts = gate.facts(found)
+    if facts:
+        runs.note(ctx.run, *facts, now=ctx.now)
+    return gate.question(found)
+
+
+@node_type(gate.INSTALL_TYPE)
+def install_artifact(ctx: NodeContext) -> Outcome:
+    """Installs exactly what the gate of this run granted, or fails and installs nothing."""
+    found = _gate_of(ctx.run)
+    if found.state == GateState.REJECTED:
+        raise NodeFailure("approval_rejected", "The gate was rejected; nothing was installed.")
+    installed = lifecycle.install_granted(ctx.run, ctx.now)
+    return Done(outputs={"installedArtifactRef": installed.ref, "sha256": installed.sha256})
+
+
+def _gate_of(run: Run) -> Gate:
+    found = gate.of_run(run)
+    if found is None:
+        raise NodeFailure("gate_unknown", "No gate was opened for this run.")
+    return found
+
+
+def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: Any, now: datetime) -> None:
+    """The vote that ``POST /v1/runs/{runId}/interrupts/{nodeId}`` casts, about the digest that the run has pinned."""
+    found = gate.of_run(run)
+    if found is None or found.node_id != node_id:
+        raise InterruptNotFound
+    denials.authorize(scope, "decide", found.proposal_id, now=now)
+    if found.state != GateState.OPEN:
+        raise InterruptAlreadyResolved(nodeId=node_id, gateState=found.state)
+    decision, reason = _answer(resume_value)
+    lifecycle.decide(
+        scope,
+        found.proposal_id,
+        revision=found.revision,
+        sha256=found.sha256,
+        decision=decision,
+        reason=reason,
+        now=now,
+    )
+
+
+def _answer(value: Any) -> tuple[str, str]:
+    problem = ""
+    if not isinstance(value, dict) or set(value) - ANSWER_KEYS:
+        problem = "must be an object with a decision and, if you like, a reason"
+    elif value.get("decision") not in Decision.values:
+        problem = f"needs a decision, one of {', '.join(Decision.values)}"
+    elif not isinstance(value.get("reason", ""), str):
+        problem = "has a reason that is no text"
+    if problem:
+        raise InvalidResumeValue(errors=[{"field": "resumeValue", "message": problem}])
+    return value["decision"], value.get("reason", "")

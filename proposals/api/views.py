@@ -1,0 +1,79 @@
+"""``/v1/host/sample/proposals`` and the host extension beside it: serializer -> scope -> one call -> response.
+
+The routes are product, not test seams, whatever their namespace is called (openwop-host 1.3).
+"""
+
+from django.utils import timezone
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import ids
+from memory.host.serializing import checked, query_of
+from memory.host.tenancy import scope_of
+from proposals import inbox, installation, lifecycle, review, revisions
+from proposals.api.parsing import ArtifactParser
+from proposals.api.serializers import (
+    CreateProposal,
+    ListQuery,
+    RejectProposal,
+    ReviseProposal,
+    applied_document,
+    installation_document,
+    proposal_document,
+    revisions_document,
+)
+
+
+@api_view(["GET"])
+def proposal_list(request: Request) -> Response:
+    wanted = checked(ListQuery, query_of(request)).wanted()
+    found = inbox.listing(scope_of(request), wanted)
+    return Response({"proposals": [proposal_document(each) for each in found]})
+
+
+@api_view(["POST"])
+@parser_classes([ArtifactParser])
+def proposal_create(request: Request) -> Response:
+    draft = checked(CreateProposal, request.data).draft()
+    made = lifecycle.create(scope_of(request), draft, now=timezone.now())
+    return Response(proposal_document(revisions.standing(made)), status=201)
+
+
+@api_view(["GET", "PATCH", "DELETE"])
+@parser_classes([ArtifactParser])
+def proposal(request: Request, proposal_id: str) -> Response:
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    if request.method == "PATCH":
+        change = checked(ReviseProposal, request.data).change()
+        found = lifecycle.revise(scope, wanted, change, now=now)
+    elif request.method == "DELETE":
+        found = lifecycle.archive(scope, wanted, now=now)
+    else:
+        found = review.find(scope, wanted)
+    return Response(proposal_document(revisions.standing(found)))
+
+
+@api_view(["POST"])
+def proposal_apply(request: Request, proposal_id: str) -> Response:
+    """Public clients send no body and no content type; whatever is sent is not looked at."""
+    activation = lifecycle.ask_to_apply(scope_of(request), ids.parse("prop", proposal_id), now=timezone.now())
+    body, status = applied_document(activation)
+    return Response(body, status=status)
+
+
+@api_view(["POST"])
+def proposal_reject(request: Request, proposal_id: str) -> Response:
+    reason = checked(RejectProposal, request.data).given_reason()
+    rejected = lifecycle.reject(scope_of(request), ids.parse("prop", proposal_id), reason=reason, now=timezone.now())
+    return Response(proposal_document(revisions.standing(rejected)))
+
+
+@api_view(["GET"])
+def proposal_revisions(request: Request, proposal_id: str) -> Response:
+    return Response(revisions_document(review.detail(scope_of(request), ids.parse("prop", proposal_id))))
+
+
+@api_view(["GET"])
+def artifact(request: Request, ref: str) -> Response:
+    return Response(installation_document(installation.find(scope_of(request), ref)))

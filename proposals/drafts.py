@@ -1,0 +1,111 @@
+"""What somebody proposes, before it is stored: checked, bounded, and without the tenant's secrets (SR-1)."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from memory import harness
+from memory.host import ids
+from memory.host.errors import Invalid
+from memory.host.models import Run
+from proposals import artifacts
+from proposals.artifacts import Problem, Sealed
+
+MAX_TITLE = 200
+MAX_RATIONALE = 4_000
+MAX_NOTE = 500
+MAX_LABEL = 128
+MAX_AGENT = 256
+MAX_SOURCES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalDraft:
+    """A new proposal. ``artifact`` is JSON text, kept as it stands; ``source_run_ids`` are wire ids of runs."""
+
+    kind: str
+    artifact: str
+    title: str = ""
+    rationale: str = ""
+    source_run_ids: tuple[str, ...] = ()
+    synthesizer_model: str = ""
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a revision changes; None leaves a field as it is. ``note`` says why."""
+
+    artifact: str | None = None
+    title: str | None = None
+    rationale: str | None = None
+    note: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Change()
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words around an artifact as they may be stored."""
+
+    title: str
+    rationale: str
+    note: str = ""
+
+
+def seal(tenant_id: UUID, kind: str, artifact: str) -> Sealed:
+    """The artifact as it may be stored in this tenant."""
+    return artifacts.seal(kind, artifact, harness.for_tenant(tenant_id))
+
+
+def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Texts:
+    """The words as they may be stored in this tenant; refuses those that cannot be."""
+    redactor = harness.for_tenant(tenant_id)
+    stored = Texts(*(redactor.redact(text.strip()).text for text in (title, rationale, note)))
+    limits = (("title", stored.title, MAX_TITLE), ("rationale", stored.rationale, MAX_RATIONALE))
+    _refuse([problem for limit in (*limits, ("note", stored.note, MAX_NOTE)) for problem in _text_problems(*limit)])
+    return stored
+
+
+def reason(tenant_id: UUID, given: str) -> str:
+    """A reason as it may be stored in this tenant."""
+    stored = harness.for_tenant(tenant_id).redact(given.strip()).text
+    _refuse(_text_problems("reason", stored, MAX_NOTE))
+    return stored
+
+
+def require_origin(tenant_id: UUID, draft: ProposalDraft) -> None:
+    """Refuse a draft whose labels cannot be stored, or whose source runs are not this tenant's."""
+    _refuse(
+        [
+            *_text_problems("synthesizerModel", draft.synthesizer_model, MAX_LABEL, lines=False),
+            *_text_problems("agentId", draft.agent_id, MAX_AGENT, lines=False),
+            *_source_problems(tenant_id, draft.source_run_ids),
+        ]
+    )
+
+
+def _source_problems(tenant_id: UUID, sources: tuple[str, ...]) -> list[Problem]:
+    if len(sources) > MAX_SOURCES:
+        return [{"field": "sourceRunIds", "message": f"are more than {MAX_SOURCES}"}]
+    wanted = [ids.parse("run", source) for source in sources]
+    known = set(Run.objects.of(tenant_id).filter(id__in=[run for run in wanted if run]).values_list("id", flat=True))
+    return [
+        {"field": f"sourceRunIds[{at}]", "message": "is no run of this tenant"}
+        for at, run in enumerate(wanted)
+        if run not in known
+    ]
+
+
+def _text_problems(field: str, text: str, limit: int, *, lines: bool = True) -> list[Problem]:
+    if len(text) > limit:
+        return [{"field": field, "message": f"is longer than {limit} characters"}]
+    allowed = "\n\r\t" if lines else ""
+    unfit = any((letter < " " and letter not in allowed) or "\ud800" <= letter <= "\udfff" for letter in text)
+    return [{"field": field, "message": "holds a character that cannot be stored"}] if unfit else []
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise Invalid("The proposal cannot be stored like this.", errors=problems)

@@ -1,0 +1,188 @@
+"""The gate of an activation: opened over one digest, voted on, closed. The only writer of gates and votes (RFC 0051).
+
+A gate is opened under the lock of its proposal and changed under the lock of its activation run, so nobody decides
+about a gate that somebody else is closing. The run is the host's own workflow ``gate -> install``.
+"""
+
+import json
+from datetime import datetime
+from itertools import pairwise
+from uuid import UUID
+
+from memory.host import ids, runs
+from memory.host.errors import Conflict
+from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalRejected, Event, QuorumProgress
+from memory.host.models import Run, RunStatus
+from memory.host.node_types import Wait
+from memory.host.runs import RunOrder
+from memory.matching import FORGOTTEN
+from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
+
+WRITER = "proposals.gate"
+WORKFLOW = "host-activation"
+GATE_NODE, INSTALL_NODE = "gate", "install"
+GATE_TYPE = "core.openwop.governance.approvalGate"
+INSTALL_TYPE = "vendor.console.install-artifact"
+QUORUM = 1
+REQUIRED_SCOPE = "approvals:respond"
+
+
+def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str = "activate a proposal") -> str:
+    """The host's workflow of the given nodes, each an id and a type, one after the other."""
+    document = {
+        "id": workflow,
+        "name": f"Host: {name}",
+        "version": "1.0.0",
+        "nodes": [
+            {"id": node, "typeId": type_id, "name": node, "position": {"x": 0, "y": 0}, "config": {}, "inputs": {}}
+            for node, type_id in nodes
+        ],
+        "edges": [
+            {"id": f"{before}-{after}", "sourceNodeId": before, "targetNodeId": after}
+            for (before, _), (after, _) in pairwise(nodes)
+        ],
+        "triggers": [{"id": "host", "type": "event"}],
+        "variables": [],
+        "metadata": {},
+        "settings": {},
+    }
+    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+
+
+def open_gate(proposal: Proposal, revision: Revision, *, opened_by: str, now: datetime) -> Gate:
+    """The revision's digest is pinned and an activation run asks about it; the proposal's lock is held."""
+    gate = Gate(
+        tenant_id=proposal.tenant_id,
+        proposal_id=proposal.id,
+        revision=revision.number,
+        sha256=revision.sha256,
+        node_id=GATE_NODE,
+        quorum=QUORUM,
+        required_scope=REQUIRED_SCOPE,
+        opened_by=opened_by,
+        opened_at=now,
+    )
+    pins = {
+        "proposalId": ids.wire("prop", proposal.id),
+        "approvalId": ids.wire("gate", gate.id),
+        "revision": revision.number,
+        "sha256": revision.sha256,
+    }
+    definition = definition_of((GATE_NODE, GATE_TYPE), (INSTALL_NODE, INSTALL_TYPE))
+    order = RunOrder(WORKFLOW, definition, opened_by, system=True, inputs=pins)
+    gate.run = runs.open_run(proposal.tenant_id, order, now=now)
+    return gate.insert(by=WRITER)
+
+
+def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
+    """The gate of the activation that is under way, or None."""
+    rows = Gate.objects.of(tenant_id).select_related("run")
+    found: Gate | None = rows.filter(proposal_id=proposal_id, closed_at=None).first()
+    return found
+
+
+def of_run(run: Run) -> Gate | None:
+    """The gate that this run asks about, or None when it is no activation run."""
+    rows = Gate.objects.of(run.tenant_id).select_related("proposal")
+    found: Gate | None = rows.filter(run_id=run.id).first()
+    return found
+
+
+def question(gate: Gate) -> Wait:
+    """What the run asks: ids and the digest. The title is a fixed one, for an event holds no words of a proposal."""
+    gate_id = ids.wire("gate", gate.id)
+    ask = ApprovalAsk(
+        artifact_id=ids.wire("prop", gate.proposal_id),
+        artifact_type=gate.proposal.kind,
+        title=f"Install revision {gate.revision} of a proposal",
+        actions=("accept", "reject"),
+        gate_id=gate_id,
+        required_scope=gate.required_scope,
+        required_approvals=gate.quorum,
+        artifact_sha256=gate.sha256,
+    )
+    return Wait("approval", gate_id, ask)
+
+
+def vote(gate: Gate, run: Run, *, principal: str, decision: str, reason: str, now: datetime) -> Vote:
+    """The vote is on record and the gate decided by it: one rejection vetoes, ``quorum`` grants grant.
+
+    The run is locked. It goes on when it waits for this; one that has not asked yet finds the answer when it does. The
+    same vote again changes nothing; another one by the same principal is refused.
+    """
+    there: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal).first()
+    if there and there.decision != decision:
+        raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=there.decision)
+    if there:
+        return there
+    cast = Vote(
+        tenant_id=gate.tenant_id,
+        gate_id=gate.id,
+        principal=principal,
+        decision=decision,
+        revision=gate.revision,
+        sha256=gate.sha256,
+        reason=reason,
+        at=now,
+    ).insert(by=WRITER)
+    granted = _count_grants(gate)
+    if decision == Decision.REJECTED:
+        close(gate, GateState.REJECTED, now=now)
+    elif granted >= gate.quorum:
+        gate.state = GateState.GRANTED
+        gate.save(by=WRITER, update_fields=["state"])
+    _tell(run, gate, _fact(cast, gate, granted), now)
+    return cast
+
+
+def _count_grants(gate: Gate) -> int:
+    return int(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED).count())
+
+
+def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
+    gate_id = ids.wire("gate", gate.id)
+    if cast.decision == Decision.REJECTED:
+        return ApprovalRejected(gate_id, cast.principal)
+    return ApprovalGranted(gate_id, cast.principal, QuorumProgress(granted, gate.quorum))
+
+
+def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
+    if runs.waiting_interrupt(run, gate.node_id) is None:
+        return  # the gate node has not asked yet; it tells of the votes itself
+    if gate.state == GateState.OPEN:
+        runs.note(run, fact, now=now)
+    else:
+        runs.resume(run, gate.node_id, {"decision": gate.state}, fact, now=now)
+
+
+def facts(gate: Gate) -> list[Event]:
+    """What the votes at this gate amount to on the run's log, in their order."""
+    cast = list(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id).order_by("id"))
+    return [_fact(each, gate, granted) for granted, each in enumerate(cast, start=1)]
+
+
+def close(gate: Gate, state: str, *, now: datetime) -> None:
+    """The activation is over, and the gate says how. The lock of its run is held."""
+    gate.state, gate.closed_at = state, now
+    gate.save(by=WRITER, update_fields=["state", "closed_at"])
+
+
+def cancel(gate: Gate, run: Run, *, now: datetime) -> None:
+    """Nothing will be installed by this gate, and its run is being cancelled."""
+    close(gate, GateState.CANCELLED, now=now)
+    runs.request_cancel(run, now=now)
+
+
+def run_has_ended(run: Run, now: datetime) -> None:
+    """A gate ends with its run: cancelled, or granted without an installation when the installation failed."""
+    gate = of_run(run) if run.workflow_id == WORKFLOW else None
+    if gate and gate.closed_at is None:
+        failed = gate.state == GateState.GRANTED and run.status == RunStatus.FAILED
+        close(gate, GateState.GRANTED if failed else GateState.CANCELLED, now=now)
+
+
+def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
+    """The reasons given at the gates of this proposal are gone; the votes stay."""
+    gates = Gate.objects.of(tenant_id).filter(proposal_id=proposal_id).values("id")
+    votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, gate_id__in=gates)
+    votes.exclude(reason="").update(reason=FORGOTTEN)

@@ -1,0 +1,467 @@
+"""The demo: two tenants whose memory was written by the nodes of runs, and what an operator finds in it."""
+
+import io
+import json
+from base64 import b64encode
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import check_password
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.utils import timezone
+
+from memory import adapter, forgetting, inventory, provenance
+from memory.host import access, event_log, registry, runs, tenancy, vault
+from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret
+from memory.provenance import VerdictKind
+from openwop_console import discovery
+from openwop_console.demo import logins, proposing, running, seeding, story
+from openwop_console.runtime import intake
+from proposals import lifecycle, rules
+from proposals.models import Gate, Proposal, Revision
+from tests.conformance import schemas
+
+pytestmark = pytest.mark.django_db
+
+MARTA = "marta.kowalska@example.com"
+ACME, GLOBEX = story.told()
+
+
+@pytest.fixture(scope="module")
+def folder(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The data folder of a demo that was seeded once for all tests here, and is gone behind the last of them."""
+    folder = tmp_path_factory.mktemp("demo")
+    with django_db_blocker.unblock(), transaction.atomic():
+        seeding.seed([ACME, GLOBEX], folder, clock=timezone.now)
+        yield folder
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def acme(folder):
+    return access.tenant_by_slug("acme")
+
+
+@pytest.fixture
+def globex(folder):
+    return access.tenant_by_slug("globex")
+
+
+def seed(folder, *stories, clock=timezone.now):
+    return seeding.seed(list(stories) or [ACME, GLOBEX], folder, clock=clock)
+
+
+def signed_in(email):
+    return tenancy.tenant_scope(tenancy.operator_principal(Operator.objects.get(email=email)))
+
+
+def entries(tenant):
+    reader = tenancy.host_scope(tenant, scopes=frozenset({"memory:read"}))
+    return list(adapter.live(reader, now=timezone.now()).order_by("id"))
+
+
+def errand_runs(tenant):
+    return {run.metadata["demo"]: run for run in Run.objects.of(tenant.id).filter(system=False)}
+
+
+def everything():
+    """Every row of every table."""
+    with connection.cursor() as cursor:
+        tables = {}
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
+            rows = [tuple(bytes(cell) if isinstance(cell, memoryview) else cell for cell in row) for row in cursor]
+            tables[table] = sorted(map(repr, rows))
+    return tables
+
+
+# --- what there is ----------------------------------------------------------------------------------------------------
+
+
+def test_there_are_many_runs_of_several_nodes_and_one_that_failed(acme, globex):
+    ordered = errand_runs(acme)
+
+    assert len(ordered) >= 36
+    assert Counter(run.status for run in ordered.values()) == {"completed": len(ordered) - 1, "failed": 1}
+    assert all(len(json.loads(run.definition.text)["nodes"]) >= 3 for run in ordered.values())
+    assert len({run.inputs["email"] for run in ordered.values() if "email" in run.inputs}) >= 14
+    assert [run.status for run in errand_runs(globex).values()] == ["completed"] * 7
+
+
+@pytest.mark.parametrize("slug", ["acme", "globex"])
+def test_each_entry_was_written_by_a_node_of_its_run_and_the_log_says_so(folder, slug):
+    tenant = access.tenant_by_slug(slug)
+    kept = entries(tenant)
+    assert kept
+
+    for entry in kept:
+        nodes = {node["id"]: node for node in json.loads(runs.find(tenant.id, entry.run_id).definition.text)["nodes"]}
+        [fact] = event_log.about(tenant.id, entry.id)
+        assert (fact.type, fact.stream_id) == ("memory.written", entry.run_id)
+        assert fact.payload["nodeId"] == entry.node_id
+        assert nodes[entry.node_id]["agent"]["agentId"] == fact.payload["agentId"] == entry.agent_id
+
+
+def test_each_run_was_started_by_a_key_that_opens_nothing_any_more(acme, globex):
+    for tenant, told in ((acme, ACME), (globex, GLOBEX)):
+        keys = ApiKey.objects.of(tenant.id).filter(name=told.key)
+        assert {run.principal for run in errand_runs(tenant).values()} <= {f"key_{key.id.hex}" for key in keys}
+        assert all(key.revoked_at for key in keys)
+
+
+def test_a_run_that_failed_shows_which_node_and_why(acme):
+    failed = errand_runs(acme)["refund-01"]
+
+    told = [(event.type, event.node_id) for event in event_log.read(acme.id, failed.id)]
+
+    assert failed.error["code"] == "payment_provider_gone"
+    assert ("memory.written", "note-request") in told
+    assert ("node.failed", "compare-payment") in told
+    assert told[-1][0] == "run.failed"
+    assert "remember-decision" not in {node for _, node in told}
+
+
+def test_a_ticket_that_tries_to_be_a_program_is_kept_as_it_was_written(acme):
+    ticket = next(errand for errand in ACME.errands if "<script>" in errand.inputs.get("message", ""))
+
+    [summary] = [entry for entry in entries(acme) if "<script>" in entry.content]
+
+    assert ticket.inputs["message"] in summary.content
+    assert summary.content.startswith("=HYPERLINK(")
+    assert "\u202e" in summary.content
+    assert "{{crmKey}}" in summary.content
+
+
+def test_a_case_tells_of_its_own_customer_alone(acme):
+    others = {errand.inputs["email"] for errand in ACME.errands if "email" in errand.inputs}
+    for case in entries(acme):
+        if case.memory_ref.startswith("support/"):
+            words = set(case.content.replace("<", " ").replace(">", " ").replace("(", " ").replace(")", " ").split())
+            assert words & others == {case.subject}
+
+
+def test_some_entries_expire_and_the_digests_are_tagged(acme):
+    kept = entries(acme)
+
+    assert {entry.memory_ref for entry in kept if entry.expires_at} == {
+        "support/crm",
+        "research/questions",
+        "refunds/requests",
+    }
+    digests = [entry for entry in kept if entry.agent_id == "private.acme.nightly"]
+    assert len(digests) == 4
+    assert all("nightly" in digest.tags and "marta.kowalska" in digest.content for digest in digests)
+
+
+def test_the_page_of_an_entry_names_its_node(acme):
+    entry = entries(acme)[0]
+
+    found = provenance.of_entry(signed_in("ada@acme.example"), entry)
+
+    assert found.verdict == VerdictKind.NODE
+
+
+def test_every_agent_has_a_valid_manifest_and_one_says_nothing_about_its_memory(acme, globex):
+    for tenant in (acme, globex):
+        for manifest in registry.agents(tenant.id):
+            schemas.check("agent-manifest", manifest)
+    rows = inventory.agent_rows(signed_in("ada@acme.example"), discovery.document(), now=timezone.now())
+
+    assert {row.agent_id: row.health for row in rows} == {
+        "private.acme.nightly": "satisfied",
+        "private.acme.refund-checker": "unknown",
+        "private.acme.researcher": "satisfied",
+        "private.acme.support-triage": "satisfied",
+    }
+
+
+# --- what must not be there -------------------------------------------------------------------------------------------
+
+
+def test_the_crm_key_is_nowhere_but_sealed(acme):
+    secret = Secret.objects.of(acme.id).get(name="crm-api-key")
+    plain = vault.unseal(secret)
+    forms = [plain, b64encode(plain.encode()).decode(), json.dumps(plain)[1:-1]]
+
+    rows = [row for table in everything().values() for row in table]
+
+    assert [row for row in rows if any(form in row for form in forms)] == []
+    marked = [entry for entry in entries(acme) if "[REDACTED:crm-api-key]" in entry.content]
+    assert len(marked) == 25
+
+
+def test_acme_and_globex_share_no_entry_run_or_agent_and_both_know_marta(acme, globex):
+    ours, theirs = entries(acme), entries(globex)
+
+    assert {entry.id for entry in ours} & {entry.id for entry in theirs} == set()
+    assert {entry.agent_id for entry in ours} & {entry.agent_id for entry in theirs} == set()
+    assert [entry for entry in ours if "piano" in entry.content] == []
+    assert [entry for entry in theirs if "Verona" in entry.content] == []
+    assert any(entry.subject == MARTA for entry in ours)
+    assert any(entry.subject == MARTA for entry in theirs)
+
+
+def test_to_forget_marta_finds_her_in_several_runs_and_only_suspects_her_namesakes(acme):
+    kept = {entry.id: entry for entry in entries(acme)}
+
+    preview = forgetting.preview(signed_in("ada@acme.example"), [MARTA, "Marta Kowalska"], now=timezone.now())
+
+    held = next(holding for holding in preview.holdings if holding.store == "memory entries")
+    hers = [kept[row] for row in held.erase]
+    assert len(hers) >= 12
+    assert len({entry.run_id for entry in hers}) >= 6
+    suspected = {kept[row].subject for row in held.suspected}
+    assert {f"{MARTA}.au", f"anna-{MARTA}"} <= suspected
+    assert not {f"{MARTA}.au", f"anna-{MARTA}"} & {entry.subject for entry in hers}
+
+
+# --- proposals --------------------------------------------------------------------------------------------------------
+
+
+def proposal(tenant, template):
+    [found] = [
+        Proposal.objects.of(tenant.id).get(id=revision.proposal_id)
+        for revision in Revision.objects.of(tenant.id).filter(number=1)
+        if json.loads(revision.text)["templateId"] == template
+    ]
+    return found
+
+
+def test_one_proposal_waits_one_is_a_draft_and_one_was_rejected(acme):
+    waiting = proposal(acme, "triage.summary")
+    rejected = proposal(acme, "triage.reply")
+
+    assert (waiting.state, waiting.revision) == ("revised", 2)
+    assert Gate.objects.of(acme.id).select_related("run").get().run.status == "waiting-approval"
+    assert (proposal(acme, "research.brief").state, rejected.state) == ("draft", "rejected")
+    assert rejected.closing_reason
+    corrected = {f"run_{run.id.hex}" for run in errand_runs(acme).values() if "corrected" in run.tags}
+    assert set(waiting.source_run_ids) == corrected
+
+
+def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme):
+    ada, waiting = signed_in("ada@acme.example"), proposal(acme, "triage.summary")
+    gate = Gate.objects.of(acme.id).get()
+    assert rules.can("decide", ada, waiting, gate)
+    before = registry.by_ref(acme.id, "prompt:triage.summary@1.0.0")
+    assert registry.count_uses(acme.id, before.id) == 25
+
+    now = timezone.now()
+    lifecycle.decide(ada, waiting.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
+    running.to_rest(acme.id, gate.run_id, timezone.now)
+    again = intake.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
+    running.to_rest(acme.id, again.id, timezone.now)
+
+    after = registry.by_ref(acme.id, "prompt:triage.summary@1.1.0")
+    assert after.text == Revision.objects.of(acme.id).get(proposal_id=waiting.id, number=2).text
+    assert [use.run_id for use in registry.uses_of(acme.id, after.id)] == [again.id]
+    assert registry.count_uses(acme.id, before.id) == 25
+    summary = next(entry for entry in entries(acme) if entry.run_id == again.id and "triage" in entry.tags)
+    assert "What we promised: a seal kit by post" in summary.content
+
+
+def test_neither_the_author_nor_the_viewer_may_vote(acme):
+    waiting, gate = proposal(acme, "triage.summary"), Gate.objects.of(acme.id).get()
+
+    for email in ("sam@acme.example", "vera@acme.example"):
+        assert not rules.can("decide", signed_in(email), waiting, gate)
+
+
+# --- seeding again ----------------------------------------------------------------------------------------------------
+
+
+def test_seeding_again_changes_not_one_row(folder):
+    before = everything()
+
+    seeded = seed(folder)
+
+    assert not seeded.changed
+    assert everything() == before
+
+
+def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, folder):
+    ada = signed_in("ada@acme.example")
+    gate = Gate.objects.of(acme.id).get()
+    lifecycle.decide(ada, gate.proposal_id, revision=2, sha256=gate.sha256, decision="granted", now=timezone.now())
+    running.to_rest(acme.id, gate.run_id, timezone.now)
+    request = forgetting.preview(ada, [MARTA], now=timezone.now()).request
+    forgetting.confirm(ada, request.id, typed=MARTA, reason="asked for", ticked=set(), now=timezone.now())
+    forgetting.execute(acme.id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    before = everything()
+
+    assert not seed(folder).changed
+
+    assert everything() == before
+    assert [entry for entry in entries(acme) if entry.subject == MARTA] == []
+    assert registry.current(acme.id, ArtifactKind.PROMPT_TEMPLATE, "triage.summary").version == "1.1.0"
+
+
+def small(slug: str) -> story.Story:
+    """Acme's story made short, for a tenant of its own."""
+    errands = [errand for errand in ACME.errands if errand.key in {"ticket-02", "night-01", "refund-01"}]
+    revision: dict[str, Any] = {**(ACME.suggestions[0].revision or {}), "by": f"sam@{slug}.example"}
+    suggestion = replace(
+        ACME.suggestions[0], source_runs=["ticket-02"], revision=revision, asked_by=f"rosa@{slug}.example"
+    )
+    operators = {f"sam@{slug}.example": "author", f"rosa@{slug}.example": "reviewer"}
+    return replace(ACME, slug=slug, operators=operators, errands=errands, suggestions=[suggestion])
+
+
+def picture(slug):
+    """What a tenant holds, without the ids and times that differ from one seeding to the next."""
+    tenant = access.tenant_by_slug(slug)
+    ordered = errand_runs(tenant)
+    return {
+        "runs": sorted((key, run.workflow_id, run.status) for key, run in ordered.items()),
+        "all runs": Run.objects.of(tenant.id).count(),
+        "entries": [(entry.memory_ref, entry.node_id, entry.content) for entry in entries(tenant)],
+        "operators": Operator.objects.filter(tenant=tenant).count(),
+        "secrets": Secret.objects.of(tenant.id).count(),
+        "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
+        "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id)],
+        "gates": [(gate.state, gate.run.status) for gate in Gate.objects.of(tenant.id).select_related("run")],
+    }
+
+
+def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_there_twice(tmp_path):
+    looks = count()
+
+    def clock():
+        next(looks)
+        return timezone.now()
+
+    seed(tmp_path, small("whole"), clock=clock)
+    whole = picture("whole")
+    assert whole["gates"] == [("open", "waiting-approval")]
+
+    for stop in range(1, next(looks), 7):
+        told, folder = small(f"cut-{stop}"), tmp_path / str(stop)
+        folder.mkdir()
+        with pytest.raises(KeyboardInterrupt):
+            seed(folder, told, clock=stopping_after(stop))
+        seed(folder, told)
+        assert picture(told.slug) == whole, f"interrupted at look {stop} at the clock"
+        assert not seed(folder, told).changed
+
+
+def stopping_after(looks):
+    left = count(looks, -1)
+
+    def clock():
+        if next(left) <= 0:
+            raise KeyboardInterrupt
+        return timezone.now()
+
+    return clock
+
+
+def test_two_seedings_at_once_order_a_run_and_make_a_proposal_once(acme):
+    with running.with_a_key(acme, ACME, timezone.now) as scope:
+        again = running.order(scope, ACME.errands[0], now=timezone.now())
+        made = proposing.propose(scope, acme, ACME.suggestions[0], {}, now=timezone.now())
+
+    assert again.id == errand_runs(acme)[ACME.errands[0].key].id
+    assert made is False
+
+
+def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
+    told = small("busy")
+    seed(tmp_path, replace(told, errands=[], suggestions=[]))
+    tenant = access.tenant_by_slug("busy")
+    with running.with_a_key(tenant, told, timezone.now) as scope:
+        run = running.order(scope, told.errands[0], now=timezone.now())
+    assert runs.claim(tenant.id, run.id, holder="worker/1", now=timezone.now())
+
+    workers_end = SimpleNamespace(sleep=lambda seconds: runs.release_held_by("worker", now=timezone.now()))
+    monkeypatch.setattr(running, "time", workers_end)
+
+    assert running.to_rest(tenant.id, run.id, timezone.now)
+    assert runs.find(tenant.id, run.id).status == "completed"
+
+
+def test_on_a_host_without_gates_nothing_is_asked_for(tmp_path, settings):
+    settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
+
+    seed(tmp_path, small("direct"))
+
+    assert picture("direct")["gates"] == []
+    assert [state for _, state, _ in picture("direct")["proposals"]] == ["revised"]
+
+
+# --- the command and the logins ---------------------------------------------------------------------------------------
+
+
+def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_path, settings, monkeypatch):
+    settings.OPENWOP_DATA_DIR = tmp_path
+    monkeypatch.setattr(story, "told", lambda: [small("spoken")])
+
+    first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
+
+    assert first[0] == "Demo made: tenants 1, operators 2, secrets 1, installations 10, runs 3, proposals 1, gates 1."
+    assert second[0] == "Demo: complete, nothing was changed."
+    assert first[1:] == second[1:] == logins_in(tmp_path)
+    assert third == second[:1]
+
+
+def said_by_the_command(**options):
+    out = io.StringIO()
+    call_command("seed_demo", stdout=out, **options)
+    return out.getvalue().splitlines()
+
+
+def logins_in(folder):
+    return (folder / logins.SHOWN).read_text().splitlines()
+
+
+def test_a_run_that_gets_nowhere_ends_the_command_with_one_sentence(tmp_path, settings, monkeypatch):
+    settings.OPENWOP_DATA_DIR = tmp_path
+    monkeypatch.setattr(story, "told", lambda: [small("stalled")])
+    monkeypatch.setattr(running, "PATIENCE", -timedelta(seconds=1))
+
+    with pytest.raises(CommandError, match=r"^The demo is not complete: run [0-9a-f-]{36} is pending\.$"):
+        call_command("seed_demo")
+
+
+def test_the_logins_open_the_door_and_are_kept_for_the_owner_of_the_folder_alone(folder):
+    kept = json.loads((folder / logins.KEPT).read_text())
+
+    seeded = seed(folder)
+    text = logins.show(folder, seeded.logins)
+
+    assert set(kept) == {
+        "ada@acme.example",
+        "rosa@acme.example",
+        "sam@acme.example",
+        "vera@acme.example",
+        "gil@globex.example",
+    }
+    for email, password in kept.items():
+        assert check_password(password, Operator.objects.get(email=email).password)
+        assert email in text
+        assert password in text
+    assert (folder / logins.SHOWN).read_text() == text
+    assert {(folder / name).stat().st_mode & 0o777 for name in (logins.KEPT, logins.SHOWN)} == {0o600}
+
+
+def test_a_password_that_is_not_the_kept_one_is_left_alone_and_not_shown(folder, tmp_path):
+    text = logins.show(tmp_path, seed(tmp_path).logins)
+
+    assert text.count(logins.ANOTHER) == 5
+    for password in json.loads((tmp_path / logins.KEPT).read_text()).values():
+        assert password not in text
+
+
+def test_what_is_shown_follows_what_is_true(folder, tmp_path):
+    there = seed(folder).logins
+    logins.show(tmp_path, there)
+
+    changed = logins.show(tmp_path, [replace(login, password="") for login in there])
+
+    assert (tmp_path / logins.SHOWN).read_text() == changed
+    assert [login for login in there if login.password in changed] == []

@@ -1,0 +1,92 @@
+"""Builders of proposals. Ada reviews, Ben writes, and an agent of Acme submits; all through the lifecycle."""
+
+import json
+from typing import Any
+
+from django.utils import timezone
+
+from memory.host import audit, event_log, ids, runs
+from memory.host.models import Run
+from memory.host.tenancy import TenantScope
+from proposals import lifecycle
+from proposals.drafts import ProposalDraft
+from proposals.lifecycle import Activation
+from proposals.models import Gate, Proposal
+from tests import building
+
+TEMPLATE: dict[str, Any] = {
+    "templateId": "triage.summary",
+    "version": "1.1.0",
+    "kind": "system",
+    "text": "Summarise {{ticket}} in two sentences.",
+    "variables": [{"name": "ticket", "type": "string", "required": True}],
+}
+
+
+def artifact(**changes: Any) -> str:
+    """The text of a valid prompt template."""
+    return json.dumps({**TEMPLATE, **changes})
+
+
+def draft(text: str | None = None, **more: Any) -> ProposalDraft:
+    given = {"kind": "prompt-template", "title": "Shorter summary", "rationale": "Runs were corrected.", **more}
+    return ProposalDraft(artifact=artifact() if text is None else text, **given)
+
+
+def propose(author: TenantScope | None = None, text: str | None = None, **more: Any) -> Proposal:
+    """A draft, by an agent of Acme unless ``author`` says otherwise."""
+    return lifecycle.create(author or building.scope(role="agent"), draft(text, **more), now=timezone.now())
+
+
+def ask(proposal: Proposal, by: TenantScope | None = None) -> Activation:
+    """The gate over the current revision is open."""
+    return lifecycle.ask_to_apply(by or building.scope(role="reviewer"), proposal.id, now=timezone.now())
+
+
+def decide(
+    proposal: Proposal, gate: Gate, by: TenantScope | None = None, decision: str = "granted", **more: Any
+) -> Gate:
+    """A vote about exactly what the gate has pinned, unless ``more`` says otherwise."""
+    given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, **more}
+    voter = by or building.scope(role="reviewer")
+    return lifecycle.decide(voter, proposal.id, decision=decision, now=timezone.now(), **given)
+
+
+def advance(gate: Gate) -> Run:
+    """The activation run as it is after a worker had it."""
+    return building.advance(runs.find(gate.tenant_id, gate.run_id))
+
+
+def applied(text: str | None = None, **more: Any) -> Proposal:
+    """A proposal that went all the way."""
+    made = propose(text=text, **more)
+    gate = ask(made).gate
+    assert gate
+    decide(made, gate)
+    run = advance(gate)
+    assert run.status == "completed", run.error
+    return fresh(made)
+
+
+def fresh(proposal: Proposal) -> Proposal:
+    """The proposal as it is stored now."""
+    found: Proposal = Proposal.objects.of(proposal.tenant_id).get(id=proposal.id)
+    return found
+
+
+def opened(proposal: Proposal) -> Gate:
+    """The gate that a reviewer asked for."""
+    gate = ask(proposal).gate
+    assert gate
+    return gate
+
+
+def types_of(run: Run) -> list[str]:
+    """The types of the run's events, in order."""
+    return [event.type for event in event_log.read(run.tenant_id, run.id)]
+
+
+def actions(proposal: Proposal) -> list[str]:
+    """What the audit says about this proposal, oldest first."""
+    target = ids.wire("prop", proposal.id)
+    return [record.action for record in reversed(audit.newest(proposal.tenant_id)) if record.target == target]
