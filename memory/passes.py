@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q
 
-from memory.host import ids, runs
+from memory.host import runs
 from memory.host.events import Failure
 from memory.host.models import Run
 from memory.host.runs import RunOrder
@@ -126,8 +126,3 @@ def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
     """Open passes of all tenants that nobody holds: new ones, and those whose worker died."""
     free = Q(state=PassState.WAITING) | Q(state=PassState.CLAIMED, lease_until__lte=now)
     return list(Pass.objects.filter(free).order_by("id")[:limit])
-
-
-def run_reference(row: Pass) -> str:
-    """The wire id of the pass's run."""
-    return ids.wire("run", row.run_id)

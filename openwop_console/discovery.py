@@ -53,9 +53,9 @@ def _memory() -> dict[str, Any]:
 
 
 def _agents() -> dict[str, Any]:
+    """Without ``supported``: that would promise agent events and confidence escalation, which are not here yet."""
     durable = settings.OPENWOP_MEMORY_BACKEND == "long-term"
     return {
-        "supported": True,
         **({"memoryBackends": ["long-term"]} if durable else {}),
         "proposals": {
             "artifactKinds": artifacts.installable_kinds(),

@@ -159,12 +159,6 @@ def workflow_text(tenant_id: UUID, workflow_id: str) -> str | None:
     return installation.text if installation else None
 
 
-def workflow_ids(tenant_id: UUID) -> list[str]:
-    """The workflows a run may name: the tenant's own and the host's."""
-    own = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.WORKFLOW, superseded_at=None)
-    return sorted({*own.values_list("name", flat=True), *_builtin_workflows})
-
-
 def pin(tenant_id: UUID, text: str) -> Definition:
     """The definition row for ``text``; one row a digest, however many runs use it."""
     sha256 = digest(text)

@@ -1,0 +1,41 @@
+"""Pages as a signed-in operator gets them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import building
+
+SignIn = Callable[..., Client]
+HTMX: Any = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def sign_in() -> SignIn:
+    """``sign_in("globex", role="viewer")``: a browser with that session; Acme's owner when nothing is said."""
+
+    def sign_in(slug: str = "acme", role: str = "owner") -> Client:
+        browser = Client()
+        browser.force_login(building.operator(slug, role))
+        return browser
+
+    return sign_in
+
+
+@pytest.fixture
+def ada(sign_in: SignIn) -> Client:
+    """Ada, who owns Acme."""
+    return sign_in()
+
+
+def body_of(answer: Any) -> str:
+    """The text of an answer, streamed or not."""
+    raw = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(raw.decode())
+
+
+def standing(first: int, last: int, total: int, noun: str) -> str:
+    """What the pager says of a page."""
+    return f"<strong>{first}\u2013{last}</strong> of {total} {noun}"

@@ -1,0 +1,216 @@
+"""What holds for every page: tenants are apart, permissions are named, visitors sign in, and no method is a door."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import forgetting
+from memory.host import audit, ids
+from memory.host.models import AuditRecord
+from tests import building, proposing
+from tests.pages.conftest import SignIn, body_of, standing
+
+pytestmark = pytest.mark.django_db
+LISTS = ["/", "/agents", "/memory", "/runs", "/proposals", "/forget", "/audit", "/settings"]
+UNSUPPORTED = {
+    "/archives": "memory.distillation",
+    "/consolidation": "agents.memoryConsolidation",
+    "/commitments": "agents.commitments",
+}
+MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
+
+
+def objects() -> list[str]:
+    """The address of one object of each kind, all Acme's."""
+    made = building.remember("acme", "x")
+    proposal = proposing.propose()
+    preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    building.install_agent("acme", MANIFEST)
+    prop = f"/proposals/{ids.wire('prop', proposal.id)}"
+    return [
+        f"/memory/{made.entries[0]}",
+        f"/memory/{made.entries[0]}/retire",
+        f"/memory/{made.entries[0]}/restore",
+        f"/memory/{made.entries[0]}?format=json",
+        f"/runs/{ids.wire('run', made.run.id)}",
+        f"/runs/{ids.wire('run', made.run.id)}?format=json",
+        f"/agents/{MANIFEST['agentId']}",
+        prop,
+        f"{prop}/artifact",
+        f"{prop}/evidence",
+        f"{prop}/history",
+        f"{prop}/reject",
+        f"/forget/{ids.wire('fgt', preview.request.id)}",
+        f"/forget/{ids.wire('fgt', preview.request.id)}/confirm",
+    ]
+
+
+def test_acme_sees_its_objects_and_globex_gets_404_for_every_one(sign_in: SignIn) -> None:
+    ada, gil = sign_in(), sign_in("globex")
+    for url in objects():
+        assert ada.get(url).status_code == 200, url
+        assert gil.get(url).status_code == 404, url
+
+
+def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
+    gil = sign_in("globex")
+    made = building.remember("acme", "x")
+    proposal = proposing.propose()
+    gate = proposing.opened(proposal)
+    preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
+    vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
+    posts: list[tuple[str, dict[str, Any]]] = [
+        (f"/memory/{made.entries[0]}/retire", {"reason": ""}),
+        (f"/memory/{made.entries[0]}/restore", {}),
+        (f"{prop}/decide", vote),
+        (f"{prop}/ask", {"revision": 1}),
+        (f"{prop}/reject", {"reason": "no"}),
+        (f"{fgt}/confirm", {"typed": "somebody", "reason": "r"}),
+        (f"{fgt}/again", {}),
+        (f"{fgt}/retry", {}),
+    ]
+    for url, form in posts:
+        assert gil.post(url, form).status_code == 404, url
+    assert building.contents(building.scope()) == ["x"]
+    assert proposing.fresh(proposal).state == "draft"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["/memory/mem_1", "/memory/x", "/runs/run_zz", "/agents/none", "/proposals/prop_", "/forget/fgt_0", "/memory/%00"],
+)
+def test_an_id_that_is_none_is_not_found(ada: Client, url: str) -> None:
+    assert ada.get(url).status_code == 404
+
+
+@pytest.mark.parametrize("url", LISTS + list(UNSUPPORTED))
+def test_a_visitor_signs_in_and_comes_back(client: Client, url: str) -> None:
+    answer = client.get(url)
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login?next=")
+
+
+@pytest.mark.parametrize("url", LISTS + list(UNSUPPORTED))
+def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
+    answer = ada.get(url)
+    shown = body_of(answer)
+    assert answer.status_code == 200
+    assert shown.count("<h1>") == 1
+    assert "HX-Request" in answer["Vary"]
+    assert 'role="status"' in shown
+    assert "Permalink" in shown
+
+
+@pytest.mark.parametrize(
+    ("role", "url", "scope"),
+    [
+        ("viewer", "/forget", "memory:forget"),
+        ("viewer", "/audit", "audit:read"),
+        ("operator", "/audit", "audit:read"),
+        ("auditor", "/memory", "memory:read"),
+        ("auditor", "/runs", "runs:read"),
+        ("auditor", "/agents", "agents:read"),
+        ("auditor", "/proposals", "proposals:read"),
+    ],
+)
+def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn, role: str, url: str, scope: str) -> None:
+    browser = sign_in(role=role)
+    for suffix in ("", "?format=json"):
+        answer = browser.get(url + suffix)
+        assert answer.status_code == 403
+        assert scope in body_of(answer)
+
+
+@pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor", "owner"])
+def test_needs_you_and_settings_are_for_everybody(sign_in: SignIn, role: str) -> None:
+    browser = sign_in(role=role)
+    assert browser.get("/").status_code == 200
+    assert role in body_of(browser.get("/settings"))
+    assert browser.get("/?format=json").status_code == 200
+    assert browser.get("/settings?format=json").status_code == 200
+
+
+@pytest.mark.parametrize(("url", "capability"), UNSUPPORTED.items())
+def test_what_the_host_does_not_support_names_the_missing_flag(ada: Client, url: str, capability: str) -> None:
+    shown = body_of(ada.get(url))
+    assert "Not supported by this host" in shown
+    assert capability in shown
+
+
+def test_the_audit_log_lists_names_and_links_and_can_be_verified(ada: Client) -> None:
+    assert "No audit records yet" in body_of(ada.get("/audit"))
+    made = proposing.propose()
+    shown = body_of(ada.get("/audit"))
+    assert "proposal.create" in shown
+    assert f'href="/proposals/{ids.wire("prop", made.id)}"' in shown
+    assert "Chain not verified" in shown
+    shown = body_of(ada.post("/audit/verify", follow=True))
+    assert "The chain is intact: 1 records were read" in shown
+    assert "Chain verified" in shown
+
+
+def test_a_broken_chain_is_red_everywhere(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    proposing.propose()
+    monkeypatch.setattr(audit, "hash_of", lambda _: "0" * 64)
+    shown = body_of(ada.post("/audit/verify", follow=True))
+    assert "The chain breaks at record 0" in shown
+    assert "Chain broken" in shown
+    assert "The audit chain breaks at record 0" in body_of(ada.get("/"))
+
+
+def test_the_audit_log_pages_to_its_beginning(ada: Client) -> None:
+    tenant = building.tenant()
+    for number in range(53):
+        audit.append(tenant.id, actor="host", action=f"act.{number}", now=timezone.now())
+    shown = body_of(ada.get("/audit"))
+    assert standing(1, 50, 53, "records") in shown
+    assert standing(51, 53, 53, "records") in body_of(ada.get("/audit?before=3"))
+    assert "Nothing older" in body_of(ada.get("/audit?before=0"))
+    assert ada.get("/audit?before=x").status_code == 200
+    assert body_of(ada.get("/audit?format=csv")).count("\r\n") == AuditRecord.objects.of(tenant.id).count() + 1
+    with CaptureQueriesContext(connection) as many:
+        ada.get("/audit")
+    assert len(many) <= 12
+
+
+def test_agents_show_their_health_and_the_eight_dimensions(ada: Client) -> None:
+    assert "No agents yet" in body_of(ada.get("/agents"))
+    building.install_agent("acme", MANIFEST)
+    shape = {"agentId": "private.acme.brain", "memoryShape": {"longTerm": True}}
+    building.install_agent("acme", {**MANIFEST, **shape})
+    shown = body_of(ada.get("/agents"))
+    assert "unknown" in shown
+    assert "satisfied" in shown
+    unknown = body_of(ada.get("/agents/private.acme.triage"))
+    assert "unknown is not healthy" in unknown
+    known = body_of(ada.get("/agents/private.acme.brain"))
+    for dimension in ("read", "write", "search", "long-term-durability", "compaction", "attribution", "retention"):
+        assert dimension in known
+    assert ada.get("/agents/private.acme.brain?format=json").json()["health"] == "satisfied"
+    assert "private.acme.brain" in body_of(ada.get("/agents?format=csv"))
+
+
+def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settings: Any) -> None:
+    settings.OPENWOP_MEMORY_BACKEND = "ephemeral"
+    building.install_agent("acme", {**MANIFEST, "memoryShape": {"longTerm": True}})
+    shown = body_of(ada.get("/"))
+    assert "missing: long-term-durability" in shown
+    assert "memory is lost when the host restarts" in body_of(ada.get("/agents/private.acme.triage"))
+
+
+def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:
+    assert "Nothing was written in these days" in body_of(ada.get("/"))
+    building.remember("acme", "a", "b")
+    owner = building.scope()
+    run = building.open_run(owner)
+    for number in range(10):
+        building.write(owner, run, "x", agent_id=f"agent.{number}")
+    shown = body_of(ada.get("/"))
+    assert "acme.writer" in shown
+    assert "3 other agents" in shown
+    assert "Show as a table" in shown

@@ -1,0 +1,173 @@
+"""Forgetting in the browser, step by step, without scripts: find, preview, confirm, run, verify, receipt."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import forgetting
+from memory.host import ids
+from memory.host.erasure import registered
+from memory.ledger_erasure import ENTRIES
+from tests import building
+from tests.fixtures_queue import Drain
+from tests.pages.conftest import HTMX, body_of, standing
+
+pytestmark = pytest.mark.django_db
+MARTA = "marta@example.com"
+
+
+@pytest.fixture
+def memories() -> None:
+    building.remember("acme", f"write to {MARTA}", f"ana{MARTA} is somebody else", "nothing to see")
+
+
+def preview(browser: Client, subject: str = MARTA, **more: str) -> str:
+    """The address of a fresh preview."""
+    answer = browser.post("/forget", {"subject": subject, "aliases": "", **more})
+    assert answer.status_code == 302, body_of(answer)
+    return str(answer["Location"])
+
+
+def confirm(browser: Client, url: str, **more: Any) -> Any:
+    return browser.post(f"{url}/confirm", {"typed": MARTA, "reason": "ticket 17", **more})
+
+
+def suspected_in(page: str) -> list[str]:
+    return re.findall(r'name="ticked" value="([0-9a-f]{32})"', page)
+
+
+def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, drain: Drain) -> None:
+    url = preview(ada)
+    shown = body_of(ada.get(url))
+    assert "What would be forgotten" in shown
+    assert f"write to {MARTA}" in shown
+    asked = body_of(ada.post(f"{url}/confirm"))
+    assert "Forget for good" in asked
+    assert confirm(ada, url)["Location"] == url
+    assert 'hx-trigger="every 1s"' in body_of(ada.get(url))
+    assert ada.get(url, **HTMX).status_code == 200
+    drain()
+    over = ada.get(url, **HTMX)
+    assert over.status_code == 286
+    assert "Forgotten and verified" in body_of(over)
+    assert MARTA not in body_of(over)
+    assert building.contents(building.scope()) == ["nothing to see", f"ana{MARTA} is somebody else"]
+    assert "genuine" in body_of(ada.get(url))
+
+
+def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drain: Drain) -> None:
+    url = preview(ada)
+    confirm(ada, url)
+    drain()
+    found = json.loads(ada.get(f"{url}?format=json").content)
+    assert found["receipt"]["stores"][ENTRIES.store]["erased"] == 1
+    assert found["signature"]
+    assert MARTA not in json.dumps(found)
+
+
+def test_only_ticked_suspects_go(ada: Client, memories: None, drain: Drain) -> None:
+    url = preview(ada)
+    (suspect, *_) = suspected_in(body_of(ada.get(url)))
+    asked = body_of(ada.post(f"{url}/confirm", {"ticked": [suspect]}))
+    assert suspect in asked
+    assert "1 suspected that you ticked" in asked
+    confirm(ada, url, ticked=[suspect])
+    drain()
+    assert building.contents(building.scope()) == ["nothing to see"]
+
+
+def test_an_untyped_subject_removes_nothing(ada: Client, memories: None, drain: Drain) -> None:
+    url = preview(ada)
+    answer = confirm(ada, url, typed="somebody else")
+    assert answer.status_code == 422
+    assert "is not the subject of this preview" in body_of(answer)
+    drain()
+    assert len(building.contents(building.scope())) == 3
+
+
+def test_a_reason_may_not_name_the_subject(ada: Client, memories: None) -> None:
+    answer = confirm(ada, preview(ada), reason=f"{MARTA} asked")
+    assert answer.status_code == 422
+    assert "must not name the subject" in body_of(answer)
+
+
+def test_what_has_changed_since_the_preview_is_shown_and_nothing_goes(
+    ada: Client, memories: None, drain: Drain
+) -> None:
+    url = preview(ada)
+    building.remember("acme", f"{MARTA} called again")
+    answer = confirm(ada, url)
+    assert answer.status_code == 409
+    assert "memory entries: +1 rows to erase" in body_of(answer)
+    fresh = ada.post(f"{url}/again")["Location"]
+    assert fresh != url
+    assert confirm(ada, fresh).status_code == 302
+
+
+def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> None:
+    past = timezone.now() - 2 * forgetting.LIFETIME
+    made = forgetting.preview(building.scope(), [MARTA], now=past)
+    url = f"/forget/{ids.wire('fgt', made.request.id)}"
+    assert "This preview has lapsed" in body_of(ada.get(url))
+    assert confirm(ada, url).status_code == 409
+
+
+def test_a_subject_that_is_too_short_is_said_on_the_form(ada: Client) -> None:
+    answer = ada.post("/forget", {"subject": "ab", "aliases": ""})
+    assert answer.status_code == 422
+    assert "error-summary" in body_of(answer)
+
+
+def test_residue_is_red_and_can_be_run_again(
+    ada: Client, memories: None, drain: Drain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = preview(ada)
+    confirm(ada, url)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ENTRIES), "residue", lambda *_, **__: 2)
+        drain(may_fail=True)
+        shown = body_of(ada.get(url))
+    assert "Residue was found" in shown
+    assert "so there is no receipt" in shown
+    assert "A forget left residue" in body_of(ada.get("/"))
+    ada.post(f"{url}/retry")
+    drain()
+    assert "Forgotten and verified" in body_of(ada.get(url))
+
+
+def test_the_form_is_prefilled_from_an_entry_without_content_in_the_address(ada: Client) -> None:
+    (mem_id,) = building.remember("acme", f"about {MARTA}", subject=MARTA).entries
+    shown = body_of(ada.get(f"/forget?from={mem_id}"))
+    assert f'value="{MARTA}"' in shown
+    assert f"about {MARTA}" in shown
+    assert "Match rules" in body_of(ada.get("/forget?from=mem_none"))
+
+
+def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drain: Drain) -> None:
+    assert "No forget requests yet" in body_of(ada.get("/forget"))
+    confirm(ada, preview(ada))
+    shown = body_of(ada.get("/forget"))
+    assert "in progress" in shown
+    assert standing(1, 1, 1, "requests") in shown
+    assert json.loads(body_of(ada.get("/forget?format=json")))["total"] == 1
+    assert "Nothing older" in body_of(ada.get(f"/forget?after=fgt_{'0' * 32}"))
+    assert "in progress" in body_of(ada.get("/"))
+
+
+def test_a_request_that_is_over_is_not_confirmed_again(ada: Client, memories: None, drain: Drain) -> None:
+    url = preview(ada)
+    confirm(ada, url)
+    drain()
+    assert confirm(ada, url)["Location"] == url
+    assert ada.post(f"{url}/retry").status_code == 409
+    assert ada.post(f"{url}/again").status_code == 409
+
+
+def test_every_store_has_a_line_in_the_preview(ada: Client, memories: None) -> None:
+    shown = body_of(ada.get(preview(ada)))
+    for eraser in registered():
+        assert eraser.store in shown

@@ -1,0 +1,215 @@
+"""The main job from end to end: a fresh console with its demo, a real worker, a real browser, an operator of Acme."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.fixtures_console import ConsoleProcess
+
+MARTA = "marta.kowalska@example.com"
+TOTAL = re.compile(r"of ([\d,]+)")
+
+
+def sign_in(page: Page, console: ConsoleProcess, email: str) -> None:
+    """The operator signs in with what the console printed."""
+    printed = next(line for line in console.output.splitlines() if email in line)
+    page.goto(f"{console.url}/")
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(printed.split()[1])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Needs you")
+
+
+def total(page: Page) -> int:
+    found = TOTAL.search(page.locator(".pager").inner_text())
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def rows(page: Page) -> int:
+    return page.locator("[data-item]").count()
+
+
+def filtered(page: Page, console: ConsoleProcess, query: str) -> int:
+    """What the ledger says for a filter, and that every row it shows is counted."""
+    page.goto(f"{console.url}/memory?{query}")
+    assert 0 < rows(page) <= total(page)
+    return total(page)
+
+
+def key_of(console: ConsoleProcess, tenant: str) -> httpx.Client:
+    made = console.manage("create_api_key", "--tenant", tenant, "--role", "owner")
+    return httpx.Client(base_url=console.url, headers={"X-API-Key": made.stdout.strip()}, timeout=30)
+
+
+def log_of(client: httpx.Client, run_ids: list[str]) -> list[Any]:
+    return [client.get(f"/v1/runs/{run_id}/events").json() for run_id in run_ids]
+
+
+@pytest.fixture
+def console(console_process: ConsoleProcess) -> ConsoleProcess:
+    console_process.start("--demo")
+    return console_process
+
+
+def test_the_five_steps_of_the_main_job(console: ConsoleProcess, page: Page) -> None:
+    sign_in(page, console, "ada@acme.example")  # 1. log in and land on "Needs you"
+    acme, globex = key_of(console, "acme"), key_of(console, "globex")
+
+    everything = browse_the_ledger(page, console)
+    entry_path, run_path = follow_an_entry_to_its_node(page, console)
+    proposal_path, run_before = approve_a_proposal_and_see_its_effect(page, console)
+    forget_path = forget_marta(page, console, acme, everything)
+
+    foreign = [entry_path, run_path, run_before, proposal_path, forget_path]
+    globex_sees_nothing(page, console, acme, globex, foreign)
+
+
+def browse_the_ledger(page: Page, console: ConsoleProcess) -> int:
+    """2. Filter by agent, run, node and tag, search the text, page to the end with a true total."""
+    page.get_by_role("link", name="Memory", exact=True).first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Memory")
+    everything = total(page)
+    seen = rows(page)
+    older = page.locator(".pager").get_by_role("link", name="Older")
+    while older.count():
+        before = page.url
+        older.click()
+        page.wait_for_function("before => location.href !== before", arg=before)
+        page.wait_for_load_state("networkidle")
+        seen += rows(page)
+        assert total(page) == everything
+    assert seen == everything > 50
+
+    by_agent = filtered(page, console, "agent=private.acme.support-triage")
+    by_node = filtered(page, console, "agent=private.acme.support-triage&node=remember-summary")
+    by_tag = filtered(page, console, "tag=triage")
+    assert by_node < by_agent < everything
+    assert by_tag < everything
+    run_id = page.locator('a[href*="/runs/run_"]').first.get_attribute("href").split("/runs/")[1].split("#")[0]  # type: ignore[union-attr]
+    assert filtered(page, console, f"run={run_id}") < by_agent
+
+    page.goto(f"{console.url}/memory")
+    page.get_by_label("Search this list").fill("Kowalska")
+    page.wait_for_url(re.compile("q=Kowalska"))
+    expect(page.locator(".pager")).not_to_contain_text(f"of {everything}")
+    assert 0 < total(page) < everything
+    return everything
+
+
+def follow_an_entry_to_its_node(page: Page, console: ConsoleProcess) -> tuple[str, str]:
+    """3. The entry's Provenance tab names the node of the run; the run trail shows that node's write."""
+    page.goto(f"{console.url}/memory?node=remember-summary")
+    page.locator("a.row-link").first.click()
+    expect(page.locator(".verdict")).to_contain_text("Node remember-summary of run")
+    entry_path = page.url.removeprefix(console.url)
+    memory_id = entry_path.split("/memory/")[1].split("/")[0].split("?")[0]
+    page.get_by_role("link", name="See it in the run trail").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Run")
+    lane = page.locator(".lane").filter(has=page.locator("h2", has_text="remember-summary"))
+    expect(lane.locator(f'a[href*="{memory_id}"]').first).to_be_visible()
+    expect(lane).to_contain_text("memory.written")
+    return f"/memory/{memory_id}", page.url.removeprefix(console.url).split("#")[0]
+
+
+def approve_a_proposal_and_see_its_effect(page: Page, console: ConsoleProcess) -> tuple[str, str]:
+    """4. The diff, the exact digest, the installation; a later run uses it, and a run before did not."""
+    page.goto(f"{console.url}/runs?workflow=support-triage")
+    page.locator("a.row-link").first.click()
+    run_before = page.url.removeprefix(console.url)
+    expect(page.locator("#trail")).to_contain_text("prompt:triage.summary@1.0.0")
+
+    page.goto(f"{console.url}/")
+    page.get_by_role("link", name="Say what was promised").first.click()
+    expect(page.locator("main")).to_contain_text("revision 1")
+    assert page.locator("ins").count() > 0
+    assert page.locator("del").count() > 0
+    bar = page.locator(".decision-bar")
+    expect(bar).to_contain_text("You are deciding revision 2")
+    digest = bar.locator('input[name="sha256"]').get_attribute("value")
+    assert digest
+    proposal_path = page.url.removeprefix(console.url)
+    bar.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("heading", name="Installed")).to_be_visible(timeout=30_000)
+    expect(page.locator("main")).to_contain_text("prompt:triage.summary@1.1.0")
+    with key_of(console, "acme") as client:
+        installed = client.get("/v1/host/console/artifacts/prompt:triage.summary@1.1.0").json()
+    assert installed["sha256"] == digest
+
+    page.goto(f"{console.url}{run_before}")
+    page.get_by_role("button", name="Run again").click()
+    expect(page.get_by_text("completed").first).to_be_visible(timeout=30_000)
+    expect(page.locator("#trail")).to_contain_text("prompt:triage.summary@1.1.0")
+    assert run_before not in page.url
+    page.goto(f"{console.url}{run_before}")
+    expect(page.locator("#trail")).to_contain_text("prompt:triage.summary@1.0.0")
+    expect(page.locator("#trail")).not_to_contain_text("prompt:triage.summary@1.1.0")
+    return proposal_path, run_before
+
+
+def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everything: int) -> str:
+    """5. Preview, confirm by typing, watch it run, get a verified receipt; the log is as it was."""
+    listed = acme.get("/v1/host/console/memory", params={"q": MARTA, "limit": 1000, "state": "all"}).json()
+    ids = [entry["id"] for entry in listed["entries"]]
+    found = [acme.get(f"/v1/host/console/memory/{memory_id}").json() for memory_id in ids]
+    run_ids = sorted({entry["provenance"]["writes"][0]["runId"] for entry in found})
+    before = log_of(acme, run_ids)
+
+    page.goto(f"{console.url}/forget")
+    page.get_by_label("Subject").fill(MARTA)
+    page.get_by_role("button", name="Preview what would go").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What would be forgotten")
+    expect(page.locator("main")).to_contain_text("memory entries")
+    expect(page.locator("main")).to_contain_text("event log stays")
+    page.get_by_role("button", name="Go on to confirm").click()
+    page.get_by_label("Type the subject").fill("somebody else")
+    page.get_by_label("Reason or ticket").fill("ticket 4711")
+    page.get_by_role("button", name="Forget for good").click()
+    expect(page.locator(".error-summary")).to_contain_text("is not the subject")
+    page.get_by_label("Type the subject").fill(MARTA)
+    page.get_by_role("button", name="Forget for good").click()
+    expect(page.get_by_role("heading", name="Forgotten and verified")).to_be_visible(timeout=30_000)
+    forget_path = page.url.removeprefix(console.url)
+
+    receipt = acme.get(f"/v1/host/console/forget/{forget_path.split('/forget/')[1]}").json()["receipt"]
+    counts = receipt["stores"]["memory entries"]
+    assert counts["erased"] >= counts["planned"] > 3
+    assert all(store["leftAfter"] == 0 for store in receipt["stores"].values())
+    assert log_of(acme, run_ids) == before
+    after = acme.get("/v1/host/console/memory", params={"q": MARTA, "limit": 1000, "state": "all"}).json()
+    assert after["total"] == counts["spared"]
+    page.goto(f"{console.url}/memory")
+    assert total(page) < everything + 20
+    page.goto(f"{console.url}/runs/{run_ids[0]}")
+    expect(page.locator("main")).to_contain_text("forgotten")
+    return forget_path
+
+
+def globex_sees_nothing(
+    page: Page, console: ConsoleProcess, acme: httpx.Client, globex: httpx.Client, foreign: list[str]
+) -> None:
+    """By any page or call, another tenant's things are not there."""
+    page.get_by_role("link", name="Memory", exact=True).first.click()
+    page.context.clear_cookies()
+    sign_in(page, console, "gil@globex.example")
+    for path in foreign:
+        answer = page.goto(f"{console.url}{path}")
+        assert answer
+        assert answer.status == 404, path
+    ours = {entry["id"] for entry in acme.get("/v1/host/console/memory", params={"limit": 1000}).json()["entries"]}
+    theirs = {entry["id"] for entry in globex.get("/v1/host/console/memory", params={"limit": 1000}).json()["entries"]}
+    assert ours
+    assert theirs
+    assert not ours & theirs
+    for path in foreign:
+        kind, name = path.strip("/").split("/")[:2]
+        call = {
+            "memory": "host/console/memory",
+            "runs": "runs",
+            "proposals": "host/sample/proposals",
+            "forget": "host/console/forget",
+        }
+        assert globex.get(f"/v1/{call[kind]}/{name.split('?')[0]}").status_code == 404

@@ -1,0 +1,175 @@
+"""The memory ledger: filtered, searched, paged to the end, inert, and as a file."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import ledger
+from memory.host import ids
+from tests import building
+from tests.pages.conftest import HTMX, SignIn, body_of, standing
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<script>alert(1)</script><img src=x hx-get="/steal" hx-trigger="load">\u202etxt.exe'
+
+
+def page(browser: Client, url: str = "/memory", **headers: Any) -> str:
+    answer = browser.get(url, **headers)
+    assert answer.status_code == 200
+    return body_of(answer)
+
+
+def written(count: int) -> list[str]:
+    owner = building.scope()
+    run = building.open_run(owner)
+    return [ids.wire("mem", building.write(owner, run, f"note {number}").id) for number in range(count)]
+
+
+def test_an_empty_ledger_says_how_to_get_entries(ada: Client) -> None:
+    assert "No memory entries yet" in page(ada)
+
+
+def test_the_ledger_shows_who_wrote_what(ada: Client) -> None:
+    made = building.remember("acme", "the pump sounds like a tractor", tags=["repair"])
+    shown = page(ada)
+    assert "the pump sounds like a tractor" in shown
+    assert "remember-1" in shown
+    assert f"/runs/{ids.wire('run', made.run.id)}" in shown
+    assert standing(1, 1, 1, "entries") in shown
+
+
+@pytest.mark.parametrize(
+    "query", ["agent=acme.writer", "node=remember-1", "tag=repair", "ref=notes", "q=TRACTOR+pump", "state=all"]
+)
+def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client, query: str) -> None:
+    building.remember("acme", "the pump sounds like a tractor", tags=["repair"])
+    assert "of 1 entries" in page(ada, f"/memory?{query}")
+    name, _, _ = query.partition("=")
+    if name != "state":
+        assert "Nothing matches" in page(ada, f"/memory?{name}=elsewhere")
+
+
+def test_the_run_filter_takes_the_id_that_the_pages_show(ada: Client) -> None:
+    made = building.remember("acme", "one")
+    building.remember("acme", "two")
+    assert "of 1 entries" in page(ada, f"/memory?run={ids.wire('run', made.run.id)}")
+
+
+def test_retired_entries_are_listed_apart(ada: Client) -> None:
+    (kept, hidden) = building.remember("acme", "kept", "hidden").entries
+    hidden_id = ids.parse("mem", hidden)
+    assert hidden_id
+    ledger.retire(building.scope(), hidden_id, reason="", now=timezone.now())
+    assert hidden not in page(ada)
+    retired = page(ada, "/memory?state=retired")
+    assert hidden in retired
+    assert kept not in retired
+
+
+def test_an_expired_entry_is_never_listed(ada: Client) -> None:
+    owner = building.scope()
+    past = timezone.now() - timedelta(hours=2)
+    building.write(owner, building.open_run(owner), "gone", now=past, expires_at=past + timedelta(hours=1))
+    assert "gone" not in page(ada)
+
+
+def test_older_leads_to_the_end_with_a_true_total(ada: Client) -> None:
+    made = written(103)
+    seen, url, places = [], "/memory", []
+    while url:
+        shown = page(ada, url)
+        places.append(re.sub("<.*?>", "", shown.split('data-announce="103 entries">')[1].split(" entries")[0]))
+        seen += [each for each in made if f'href="/memory/{each}"' in shown]
+        older = shown.split(">Older")[0].rpartition('href="')[2].partition('"')[0] if ">Older" in shown else ""
+        url = older.replace("&amp;", "&")
+    assert places == ["1\u201350 of 103", "51\u2013100 of 103", "101\u2013103 of 103"]
+    assert sorted(seen) == sorted(made)
+
+
+def test_htmx_gets_the_list_alone_and_the_address_without_what_is_empty(ada: Client) -> None:
+    written(1)
+    answer = ada.get("/memory?q=note&agent=&run=", **HTMX)
+    shown = body_of(answer)
+    assert shown.lstrip().startswith("<section")
+    assert 'id="formats" hx-swap-oob="true"' in shown
+    assert answer["HX-Push-Url"] == "/memory?q=note"
+    assert "HX-Request" in answer["Vary"]
+
+
+def test_a_restored_history_gets_the_whole_page(ada: Client) -> None:
+    assert "<html" in page(ada, HTTP_HX_HISTORY_RESTORE_REQUEST="true", **HTMX)
+
+
+def test_hostile_content_is_text_and_nothing_else(ada: Client) -> None:
+    building.remember("acme", HOSTILE, tags=["<b>tag</b>"])
+    shown = page(ada)
+    assert "<script>alert" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "<img src=x" not in shown
+    assert "⟦RLO U+202E⟧" in shown
+    assert "<b>tag</b>" not in shown
+
+
+def test_a_file_has_every_entry_and_honours_the_filter(ada: Client) -> None:
+    written(60)
+    building.remember("acme", "another", memory_ref="elsewhere")
+    found = json.loads(page(ada, "/memory?format=json&q=note"))
+    assert found["total"] == 60
+    assert len(found["entries"]) == 60
+    rows = list(csv.DictReader(io.StringIO(page(ada, "/memory?format=csv&q=another"))))
+    assert [row["content"] for row in rows] == ["another"]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
+    building.remember("acme", f'{start}HYPERLINK("http://x.invalid")')
+    rows = list(csv.DictReader(io.StringIO(page(ada, "/memory?format=csv"), newline="")))
+    assert rows[0]["content"].startswith(f"'{start}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "after=mem_nonsense",
+        "after=mem_" + "f" * 32,
+        "seen=-1",
+        "seen=" + "9" * 99,
+        "q=%00%00",
+        "tag=" + "x" * 9999,
+        "state=%F0%9F%92%A9",
+        "run=run_1",
+        "format=xml",
+        "q=%ed%a0%80",
+    ],
+)
+def test_no_query_makes_the_page_fail(ada: Client, query: str) -> None:
+    written(1)
+    assert ada.get(f"/memory?{query}").status_code == 200
+
+
+def test_a_longer_list_needs_no_more_queries(ada: Client) -> None:
+    written(3)
+    with CaptureQueriesContext(connection) as few:
+        page(ada)
+    written(40)
+    with CaptureQueriesContext(connection) as many:
+        page(ada)
+    assert len(many) <= len(few)
+    assert len(many) <= 15
+
+
+def test_globex_sees_none_of_it(sign_in: SignIn) -> None:
+    made = building.remember("acme", "only for acme", tags=["acme-only"])
+    shown = page(sign_in("globex"), "/memory")
+    assert "acme" not in shown.replace("acme.example", "")
+    assert "No memory entries yet" in shown
+    assert made.entries[0] not in page(sign_in("globex", role="viewer"), "/memory?state=all&format=json")

@@ -1,0 +1,100 @@
+"""Runs: the list, and the trail of one with the fate of everything it wrote."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import ledger
+from memory.host import ids
+from tests import building
+from tests.pages.conftest import HTMX, body_of, standing
+
+pytestmark = pytest.mark.django_db
+
+
+def entry_ids(*wire: str) -> list[object]:
+    return [ids.parse("mem", each) for each in wire]
+
+
+def test_the_trail_has_a_lane_for_each_node_and_one_for_the_host(ada: Client) -> None:
+    made = building.remember("acme", "alpha", "omega")
+    shown = body_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
+    lanes = [shown.index(words) for words in ("<code>remember-1</code>", "<code>remember-2</code>", "No node (host)")]
+    assert lanes == sorted(lanes)
+    assert shown.index("alpha") < lanes[1] < shown.index("omega")
+    assert "run.completed" in shown.split("No node (host)")[1]
+
+
+def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None:
+    made = building.remember("acme", "stays", "is hidden", "is removed", tags=["secret-tag"])
+    _, hidden, removed = entry_ids(*made.entries)
+    ledger.retire(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
+    ledger.remove(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
+    shown = body_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
+    assert "stays" in shown
+    assert "is hidden" not in shown
+    assert "out of date" in shown
+    assert "is removed" not in shown
+    assert made.entries[2] in shown
+    assert "Its content is gone." in shown
+    assert "secret-tag" not in shown.split("remember-3")[1]
+
+
+def test_a_run_that_has_not_ended_is_looked_at_again_until_it_has(ada: Client) -> None:
+    run = building.open_run(building.scope())
+    url = f"/runs/{ids.wire('run', run.id)}"
+    assert 'hx-trigger="every 1s"' in body_of(ada.get(url))
+    assert ada.get(url, **HTMX).status_code == 200
+    done = building.remember("acme", "x").run
+    answer = ada.get(f"/runs/{ids.wire('run', done.id)}", **HTMX)
+    assert answer.status_code == 286
+    assert 'hx-trigger="every 1s"' not in body_of(answer)
+
+
+def test_a_failed_run_says_why(ada: Client) -> None:
+    run = building.execute(building.scope(), "conformance-failure")
+    shown = body_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+    assert run.error["code"] in shown
+    assert run.error["message"] in shown
+
+
+def test_the_whole_log_as_json(ada: Client) -> None:
+    run = building.remember("acme", "x").run
+    found = json.loads(body_of(ada.get(f"/runs/{ids.wire('run', run.id)}?format=json")))
+    assert [event["sequence"] for event in found["events"]] == list(range(found["total"]))
+    assert found["events"][-1]["type"] == "run.completed"
+
+
+def test_runs_page_to_the_end_and_by_workflow(ada: Client) -> None:
+    owner = building.scope()
+    for _ in range(52):
+        building.open_run(owner)
+    building.remember("acme", "x", workflow_id="mine")
+    shown = body_of(ada.get("/runs"))
+    assert standing(1, 50, 53, "runs") in shown
+    older = shown.split(">Older")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert standing(51, 53, 53, "runs") in body_of(ada.get(older))
+    assert standing(1, 1, 1, "runs") in body_of(ada.get("/runs?workflow=mine"))
+    assert "Nothing matches" in body_of(ada.get("/runs?workflow=none"))
+    assert json.loads(body_of(ada.get("/runs?format=json")))["total"] == 53
+    assert body_of(ada.get("/runs?format=csv")).count("\r\n") == 54
+
+
+def test_a_longer_run_needs_no_more_queries(ada: Client) -> None:
+    short, long = building.remember("acme", "a").run, building.remember("acme", *"abcdefghij").run
+    with CaptureQueriesContext(connection) as few:
+        ada.get(f"/runs/{ids.wire('run', short.id)}")
+    with CaptureQueriesContext(connection) as many:
+        ada.get(f"/runs/{ids.wire('run', long.id)}")
+    assert len(many) == len(few)
+
+
+@pytest.mark.parametrize("query", ["at=x", "at=-1", "at=" + "9" * 30, "format=csv", "after=run_1"])
+def test_no_query_makes_a_run_page_fail(ada: Client, query: str) -> None:
+    run = building.remember("acme", "a").run
+    assert ada.get(f"/runs/{ids.wire('run', run.id)}?{query}").status_code == 200
+    assert ada.get(f"/runs?{query}").status_code == 200
