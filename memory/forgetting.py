@@ -7,7 +7,7 @@ chunks, until an independent count is zero; only then is there a receipt. The ev
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,10 +17,10 @@ import rfc8785
 from django.conf import settings
 from django.db import transaction
 
-from memory import harness, passes, receipts
+from memory import forget_requests, harness, passes, receipts
 from memory.host import audit, erasure, ids, vault
 from memory.host.erasure import Eraser, Holding, Identifiers
-from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.errors import Conflict, Invalid
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.matching import is_mentioned, search_form
@@ -110,47 +110,9 @@ def _digest(document: dict[str, Any]) -> str:
     return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
 
 
-def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
-    """The request of this tenant, or ``NotFound``."""
-    scope.check("memory:forget")
-    rows = ForgetRequest.objects.of(scope.tenant_id).select_related("background")
-    row: ForgetRequest | None = rows.filter(id=request_id).first() if request_id else None
-    if row is None:
-        raise NotFound("There is no forget request by that id.")
-    return row
-
-
-def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
-    """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
-    rows = _confirmed(scope)
-    return list((rows.filter(id__lt=before) if before else rows).order_by("-id")[:limit])
-
-
-def total(scope: TenantScope) -> int:
-    """How many requests ``newest`` has to give in all."""
-    return int(_confirmed(scope).count())
-
-
-def every(scope: TenantScope) -> Iterator[ForgetRequest]:
-    """All of them, newest first, for a file."""
-    yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
-
-
-def unfinished(scope: TenantScope) -> list[ForgetRequest]:
-    """The requests that somebody should look at, oldest first: in progress, or with residue."""
-    rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))
-    return list(rows.order_by("id"))
-
-
-def _confirmed(scope: TenantScope) -> Any:
-    scope.check("memory:forget")
-    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
-    return rows.exclude(state__in=(ForgetState.PREVIEWED, ForgetState.LAPSED))
-
-
 def look_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Preview:
     """A fresh plan for the subject of an earlier preview, which stays as it was."""
-    return preview(scope, list(_remembered(find(scope, request_id))), now=now)
+    return preview(scope, list(_remembered(forget_requests.find(scope, request_id))), now=now)
 
 
 def holdings_of(scope: TenantScope, request: ForgetRequest) -> list[Holding]:
@@ -175,7 +137,7 @@ def confirm(
     preview: then ``details.changed`` says what, and a new preview is needed.
     """
     scope.check("memory:forget")
-    request = _locked(find(scope, request_id))
+    request = _locked(forget_requests.find(scope, request_id))
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason, now=now)
     _require_unchanged(request, terms)
@@ -325,7 +287,7 @@ def _issue_receipt(request: ForgetRequest, work: Pass, residue: dict[str, int], 
 def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A request that left residue waits for a worker again, in a window of its own."""
     scope.check("memory:forget")
-    request = _locked(find(scope, request_id))
+    request = _locked(forget_requests.find(scope, request_id))
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
     window = f"{request.id.hex}/{now.timestamp():.0f}"

@@ -18,6 +18,7 @@ import pytest
 from django.conf import settings
 from psycopg import sql
 
+from openwop_console import process_ties
 from openwop_console.testing import plugin
 
 
@@ -52,9 +53,10 @@ class ConsoleProcess:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=process_ties.die_with_parent,  # a killed test run leaves no console behind
             )
         announced = self.output.count("Console: http")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while self.output.count("Console: http") == announced:
             assert self._supervisor.poll() is None, f"the console ended: {self.output}"
             assert time.monotonic() < deadline, f"the console does not get ready: {self.output}"

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, forgetting, receipts, tasks
+from memory import adapter, forget_requests, forgetting, receipts, tasks
 from memory.forms import ConfirmForm, SubjectForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.erasure import Holding
@@ -59,7 +59,7 @@ def forget(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _preview(request, scope)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_row(found) for found in forgetting.every(scope))
+        rows = (_row(found) for found in forget_requests.every(scope))
         return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
     found = (
         adapter.entry(scope, entry_id, now=now) if (entry_id := ids.parse("mem", request.GET.get("from", ""))) else None
@@ -78,7 +78,7 @@ def _preview(request: HttpRequest, scope: TenantScope) -> HttpResponse:
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
     cursor = pages.Cursor.of(request, "fgt")
-    found = forgetting.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
+    found = forget_requests.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
     last = cursor.seen + len(found[: pages.PAGE])
     after = ids.wire("fgt", found[pages.PAGE - 1].id) if len(found) > pages.PAGE else ""
     return {
@@ -86,7 +86,7 @@ def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -
         "now": timezone.now(),
         "form": form,
         "requests": found[: pages.PAGE],
-        "total": forgetting.total(scope),
+        "total": forget_requests.total(scope),
         "first": cursor.seen + 1,
         "last": last,
         "older": pages.address(request, after=after, seen=last) if after else "",
@@ -112,7 +112,7 @@ def _row(found: ForgetRequest) -> dict[str, Any]:
 def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""
     scope = tenancy.scope_of(request)
-    found = forgetting.find(scope, ids.parse("fgt", forget_id))
+    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
         receipt = {"receipt": found.receipt, "signature": found.signature} if found.signature else {}
         return exports.document(_row(found) | receipt)
@@ -183,7 +183,7 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
 def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Step 3. The preview posts its ticks here; the form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
-    found = forgetting.find(scope, ids.parse("fgt", forget_id))
+    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
     if found.state != ForgetState.PREVIEWED:
         return redirect("forget-request", forget_id)
     suspected = [row for store in found.plan.values() for row in store["suspected"]]

@@ -52,12 +52,23 @@ def start() -> Server:
     _remove_what_was_left_behind()
     programs = _programs()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    (folder / "owner").write_text(str(os.getpid()))
-    guise = _guise(folder)
-    _initdb(programs, folder, guise)
+    try:
+        (folder / "owner").write_text(str(os.getpid()))
+        guise = _guise(folder)
+        _initdb(programs, folder, guise)
+        server = Server(folder, _postgres(programs, folder, guise))
+        atexit.register(server.stop)
+        _wait_until_it_accepts(server)
+    except NoPostgres:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return server
+
+
+def _postgres(programs: Path, folder: Path, guise: "Guise") -> subprocess.Popen[bytes]:
     settings = [word for setting in FAST_AND_FORGETFUL for word in ("-c", setting)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(  # noqa: S603
             [*guise.prefix, programs / "postgres", "-D", folder / "data", "-k", folder, *settings],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -65,10 +76,6 @@ def start() -> Server:
             start_new_session=True,
             **guise.identity,
         )
-    server = Server(folder, process)
-    atexit.register(server.stop)
-    _wait_until_it_accepts(server)
-    return server
 
 
 def _initdb(programs: Path, folder: Path, guise: "Guise") -> None:
@@ -120,15 +127,24 @@ class Guise:
 
 
 def _guise(folder: Path) -> Guise:
-    """PostgreSQL refuses root. In a user namespace root is an ordinary user; where there is none, nobody runs it."""
-    if os.geteuid() != 0:
+    """PostgreSQL refuses root, and a user without a name. In a user namespace either is an ordinary user."""
+    if os.geteuid() != 0 and _has_a_name(os.geteuid()):
         return Guise([], {})
-    unshare = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    nobody = pwd.getpwnam("nobody")
+    unshare = ["unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}"]
     if shutil.which("unshare") and subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:  # noqa: S603
         return Guise(unshare, {})
-    nobody = pwd.getpwnam("nobody")
+    if os.geteuid() != 0:
+        raise NoPostgres("this user has no name, and PostgreSQL needs one: set OPENWOP_TEST_PG_URL")
     os.chown(folder, nobody.pw_uid, nobody.pw_gid)
     return Guise([], {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "cwd": folder})
+
+
+def _has_a_name(uid: int) -> bool:
+    try:
+        return bool(pwd.getpwuid(uid).pw_name)
+    except KeyError:
+        return False
 
 
 def _remove_what_was_left_behind() -> None:

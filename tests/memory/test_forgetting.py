@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import forgetting, ledger_erasure, receipts, search
+from memory import forget_requests, forgetting, ledger_erasure, receipts, search
 from memory.forgetting import Preview
 from memory.host import audit, erasure, event_log
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -150,7 +150,7 @@ def test_a_confirmation_that_is_not_one_erases_nothing(options: dict[str, Any]) 
     found = preview(acme)
     with pytest.raises(Invalid):
         confirm(acme, found, **options)
-    assert forgetting.find(acme, found.request.id).state == ForgetState.PREVIEWED
+    assert forget_requests.find(acme, found.request.id).state == ForgetState.PREVIEWED
     assert (
         forgetting.execute(acme.tenant_id, found.request.id, holder="t", now=timezone.now(), clock=timezone.now) is None
     )
@@ -216,7 +216,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
     with pytest.raises(OSError, match="died"):
         carry_out(confirmed)
     assert MemoryEntry.objects.count() == 3
-    assert forgetting.find(acme, confirmed.id).state == ForgetState.CONFIRMED
+    assert forget_requests.find(acme, confirmed.id).state == ForgetState.CONFIRMED
     assert (
         forgetting.execute(acme.tenant_id, confirmed.id, holder="test/2", now=timezone.now(), clock=timezone.now)
         is None

@@ -6,7 +6,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, forgetting, provenance, search, tasks
+from memory import adapter, forget_requests, forgetting, provenance, search, tasks
 from memory.api.openwop import serializers as wire
 from memory.host import ids
 from memory.host.errors import NotFound
@@ -63,4 +63,4 @@ def forget_list(request: Request) -> Response:
 
 @api_view(["GET"])
 def forget(request: Request, forget_id: str) -> Response:
-    return Response(wire.forget_document(forgetting.find(scope_of(request), ids.parse("fgt", forget_id))))
+    return Response(wire.forget_document(forget_requests.find(scope_of(request), ids.parse("fgt", forget_id))))

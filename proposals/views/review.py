@@ -1,10 +1,8 @@
-"""The inbox and the review of one proposal: what it changes, its artifact, its evidence, its history."""
+"""The review of one proposal: what it changes, its artifact, its evidence, its history."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -12,119 +10,18 @@ from django.views.decorators.http import require_safe
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import diffs, review, rules
-from proposals import inbox as lists
-from proposals.inbox import InboxFilter, InboxPage
-from proposals.models import GateState, Kind, Proposal, Revision, State
+from proposals import diffs, rules
+from proposals import review as reading
+from proposals.models import GateState, Proposal, Revision
 from proposals.review import Detail
+from proposals.views.inbox import Option, Tab
 
-SHOWS = {lists.NEEDS_ME: "Needs me", lists.MINE: "Mine", lists.ALL: "All"}
 TABS = {
     "proposal": "Changes",
     "proposal-artifact": "Artifact",
     "proposal-evidence": "Evidence",
     "proposal-history": "History",
 }
-COLUMNS = (
-    "id",
-    "kind",
-    "state",
-    "title",
-    "revision",
-    "sha256",
-    "author",
-    "createdAt",
-    "updatedAt",
-    "installedArtifactRef",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One choice of a facet."""
-
-    value: str
-    label: str
-    selected: bool
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One tab of the review, an address of its own."""
-
-    name: str
-    label: str
-    url: str
-    count: int | None = None
-
-
-@require_safe
-def inbox(request: HttpRequest) -> HttpResponseBase:
-    """The proposals, newest first."""
-    scope, wanted = tenancy.scope_of(request), _wanted(request)
-    cursor = pages.Cursor.of(request, "prop")
-    page = lists.page(scope, wanted, after=cursor.after, seen=cursor.seen)
-    if request.GET.get("format") in exports.FORMATS:
-        rows = map(_row, lists.listing(scope, wanted))
-        return exports.listing(request.GET["format"], "proposals", rows, columns=COLUMNS)
-    context = {"nav": "proposals", "now": timezone.now(), "page": page, "wanted": wanted, **_choices(scope, wanted)}
-    context |= _addresses(request, page, cursor)
-    return pages.render(request, "proposals/inbox.html", context, fragment="proposals/inbox_list.html")
-
-
-def _wanted(request: HttpRequest) -> InboxFilter:
-    show = pages.text_of(request, "show")
-    state, kind = pages.text_of(request, "state"), pages.text_of(request, "kind")
-    return InboxFilter(show if show in SHOWS else lists.ALL, state, kind)
-
-
-def _addresses(request: HttpRequest, page: InboxPage, cursor: pages.Cursor) -> dict[str, Any]:
-    after = ids.wire("prop", page.after) if page.after else ""
-    return {
-        "older": pages.address(request, after=after, seen=page.last) if after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
-    }
-
-
-def _choices(scope: TenantScope, wanted: InboxFilter) -> dict[str, Any]:
-    """The scopes and facets, each with how many there are behind it."""
-    counts = lists.counts(scope, wanted)
-    inbox_url = reverse("proposals")
-    return {
-        "shows": [Tab(show, label, f"{inbox_url}?show={show}", counts.shows[show]) for show, label in SHOWS.items()],
-        "states": _options(list(State.values), counts.states, wanted.state),
-        "kinds": _options(list(Kind.values), counts.kinds, wanted.kind),
-    }
-
-
-def _options(values: list[str], counts: dict[str, int], chosen: str) -> list[Option]:
-    return [
-        Option("", "Any", not chosen),
-        *(Option(value, value, value == chosen, counts.get(value, 0)) for value in values),
-    ]
-
-
-def _row(revision: Revision) -> dict[str, Any]:
-    """The proposal with its standing revision, without the artifact."""
-    proposal = revision.proposal
-    return {
-        "id": ids.wire("prop", proposal.id),
-        "kind": proposal.kind,
-        "state": proposal.state,
-        "title": proposal.title,
-        "revision": revision.number,
-        "sha256": revision.sha256,
-        "author": proposal.author,
-        "createdAt": instant(proposal.created_at),
-        "updatedAt": instant(proposal.updated_at),
-        "installedArtifactRef": proposal.installed_ref,
-    }
-
-
-# --- the review of one proposal ---------------------------------------------------------------------------------------
 
 
 @require_safe
@@ -153,7 +50,7 @@ def history(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
-    told = review.detail(scope, ids.parse("prop", prop_id))
+    told = reading.detail(scope, ids.parse("prop", prop_id))
     if request.GET.get("format") == "json":
         return exports.document(_document(told))
     status = pages.poll_status(request, over=not is_under_way(told))

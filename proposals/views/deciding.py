@@ -13,10 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from proposals import lifecycle, review, views
+from proposals import lifecycle, review
 from proposals.forms import AskForm, DecisionForm, ReasonForm
 from proposals.models import Decision
 from proposals.review import Detail
+from proposals.views.review import render_review
 
 Act = Callable[[dict[str, Any]], object]
 
@@ -54,7 +55,7 @@ def _carry_out(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, w
     scope = tenancy.scope_of(request)
     told = review.detail(scope, ids.parse("prop", prop_id))
     more = {"conflict": sent.conflict, "news": _news(sent.conflict, form, told)} if sent.conflict else {"refused": form}
-    return views.render_review(request, scope, told, "proposal", status=sent.status, **more)
+    return render_review(request, scope, told, "proposal", status=sent.status, **more)
 
 
 def _news(conflict: Conflict, form: forms.Form, told: Detail) -> list[str]:

@@ -1,0 +1,47 @@
+"""The forget requests of a tenant, for those who may forget: one, the newest, all, and those that need somebody."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from memory.host.errors import NotFound
+from memory.host.tenancy import TenantScope
+from memory.models import ForgetRequest, ForgetState
+
+
+def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
+    """The request of this tenant, or ``NotFound``."""
+    scope.check("memory:forget")
+    rows = ForgetRequest.objects.of(scope.tenant_id).select_related("background")
+    row: ForgetRequest | None = rows.filter(id=request_id).first() if request_id else None
+    if row is None:
+        raise NotFound("There is no forget request by that id.")
+    return row
+
+
+def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
+    """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
+    rows = _confirmed(scope)
+    return list((rows.filter(id__lt=before) if before else rows).order_by("-id")[:limit])
+
+
+def total(scope: TenantScope) -> int:
+    """How many requests ``newest`` has to give in all."""
+    return int(_confirmed(scope).count())
+
+
+def every(scope: TenantScope) -> Iterator[ForgetRequest]:
+    """All of them, newest first, for a file."""
+    yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
+
+
+def unfinished(scope: TenantScope) -> list[ForgetRequest]:
+    """The requests that somebody should look at, oldest first: in progress, or with residue."""
+    rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))
+    return list(rows.order_by("id"))
+
+
+def _confirmed(scope: TenantScope) -> Any:
+    scope.check("memory:forget")
+    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
+    return rows.exclude(state__in=(ForgetState.PREVIEWED, ForgetState.LAPSED))

@@ -1,0 +1,35 @@
+"""The connection has the options that were measured to lose nothing under several processes."""
+
+import pytest
+from django.db import connection
+
+pytestmark = pytest.mark.django_db
+
+
+def _pragma(name: str) -> object:
+    with connection.cursor() as cursor:
+        return cursor.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [("journal_mode", "wal"), ("synchronous", 1), ("busy_timeout", 20000), ("secure_delete", 1), ("foreign_keys", 1)],
+)
+def test_sqlite_writes_ahead_waits_its_turn_and_overwrites_what_it_deletes(pragma, value):
+    assert _pragma(pragma) == value
+
+
+@pytest.mark.only_db("sqlite")
+def test_a_sqlite_transaction_takes_the_write_lock_when_it_begins():
+    assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+@pytest.mark.only_db("postgres")
+def test_postgresql_prepares_a_statement_that_comes_again():
+    with connection.cursor() as cursor:
+        for number in range(6):
+            cursor.execute("SELECT %s::int + 1", [number])
+            assert cursor.fetchone() == (number + 1,)
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT $1::int + 1'")
+        assert cursor.fetchone() == (1,)

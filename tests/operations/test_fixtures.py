@@ -1,0 +1,136 @@
+"""What the tests stand on: the queue is drained in the test, history is emptied between tests, the browser is real."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import DatabaseError, connection, transaction
+from django_q.models import Failure, OrmQ
+from django_q.tasks import async_task
+
+from openwop_console.testing import plugin
+
+
+def remember_a_word(table: str, word: str) -> None:
+    """A task: one row."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table} (word) VALUES (%s)", [word])
+
+
+def remember_another_later(table: str) -> None:
+    """A task that queues a task."""
+    async_task(remember_a_word, table, "later")
+
+
+def fail() -> None:
+    raise ValueError("failed on purpose")
+
+
+@pytest.fixture
+def words(db):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE word_of_a_test (word varchar(20))")
+    return "word_of_a_test"
+
+
+def _rows(table: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT word FROM {table} ORDER BY word")
+        return [word for (word,) in cursor.fetchall()]
+
+
+def test_drain_runs_what_is_queued_and_what_that_queues(words, drain):
+    async_task(remember_a_word, words, "first")
+    async_task(remember_another_later, words)
+
+    assert drain() == 3
+
+    assert _rows(words) == ["first", "later"]
+    assert OrmQ.objects.count() == 0
+    assert drain() == 0
+
+
+def test_a_task_that_fails_under_drain_fails_the_test_unless_it_may(db, drain):
+    async_task(fail)
+    with pytest.raises(AssertionError, match="failed on purpose"):
+        drain()
+
+    async_task(fail)
+    assert drain(may_fail=True) == 1
+
+    assert Failure.objects.count() == 2
+    assert OrmQ.objects.count() == 2
+
+
+def test_a_task_queued_in_a_transaction_that_rolls_back_is_not_queued(db, drain):
+    with transaction.atomic():
+        async_task(fail)
+        transaction.set_rollback(True)
+
+    assert drain() == 0
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_the_triggers_of_sqlite_are_as_they_were_after_a_flush():
+    _flush()
+    before = _triggers()
+    assert before
+
+    _flush()
+
+    assert _triggers() == before
+
+
+def _flush() -> None:
+    connection.ops.execute_sql_flush([])
+
+
+def _triggers() -> list[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")
+        return list(cursor.fetchall())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_history_cannot_be_deleted_after_a_flush_any_more_than_before():
+    _flush()
+    _make_append_only()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO kept (word) VALUES ('one')")
+        connection.ops.execute_sql_flush(['DELETE FROM "kept"'])
+        assert _rows("kept") == []
+
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO kept (word) VALUES ('two')")
+        with pytest.raises(DatabaseError, match="kept for ever"), connection.cursor() as cursor:
+            cursor.execute("DELETE FROM kept")
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE kept")
+            if plugin.engine() == plugin.POSTGRES:
+                cursor.execute("DROP FUNCTION keep")
+
+
+def _make_append_only() -> None:
+    postgres = [
+        "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'kept for ever'; END $$",
+        "CREATE TRIGGER keep BEFORE DELETE ON kept FOR EACH ROW EXECUTE FUNCTION keep()",
+    ]
+    sqlite = ["CREATE TRIGGER keep BEFORE DELETE ON kept BEGIN SELECT RAISE(ABORT, 'kept for ever'); END"]
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE kept (word varchar(20))")
+        for statement in sqlite if plugin.engine() == plugin.SQLITE else postgres:
+            cursor.execute(statement)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_a_transactional_test_finds_an_empty_database(time):
+    assert get_user_model().objects.count() == 0
+
+
+def test_the_browser_opens_a_page_of_the_console(live_server, page):
+    answer = page.goto(f"{live_server.url}/healthz")
+
+    assert answer
+    assert answer.status == 200

@@ -1,0 +1,133 @@
+"""The environment says what a host is; what it cannot mean stops the start with one sentence."""
+
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from openwop_console import data_folder
+
+# The database has no part in this.
+pytestmark = pytest.mark.only_db("sqlite")
+
+# Read by a fresh interpreter, since settings are read once.
+SHOW = "from openwop_console import settings; print(({}))"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path):
+    """Runs Python in the project with nothing of ours in its environment but what is given."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENWOP_", "DJANGO_"))}
+        clean.pop("DATABASE_URL", None)
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=settings.BASE_DIR,
+            env=clean | {"OPENWOP_DATA_DIR": str(tmp_path / "data")} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def refusal(fresh):
+    """The one line on stderr with which ``manage.py check`` refuses to start."""
+
+    def read(**environment: str) -> str:
+        done = fresh("manage.py", "check", **environment)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        return done.stderr
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("OPENWOP_ENV", "prod", "development, production, test"),
+        ("OPENWOP_MEMORY_BACKEND", "forever", "long-term, ephemeral"),
+        ("OPENWOP_PROPOSALS_ACTIVATION", "yes", "approval-gate, direct-rbac"),
+        ("OPENWOP_TEST_SEAM_ENABLED", "perhaps", "OPENWOP_TEST_SEAM_ENABLED"),
+        ("OPENWOP_WORKERS", "0", "OPENWOP_WORKERS"),
+        ("OPENWOP_DATA_DIR", "/dev/null/data", "/dev/null/data cannot be created"),
+        ("DATABASE_URL", "mysql://host/name", "sqlite:// or postgresql://"),
+        ("DATABASE_URL", "sqlite://:memory:", "must be a file"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_in_one_line_that_names_its_variable(refusal, name, value, says):
+    line = refusal(**{name: value})
+
+    assert name in line
+    assert says in line
+
+
+def test_production_needs_a_secret_key_from_its_operator(refusal, tmp_path):
+    assert "OPENWOP_SECRET_KEY must be set" in refusal(OPENWOP_ENV="production")
+    assert not (tmp_path / "data" / "secret_key").exists()
+
+
+def test_production_sends_cookies_over_tls_alone_and_redirects_pages_but_no_client(fresh):
+    shown = SHOW.format("settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT")
+
+    production = fresh("-c", shown, OPENWOP_ENV="production", OPENWOP_SECRET_KEY="a-key")
+    development = fresh("-c", shown)
+
+    assert production.stdout == "(True, True, True)\n"
+    assert development.stdout == "(False, False, False)\n"
+
+
+def test_outside_production_the_secret_key_is_made_once_and_kept_for_the_owner_alone(fresh, tmp_path):
+    shown = SHOW.format("settings.SECRET_KEY")
+
+    with ThreadPoolExecutor() as together:
+        keys = {run.stdout for run in together.map(lambda _: fresh("-c", shown), range(4))}
+
+    kept = tmp_path / "data" / "secret_key"
+    assert keys == {kept.read_text() + "\n"}
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+
+
+def test_of_many_who_make_a_kept_text_at_the_same_moment_all_get_the_first(tmp_path):
+    file = tmp_path / "kept"
+
+    with ThreadPoolExecutor(16) as together:
+        texts = list(together.map(lambda number: data_folder.kept_text(file, lambda: str(number)), range(64)))
+
+    assert set(texts) == {file.read_text()}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_public_address_is_a_host_that_is_served_and_an_origin_that_is_trusted(fresh):
+    shown = SHOW.format("settings.ALLOWED_HOSTS, settings.CSRF_TRUSTED_ORIGINS")
+
+    done = fresh("-c", shown, OPENWOP_PUBLIC_URL="https://memory.acme.example/", OPENWOP_ALLOWED_HOSTS="10.0.0.7")
+
+    assert done.stdout == "(['10.0.0.7', 'memory.acme.example'], ['https://memory.acme.example'])\n"
+
+
+def test_a_public_address_that_is_none_is_refused(refusal):
+    assert "OPENWOP_PUBLIC_URL" in refusal(OPENWOP_PUBLIC_URL="memory.acme.example")
+
+
+def test_the_deployment_check_has_no_complaint(fresh):
+    key = "no-host-has-this-key-it-is-long-only-because-check-asks-for-it"
+
+    done = fresh(
+        *("manage.py", "check", "--deploy", "--fail-level", "WARNING"),
+        OPENWOP_ENV="production",
+        OPENWOP_SECRET_KEY=key,
+    )
+
+    assert done.returncode == 0, done.stderr
