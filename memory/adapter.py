@@ -6,7 +6,8 @@ the run started, and its own writes.
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -15,19 +16,19 @@ from django.db.models import Count, Max, Q, QuerySet
 from memory.host import ids, sql
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
+from memory.matching import search_form
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 
-COLUMNS = "e.id, e.memory_ref, e.content, e.tags, e.created_at, e.expires_at"
+COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
 PRESENT = "e.retired_at IS NULL"
 AS_OF = "(e.position <= %s OR e.run_id = %s) AND (e.retired_position IS NULL OR e.retired_position > %s)"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRecord:
+class MemoryRecord(NamedTuple):
     """An entry as the adapter gives it: nothing but what the protocol's MemoryEntry holds."""
 
     id: UUID
@@ -60,7 +61,7 @@ def list_entries(
         source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
         seen, parameters = f"{seen} AND t.tenant_id = %s AND t.tag = %s", [*parameters, sql.key(scope.tenant_id), tag]
     statement = (
-        f"SELECT {COLUMNS} FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} "  # noqa: S608
+        f"SELECT {_columns()} FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} "  # noqa: S608
         "ORDER BY e.id DESC LIMIT %s"
     )
     bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
@@ -71,7 +72,7 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
     """One live entry of a ref, or None: missing, expired, retired and foreign are one answer."""
     seen, parameters = _seen(view, now)
     statement = (
-        f"SELECT {COLUMNS} FROM memory_memoryentry e "  # noqa: S608
+        f"SELECT {_columns()} FROM memory_memoryentry e "  # noqa: S608
         f"WHERE e.tenant_id = %s AND e.id = %s AND e.memory_ref = %s AND {seen}"
     )
     found = _records(statement, [sql.key(scope.tenant_id), sql.key(entry_id), scope.memory_ref, *parameters])
@@ -84,27 +85,31 @@ def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
     return f"{LIVE} AND {AS_OF}", [sql.instant(now), view.position, sql.key(view.run_id), view.position]
 
 
+@cache
+def _columns() -> str:
+    return COLUMNS.format(created_at=sql.time_column("e.created_at"), expires_at=sql.time_column("e.expires_at"))
+
+
 def _records(statement: str, parameters: list[Any]) -> list[MemoryRecord]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [
-            MemoryRecord(
-                sql.as_uuid(row[0]),
-                row[1],
-                row[2],
-                tuple(sql.as_document(row[3])),
-                sql.at(row[4]),
-                sql.as_instant(row[5]),
-            )
-            for row in cursor.fetchall()
-        ]
+    as_uuid, at, as_instant, as_document = sql.as_uuid, sql.at, sql.as_instant, sql.as_document
+    return [
+        MemoryRecord(
+            as_uuid(entry_id), memory_ref, content, tuple(as_document(tags)), at(created_at), as_instant(expires_at)
+        )
+        for entry_id, memory_ref, content, tags, created_at, expires_at in sql.rows(statement, parameters)
+    ]
 
 
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
-    """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from."""
+    """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from.
+
+    A key that is bound to agents sees what those wrote, and nothing else (design.md 4).
+    """
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
-    return rows.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+    bound = scope.principal.agent_ids
+    mine = rows if bound is None else rows.filter(agent_id__in=bound)
+    return mine.filter(Q(expires_at=None) | Q(expires_at__gt=now))
 
 
 def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
@@ -149,30 +154,26 @@ def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:
     return list(rows.values_list("id", "search_text"))
 
 
-def count_mentions(tenant_id: UUID, terms: tuple[str, ...], *, spared: tuple[UUID, ...]) -> int:
-    """How many rows still mention a term, by another function and another column list than ``mentions``.
+def traces(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:
+    """The id and folded text of every row that holds a term, by another function and other columns than ``mentions``.
 
-    Counts in the entries and in the table of tags, and leaves out the entries that were ``spared`` by decision.
+    Looks at the searchable text, at the entry's own columns, and at the table of tags.
     """
     locate = "strpos({column}, %s) > 0" if sql.is_postgres() else "instr({column}, %s) > 0"
-    kept = {sql.key(row) for row in spared}
-    found = set()
-    with connection.cursor() as cursor:
-        for table, column in (("memory_memoryentry", "search_text"), ("memory_entrytag", "tag")):
-            for term in terms:
-                where = locate.format(column=column)
-                statement = f"SELECT id FROM {table} WHERE tenant_id = %s AND {where}"  # noqa: S608
-                cursor.execute(statement, [sql.key(tenant_id), term])
-                found |= {row[0] for row in cursor.fetchall()}
-    return len({sql.as_uuid(row) for row in found} - {sql.as_uuid(row) for row in kept})
-
-
-def still_there(tenant_id: UUID, rows: tuple[UUID, ...]) -> int:
-    """How many of ``rows`` exist, by their keys."""
-    return sum(
-        MemoryEntry.objects.of(tenant_id).filter(id__in=rows[start : start + 500]).count()
-        for start in range(0, len(rows), 500)
+    columns = ("search_text", "lower(content)", "lower(subject)", "lower(memory_ref)")
+    entry_has = " OR ".join(locate.format(column=column) for column in columns)
+    tag_has = locate.format(column="lower(tag)")
+    statements = (
+        (f"SELECT id, search_text FROM memory_memoryentry WHERE tenant_id = %s AND ({entry_has})", len(columns)),  # noqa: S608
+        (f"SELECT id, tag FROM memory_entrytag WHERE tenant_id = %s AND {tag_has}", 1),  # noqa: S608
     )
+    found = []
+    with connection.cursor() as cursor:
+        for term in terms:
+            for statement, places in statements:
+                cursor.execute(statement, [sql.key(tenant_id), *[term] * places])
+                found += [(sql.as_uuid(row[0]), search_form(row[1])) for row in cursor.fetchall()]
+    return list(dict(found).items())
 
 
 def samples(tenant_id: UUID, rows: tuple[UUID, ...]) -> dict[UUID, str]:

@@ -13,13 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import rfc8785
 from django.conf import settings
 from django.db import transaction
 
-from memory import forget_requests, harness, passes, receipts
+from memory import forget_plans, forget_requests, harness, passes, receipts
 from memory.host import audit, erasure, ids, vault
-from memory.host.erasure import Eraser, Holding, Identifiers
+from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
@@ -29,9 +28,8 @@ from memory.models import ForgetRequest, ForgetState, Pass
 WRITER = "memory.forgetting"
 KIND = "forget"
 LIFETIME = timedelta(minutes=15)
+KEPT_AFTER_LAPSING = timedelta(hours=1)
 CHUNK = 500
-MAX_TERMS = 10
-SHORTEST_TERM, LONGEST_TERM = 3, 256
 MAX_REASON = 500
 
 
@@ -49,14 +47,14 @@ class Preview:
 def preview(scope: TenantScope, names: list[str], *, now: datetime) -> Preview:
     """A frozen plan of what forgetting ``names`` would remove and what stays; nothing is removed."""
     scope.check("memory:forget")
-    terms = _terms(names)
-    holdings = _holdings(scope.tenant_id, terms)
-    plan = _plan(holdings)
+    terms = forget_plans.terms_of(names)
+    holdings = forget_plans.holdings_of(scope.tenant_id, terms)
+    plan = forget_plans.plan_of(holdings)
     request = ForgetRequest(
         tenant_id=scope.tenant_id,
         subject_key=subject_key(scope.tenant_id, terms[0]),
         plan=plan,
-        plan_sha256=_digest(plan),
+        plan_sha256=forget_plans.digest_of(plan),
         requested_by=scope.principal.id,
         created_at=now,
         lapses_at=now + LIFETIME,
@@ -66,48 +64,10 @@ def preview(scope: TenantScope, names: list[str], *, now: datetime) -> Preview:
     return Preview(request, holdings)
 
 
-def _terms(names: list[str]) -> tuple[str, ...]:
-    terms = tuple(dict.fromkeys(" ".join(search_form(name).split()) for name in names if name.strip()))
-    problem = ""
-    if not terms:
-        problem = "name the subject"
-    elif len(terms) > MAX_TERMS:
-        problem = f"at most {MAX_TERMS} names at a time"
-    elif any(not SHORTEST_TERM <= len(term) <= LONGEST_TERM for term in terms):
-        problem = (
-            f"each name has {SHORTEST_TERM} to {LONGEST_TERM} characters; shorter ones would match half the ledger"
-        )
-    elif any(not term.isprintable() for term in terms):
-        problem = "a name holds no control characters"
-    if problem:
-        raise Invalid("The subject cannot be looked for.", errors=[{"field": "subject", "message": problem}])
-    return terms
-
-
 def subject_key(tenant_id: UUID, term: str) -> str:
     """The keyed hash under which a subject is remembered after it was forgotten."""
     key = settings.SECRET_KEY.encode() + tenant_id.bytes
     return hmac.new(key, search_form(term).encode(), hashlib.sha256).hexdigest()
-
-
-def _holdings(tenant_id: UUID, terms: tuple[str, ...]) -> list[Holding]:
-    return [eraser.find(tenant_id, Identifiers(terms)) for eraser in erasure.registered()]
-
-
-def _plan(holdings: list[Holding]) -> dict[str, Any]:
-    return {
-        holding.store: {
-            "erase": [row.hex for row in holding.erase],
-            "suspected": [row.hex for row in holding.suspected],
-            "stays": holding.stays,
-            "staysBecause": holding.stays_because,
-        }
-        for holding in holdings
-    }
-
-
-def _digest(document: dict[str, Any]) -> str:
-    return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
 
 
 def look_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Preview:
@@ -118,7 +78,7 @@ def look_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) ->
 def holdings_of(scope: TenantScope, request: ForgetRequest) -> list[Holding]:
     """What the stores hold now of a request that still waits to be confirmed: for showing the preview again."""
     scope.check("memory:forget")
-    return _holdings(request.tenant_id, _remembered(request))
+    return forget_plans.holdings_of(request.tenant_id, _remembered(request))
 
 
 def _remembered(request: ForgetRequest) -> tuple[str, ...]:
@@ -182,8 +142,8 @@ def _require_confirmable(
 
 
 def _require_unchanged(request: ForgetRequest, terms: tuple[str, ...]) -> None:
-    fresh = _plan(_holdings(request.tenant_id, terms))
-    if hmac.compare_digest(_digest(fresh), request.plan_sha256):
+    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, terms))
+    if hmac.compare_digest(forget_plans.digest_of(fresh), request.plan_sha256):
         return
     changed = {
         store: {
@@ -215,6 +175,8 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
     work = passes.claim(tenant_id, request.pass_id, holder=holder, now=now)
     if work is None:
         return None
+    if work.attempts > passes.MAX_ATTEMPTS:
+        return _leave_residue(request, work, {}, clock())
     subject = Identifiers(_remembered(request))
     for eraser in erasure.registered():
         _erase_store(request, work, eraser, subject, clock)
@@ -225,16 +187,20 @@ def _erase_store(request: ForgetRequest, work: Pass, eraser: Eraser, subject: Id
     """Planned rows go first; then what has appeared since, until the store finds nothing more."""
     entry = request.plan.setdefault(eraser.store, {"erase": [], "chosen": [], "spared": [], "erased": 0})
     total = sum(len(store["erase"]) + len(store["chosen"]) for store in request.plan.values())
-    pending = _uuids(entry["erase"]) + _uuids(entry["chosen"])
+    pending = [(rows, False) for rows in _chunks(entry["erase"])] + [(rows, True) for rows in _chunks(entry["chosen"])]
     while pending:
-        for start in range(0, len(pending), CHUNK):
-            gone = eraser.erase(request.tenant_id, subject, pending[start : start + CHUNK], now=clock())
-            entry["erased"] += gone
+        for rows, ticked in pending:
+            with transaction.atomic():
+                entry["erased"] += eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=clock())
+                request.save(by=WRITER, update_fields=["plan"])
             done = sum(store["erased"] for store in request.plan.values())
             passes.progress(work, done=done, total=max(total, done), doing=f"erasing {eraser.store}", now=clock())
-            request.save(by=WRITER, update_fields=["plan"])
-        again = eraser.find(request.tenant_id, subject).erase
-        pending = () if again == pending else again
+        again = [(rows, False) for rows in _chunks([row.hex for row in eraser.find(request.tenant_id, subject).erase])]
+        pending = [] if again == pending else again
+
+
+def _chunks(rows: list[str]) -> list[tuple[UUID, ...]]:
+    return [tuple(UUID(hex=row) for row in rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
 
 
 def _uuids(rows: list[str]) -> tuple[UUID, ...]:
@@ -243,16 +209,17 @@ def _uuids(rows: list[str]) -> tuple[UUID, ...]:
 
 def _verify(request: ForgetRequest, work: Pass, subject: Identifiers, now: datetime) -> ForgetRequest:
     """Count by another path; a receipt when nothing is left, else the request says residue and may be tried again."""
-    residue = {
-        eraser.store: eraser.residue(
-            request.tenant_id, subject, spared=_uuids(request.plan[eraser.store].get("spared", []))
-        )
-        for eraser in erasure.registered()
-    }
+    remains = {eraser.store: _second_look(request, eraser, subject) for eraser in erasure.registered()}
     with transaction.atomic():
-        if any(residue.values()):
-            return _leave_residue(request, work, residue, now)
-        return _issue_receipt(request, work, residue, now)
+        if any(found.left for found in remains.values()):
+            return _leave_residue(request, work, {store: found.left for store, found in remains.items()}, now)
+        return _issue_receipt(request, work, remains, now)
+
+
+def _second_look(request: ForgetRequest, eraser: Eraser, subject: Identifiers) -> Remains:
+    entry = request.plan[eraser.store]
+    chosen, spared = (frozenset(_uuids(entry[decided])) for decided in ("chosen", "spared"))
+    return eraser.remains(request.tenant_id, subject, chosen=chosen, spared=spared)
 
 
 def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], now: datetime) -> ForgetRequest:
@@ -264,21 +231,22 @@ def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], 
     return request
 
 
-def _issue_receipt(request: ForgetRequest, work: Pass, residue: dict[str, int], now: datetime) -> ForgetRequest:
+def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remains], now: datetime) -> ForgetRequest:
     record = audit.append(
         request.tenant_id,
         actor=request.requested_by,
         action="forget.completed",
         target=ids.wire("fgt", request.id),
-        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, residue)},
+        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, remains)},
         now=now,
     )
-    request.receipt = receipts.document(request, work, residue, audit_seq=record.seq, now=now)
+    request.receipt = receipts.document(request, work, remains, audit_seq=record.seq, now=now)
     request.signature = receipts.signature_of(request.receipt)
     request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
     for entry in request.plan.values():
         entry.pop("suspected", None)
     request.save(by=WRITER)
+    _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(subject_key=request.subject_key))
     passes.finish(work, now=now)
     return request
 
@@ -295,3 +263,16 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     request.state, request.pass_id, request.receipt = ForgetState.CONFIRMED, work.id, None
     request.save(by=WRITER, update_fields=["state", "pass_id", "receipt"])
     return request
+
+
+def lapse_previews(*, now: datetime) -> int:
+    """Previews that nobody confirmed in time no longer know their subject; returns how many."""
+    return _forget_previews(ForgetRequest.objects.filter(lapses_at__lte=now - KEPT_AFTER_LAPSING))
+
+
+def _forget_previews(rows: Any) -> int:
+    ids_of = list(rows.filter(state=ForgetState.PREVIEWED).values_list("tenant_id", "id"))
+    for tenant_id, row in ids_of:
+        writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row)
+        writable.filter(state=ForgetState.PREVIEWED).update(state=ForgetState.LAPSED, sealed_terms=b"", plan={})
+    return len(ids_of)

@@ -9,29 +9,36 @@ from memory.host import vault
 from memory.host.models import Secret
 from memory.redaction import Redactor
 
+Versions = tuple[tuple[UUID, int], ...]
+
 NOTHING = Redactor(())
 KEPT = 256
 
-_built: dict[tuple[tuple[UUID, int], ...], Redactor] = {}
+_built: dict[Versions, Redactor] = {}
 
 
 def for_run(tenant_id: UUID, run_id: UUID) -> Redactor:
     """The redactor of everything this run writes, in whichever process it writes it."""
-    return _redactor(vault.known_to(tenant_id, run_id))
+    versions = vault.versions_known_to(tenant_id, run_id)
+    if not versions:
+        return NOTHING
+    return _built.get(versions) or _build(vault.known_to(tenant_id, run_id))
 
 
 def for_tenant(tenant_id: UUID) -> Redactor:
     """The redactor of titles, rationales, reasons and artifacts: every secret of the tenant."""
-    return _redactor(vault.held_by(tenant_id))
-
-
-def _redactor(secrets: list[Secret]) -> Redactor:
-    """Built once for each set of secrets and versions; a rotation or a new value makes another set."""
+    secrets = vault.held_by(tenant_id)
     if not secrets:
         return NOTHING
-    versions = tuple((secret.id, secret.version) for secret in secrets)
-    if versions not in _built:
-        if len(_built) >= KEPT:
-            _built.clear()
-        _built[versions] = Redactor([(secret.name, vault.unseal(secret)) for secret in secrets])
-    return _built[versions]
+    return _built.get(_versions(secrets)) or _build(secrets)
+
+
+def _versions(secrets: list[Secret]) -> Versions:
+    return tuple((secret.id, secret.version) for secret in secrets)
+
+
+def _build(secrets: list[Secret]) -> Redactor:
+    """Once for each set of secrets and versions; a rotation or a new value makes another set."""
+    if len(_built) >= KEPT:
+        _built.clear()
+    return _built.setdefault(_versions(secrets), Redactor([(secret.name, vault.unseal(secret)) for secret in secrets]))

@@ -5,6 +5,7 @@ Nobody can skip the redaction: the ledger asks the harness itself. An entry, its
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from django.db import connection, transaction
 
 from memory import harness, redaction, token_budget
 from memory.host import event_log, ids, sql
-from memory.host.errors import Invalid, NotFound
+from memory.host.errors import Invalid, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -27,18 +28,27 @@ MAX_TAGS = 32
 MAX_LABEL = 256
 MAX_REASON = 500
 CHUNK = 500
+UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
+UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
 
 INSERT_ENTRY = (
     "INSERT INTO memory_memoryentry "
-    "(tenant_id, id, memory_ref, content, search_text, tags, subject, position, run_id, node_id, agent_id, "
-    "created_at, expires_at, retired_at, retired_position, retired_reason, tokens, sha256, redactions, secret_shapes) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, NULL, NULL, '', %s, %s, %s, %s)"
+    "(tenant_id, id, memory_ref, content, search_text, tags, subject, run_id, node_id, agent_id, created_at, "
+    "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, position) "
 )
-INSERT_TAG = "INSERT INTO memory_entrytag (tenant_id, tag, id) VALUES (%s, %s, %s)"
+ENTRY = ", ".join(["%s"] * 17)
+INSERT_TAGS = "INSERT INTO memory_entrytag (tenant_id, id, tag) "
 TAKE_POSITION = (
-    "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) VALUES (%s, %s, 1, 1, 0) "
+    "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
     "ON CONFLICT (tenant_id, id) DO UPDATE SET position = memory_ledgerhead.position + 1, "
     "entries = memory_ledgerhead.entries + 1 RETURNING position"
+)
+# PostgreSQL: one statement, in one round trip, after ``event_log.with_fact``.
+CHANGE = (
+    f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
+    f"entry AS ({INSERT_ENTRY} SELECT {ENTRY}, position FROM head), "
+    f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
+    "SELECT position FROM head"
 )
 
 
@@ -66,7 +76,6 @@ class Written:
     position: int
 
 
-@transaction.atomic
 def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
     """The entry is stored under ``scope`` and ``memory.written`` stands on ``run``; both or neither.
 
@@ -79,55 +88,77 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     tags = _checked(draft, now)
     redactor = harness.for_run(run.tenant_id, run.id)
     content = redactor.redact(draft.content)
-    written = Written(
+    entry = _Entry(
         id=ids.new_id(),
         memory_ref=redactor.redact(scope.memory_ref).text,
         content=content.text,
-        tags=tuple(redactor.redact(tag).text for tag in tags),
-        created_at=now,
-        expires_at=draft.expires_at,
-        position=_take_position(run.tenant_id),
+        tags=tuple(dict.fromkeys(redactor.redact(tag).text for tag in tags)),
+        subject=redactor.redact(draft.subject).text,
+        redactions=content.count,
     )
-    subject = redactor.redact(draft.subject).text
-    _insert(written, run=run, node_id=node_id, draft=draft, subject=subject, redactions=content.count)
-    fact = MemoryWritten(written.memory_ref, written.id, node_id, draft.agent_id or None, written.tags)
-    event_log.append(run.tenant_id, run.id, fact, now=now)
-    return written
+    fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.tags)
+    row = _row(entry, draft, run, node_id, now)
+    position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
+    return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
 
 
-def _take_position(tenant_id: UUID) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_POSITION, [sql.key(tenant_id), sql.key(tenant_id)])
-        return int(cursor.fetchone()[0])
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A draft after redaction: the only texts that are stored."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    subject: str
+    redactions: int
 
 
-def _insert(
-    written: Written, *, run: Run, node_id: str | None, draft: EntryDraft, subject: str, redactions: int
-) -> None:
-    tenant = sql.key(run.tenant_id)
-    row = [
-        tenant,
-        sql.key(written.id),
-        written.memory_ref,
-        written.content,
-        search_form("\n".join((written.content, *written.tags, subject, written.memory_ref))),
-        sql.document(written.tags),
-        subject,
-        written.position,
+def _row(entry: _Entry, draft: EntryDraft, run: Run, node_id: str | None, now: datetime) -> list[Any]:
+    """The values of ``INSERT_ENTRY``, but for the position."""
+    return [
+        sql.key(run.tenant_id),
+        sql.key(entry.id),
+        entry.memory_ref,
+        entry.content,
+        search_form("\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref))),
+        sql.document(entry.tags),
+        entry.subject,
         sql.key(run.id),
         node_id or "",
         draft.agent_id,
-        sql.instant(written.created_at),
-        sql.instant(written.expires_at),
-        token_budget.count(written.content),
-        hashlib.sha256(written.content.encode()).hexdigest(),
-        redactions,
-        redaction.secret_shapes(written.content),
+        sql.instant(now),
+        sql.instant(draft.expires_at),
+        "",
+        token_budget.count(entry.content),
+        hashlib.sha256(entry.content.encode()).hexdigest(),
+        entry.redactions,
+        redaction.secret_shapes(entry.content),
     ]
+
+
+def _store_at_once(run: Run, entry: _Entry, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+    """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
+    tenant = sql.key(run.tenant_id)
+    parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
+    stored = sql.rows(*event_log.with_fact(run.tenant_id, run.id, fact, CHANGE, parameters, now=now))
+    if not stored:
+        raise StreamClosed
+    return int(stored[0][0])
+
+
+@transaction.atomic
+def _store_in_steps(run: Run, entry: _Entry, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+    """SQLite, which has no such statement and no round trips to save."""
+    tenant, key = sql.key(run.tenant_id), sql.key(entry.id)
+    event_log.append(run.tenant_id, run.id, fact, now=now)
     with connection.cursor() as cursor:
-        cursor.execute(INSERT_ENTRY, row)
-        if written.tags:
-            cursor.executemany(INSERT_TAG, [[tenant, tag, sql.key(written.id)] for tag in written.tags])
+        cursor.execute(TAKE_POSITION.format(values="VALUES (%s, %s, 1, 1, 0)"), [tenant, tenant])
+        position = int(cursor.fetchone()[0])
+        cursor.execute(f"{INSERT_ENTRY} VALUES ({ENTRY}, %s)", [*row, position])
+        if entry.tags:
+            cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", [[tenant, key, tag] for tag in entry.tags])
+    return position
 
 
 def _checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
@@ -149,7 +180,7 @@ def _checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
 def _content_problem(content: str) -> str:
     if not content:
         return "is empty"
-    if _unstorable(content):
+    if UNSTORABLE.search(content):
         return "holds a NUL or half a surrogate pair"
     if len(content.encode()) > MAX_CONTENT_BYTES:
         return f"is longer than {MAX_CONTENT_BYTES} bytes"
@@ -165,11 +196,7 @@ def _tags_problem(tags: tuple[str, ...]) -> str:
 def _label_problem(label: str) -> str:
     if len(label) > MAX_LABEL:
         return f"is longer than {MAX_LABEL} characters"
-    return "holds a control character" if _unstorable(label) or any(ord(c) < 32 for c in label) else ""
-
-
-def _unstorable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
+    return "holds a control character" if UNSTORABLE_IN_LABEL.search(label) else ""
 
 
 @transaction.atomic
@@ -199,7 +226,7 @@ def restore(scope: TenantScope, entry_id: UUID) -> MemoryEntry:
 
 def _reason(reason: str) -> str:
     reason = reason.strip()
-    if len(reason) > MAX_REASON or _unstorable(reason):
+    if len(reason) > MAX_REASON or UNSTORABLE.search(reason):
         message = f"must be at most {MAX_REASON} characters of plain text"
         raise Invalid("The reason cannot be stored.", errors=[{"field": "reason", "message": message}])
     return reason

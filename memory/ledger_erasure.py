@@ -4,8 +4,8 @@ from datetime import datetime
 from uuid import UUID
 
 from memory import adapter, ledger
-from memory.host.erasure import Holding, Identifiers
-from memory.matching import is_exact
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact, judged
 
 SAMPLES = 5
 
@@ -22,11 +22,15 @@ class LedgerEntries:
         shown = adapter.samples(tenant_id, (*exact[:SAMPLES], *suspected[:SAMPLES]))
         return Holding(self.store, exact, suspected, samples={row.hex: text for row, text in shown.items()})
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
         return ledger.remove(tenant_id, rows, reason="forgotten", now=now)
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
-        return adapter.count_mentions(tenant_id, subject.terms, spared=spared)
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        return judged(subject.terms, adapter.traces(tenant_id, subject.terms), chosen, spared)
 
 
 ENTRIES = LedgerEntries()

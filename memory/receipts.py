@@ -9,17 +9,18 @@ import rfc8785
 from django.conf import settings
 
 from memory.host import ids
+from memory.host.erasure import Remains
 from memory.models import ForgetRequest, Pass
 from memory.wire import instant
 
 STAYS = (
-    "The event log stays as it was: it holds ids and no content. A replay of a run re-reads what the log recorded, "
+    "The event log stays as it was: it holds ids, refs and labels, and no content. A replay re-reads what it recorded, "
     "so forgetting does not alter it (RFC 0080)."
 )
 
 
 def document(
-    request: ForgetRequest, work: Pass, residue: dict[str, int], *, audit_seq: int, now: datetime
+    request: ForgetRequest, work: Pass, remains: dict[str, Remains], *, audit_seq: int, now: datetime
 ) -> dict[str, Any]:
     """The receipt of a forget that was verified at ``now``; its signature stands beside it."""
     return {
@@ -30,19 +31,20 @@ def document(
         "confirmedAt": instant(request.confirmed_at or now),
         "verifiedAt": instant(now),
         "runId": ids.wire("run", work.run_id),
-        "stores": counts(request, residue),
+        "stores": counts(request, remains),
         "stays": STAYS,
         "auditSeq": audit_seq,
     }
 
 
-def counts(request: ForgetRequest, residue: dict[str, int]) -> dict[str, Any]:
+def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any]:
     """Per store: what was planned, what went, and what the verification still found."""
     return {
         store: {
             "planned": len(entry["erase"]) + len(entry["chosen"]),
             "erased": entry["erased"],
-            "leftAfter": residue.get(store, 0),
+            "leftAfter": remains[store].left,
+            "undecided": remains[store].undecided,
             "spared": len(entry["spared"]),
             "stays": entry.get("stays", 0),
             "staysBecause": entry.get("staysBecause", ""),
@@ -53,9 +55,16 @@ def counts(request: ForgetRequest, residue: dict[str, int]) -> dict[str, Any]:
 
 def signature_of(receipt: dict[str, Any]) -> str:
     """The host's signature over the JCS form of a receipt (HMAC-SHA256)."""
-    return hmac.new(settings.SECRET_KEY.encode(), rfc8785.dumps(receipt), hashlib.sha256).hexdigest()
+    return _signed(receipt, settings.SECRET_KEY)
+
+
+def _signed(receipt: dict[str, Any], key: str) -> str:
+    return hmac.new(key.encode(), rfc8785.dumps(receipt), hashlib.sha256).hexdigest()
 
 
 def is_genuine(request: ForgetRequest) -> bool:
-    """Whether the stored receipt is the one this host signed."""
-    return bool(request.receipt) and hmac.compare_digest(signature_of(request.receipt or {}), request.signature)
+    """Whether the stored receipt is one this host signed, with its key or one it had before."""
+    if not request.receipt or not request.signature:
+        return False
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return any(hmac.compare_digest(_signed(request.receipt, key), request.signature) for key in keys)

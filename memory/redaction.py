@@ -139,8 +139,9 @@ SHAPES = (
 
 
 def _compiled() -> Any:
+    """The rules as one automaton. The last one fits every text: "nothing found" and "gave up" are two answers."""
     shapes = re2.Set.SearchSet()
-    for shape in SHAPES:
+    for shape in (*SHAPES, ""):
         shapes.Add(shape)
     shapes.Compile()
     return shapes
@@ -155,4 +156,4 @@ def secret_shapes(text: str) -> int:
     found = _shapes.Match(text)
     if found is None:
         return sum(1 for rule in _one_by_one if rule.search(text))
-    return len(found)
+    return len(found) - 1

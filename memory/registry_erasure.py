@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.host import registry
-from memory.host.erasure import Holding, Identifiers
+from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import is_mentioned, search_form
 
 BECAUSE = (
@@ -25,11 +25,15 @@ class InstalledArtifacts:
         stays = sum(1 for text in texts if is_mentioned(subject.terms, search_form(text)))
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
         return 0
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
-        return 0
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        return Remains()
 
 
 INSTALLED = InstalledArtifacts()

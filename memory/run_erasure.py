@@ -1,4 +1,4 @@
-"""Runs as a store of a forget: the inputs, variables and metadata that are kept beside the log.
+"""Runs as a store of a forget: the inputs, variables, options and labels that are kept beside the log.
 
 The event log itself is content-free and stays as it was (RFC 0080).
 """
@@ -11,11 +11,11 @@ from uuid import UUID
 from django.db import transaction
 
 from memory.host import runs
-from memory.host.erasure import Holding, Identifiers
+from memory.host.erasure import Holding, Identifiers, Remains
 from memory.host.models import Run
-from memory.matching import is_exact, mentioned_in, without_subject
+from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, search_form, whole_text, without_subject
 
-KEPT = ("inputs", "variables", "metadata")
+KEPT = ("inputs", "variables", "metadata", "configurable", "tags")
 
 
 class RunValues:
@@ -29,16 +29,27 @@ class RunValues:
         certain = set(exact)
         return Holding(self.store, exact, tuple(row for row, _ in found if row not in certain))
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
-        for row in rows:
-            with transaction.atomic():
-                run = runs.locked(tenant_id, row)
-                kept = {name: without_subject(subject.terms, getattr(run, name)) for name in KEPT}
-                runs.erase_kept(run, **kept)
-        return len(rows)
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        rule = rule_for(ticked=ticked)
+        return sum(self._erase_one(tenant_id, row, subject.terms, rule) for row in rows)
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
-        return sum(1 for row, _ in self._mentions(tenant_id, subject) if row not in set(spared))
+    def _erase_one(self, tenant_id: UUID, row: UUID, terms: tuple[str, ...], rule: Rule) -> bool:
+        with transaction.atomic():
+            run = runs.locked(tenant_id, row)
+            before = {name: getattr(run, name) for name in KEPT}
+            kept = {name: without_subject(terms, value, rule) for name, value in before.items()}
+            if kept != before:
+                runs.erase_kept(run, **kept)
+            return kept != before
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over every column of every run, each as one text."""
+        rows = Run.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=1000)
+        return judged(subject.terms, ((row["id"], search_form(whole_text(row))) for row in rows), chosen, spared)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
         rows = Run.objects.of(tenant_id).order_by("id").values_list("id", *KEPT)

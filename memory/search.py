@@ -110,7 +110,7 @@ def _behind(matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int) ->
 def _total(
     scope: TenantScope, wanted: LedgerFilter, matching: "QuerySet[MemoryEntry]", now: datetime
 ) -> tuple[int, bool]:
-    if wanted.is_empty:
+    if wanted.is_empty and scope.principal.agent_ids is None:
         return adapter.total(scope, now=now), True
     counted = matching.order_by().values("id")[: COUNT_LIMIT + 1].count()
     return min(counted, COUNT_LIMIT), counted <= COUNT_LIMIT

@@ -31,6 +31,10 @@ def sweep() -> int:
     return retention.sweep(now=timezone.now())
 
 
+def lapse_previews() -> int:
+    return forgetting.lapse_previews(now=timezone.now())
+
+
 def enqueue_unattended() -> int:
     """Passes that nobody holds are queued again: their worker died, or their queue row was lost."""
     found = passes.unattended(now=timezone.now())

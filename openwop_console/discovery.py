@@ -10,7 +10,7 @@ from typing import Any
 import rfc8785
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from memory.host import access, registry
 from memory.ledger import MAX_CONTENT_BYTES
@@ -70,7 +70,7 @@ def _authorization() -> dict[str, Any]:
     return {"supported": True, "failClosed": True, "roles": roles}
 
 
-@require_GET
+@require_safe
 def discovery(request: HttpRequest) -> HttpResponse:
     body = json.dumps(document(), separators=(",", ":"))
     etag = f'"{hashlib.sha256(rfc8785.dumps(document())).hexdigest()[:32]}"'
@@ -81,7 +81,7 @@ def discovery(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@require_GET
+@require_safe
 def health(request: HttpRequest) -> HttpResponse:
     """``/healthz``: the process answers."""
     return HttpResponse("ok\n", content_type="text/plain")

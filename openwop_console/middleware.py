@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memory.host import tenancy
-from memory.host.errors import Refusal, Unauthenticated
+from memory.host.errors import NotFound, Refusal, Unauthenticated
 from memory.host.tenancy import Principal
 from openwop_console import error_envelope
 
@@ -28,6 +28,8 @@ class ConsoleMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         face = error_envelope.face_of(request.path)
+        if not request.path.isprintable():
+            return error_envelope.answer(request, NotFound())
         try:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
         except Refusal as refusal:
@@ -35,6 +37,8 @@ class ConsoleMiddleware:
         response = self.get_response(request)
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
+        if request.principal is not None and "Cache-Control" not in response:  # type: ignore[attr-defined]
+            response["Cache-Control"] = "private, no-store"
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

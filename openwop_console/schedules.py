@@ -18,7 +18,7 @@ class Recurring:
     minutes: int
 
 
-HOST = (Recurring("sweep", "memory.tasks.sweep", 1),)
+HOST = (Recurring("sweep", "memory.tasks.sweep", 1), Recurring("previews", "memory.tasks.lapse_previews", 15))
 
 
 def install() -> None:

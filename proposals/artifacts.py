@@ -5,7 +5,6 @@ is refused is named by its path and never echoed.
 """
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +15,7 @@ import rfc8785
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory.host import registry
+from memory.host import bodies, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.registry import Artifact
 from memory.matching import texts_in
@@ -28,7 +27,6 @@ MAX_BYTES = 128 * 1024
 MAX_DEPTH = 32
 MAX_VERSION = 64
 MAX_PROBLEMS = 50
-TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 Problem = dict[str, str]
 
@@ -89,7 +87,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any]:
-    if depth_of(text) > MAX_DEPTH:
+    if bodies.depth_of(text) > MAX_DEPTH:
         raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
     document = _parsed(text)
     if not isinstance(document, dict):
@@ -123,15 +121,6 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise Unreadable("holds NaN or an infinity, which JSON does not have")
-
-
-def depth_of(text: str) -> int:
-    """How deep the brackets of ``text`` are nested, whether it is JSON or not; linear, and without recursion."""
-    deepest = depth = 0
-    for token in TOKEN.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def require_valid(kind: str, document: dict[str, Any]) -> None:

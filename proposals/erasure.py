@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.host.erasure import Holding, Identifiers
-from memory.matching import is_exact, is_mentioned, search_form, texts_in
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact, is_mentioned, judged, search_form, texts_in, whole_text
 from proposals import lifecycle
 from proposals.models import Proposal, Revision, State, Vote
 
@@ -43,21 +43,37 @@ class ProposalTexts:
             {each.id.hex: each.title for each in open_ones},
         )
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
         return sum(lifecycle.forget(tenant_id, row, now=now) for row in rows)
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
-        left = (each for each in self._mentions(tenant_id, subject) if not each.applied)
-        return sum(1 for each in left if each.id not in set(spared))
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over every column of every unapplied proposal, its revisions and its votes, each as one text."""
+        unapplied = Proposal.objects.of(tenant_id).exclude(state=State.APPLIED)
+        mine = {"proposal_id__in": unapplied.values("id")}
+        rows = (
+            *((row["id"], row) for row in unapplied.values()),
+            *((row["proposal_id"], row) for row in Revision.objects.of(tenant_id).filter(**mine).values()),
+            *(
+                (row["gate__proposal_id"], row)
+                for row in Vote.objects.of(tenant_id)
+                .filter(gate__proposal_id__in=unapplied.values("id"))
+                .values("reason", "gate__proposal_id")
+            ),
+        )
+        return judged(subject.terms, ((row, search_form(whole_text(text))) for row, text in rows), chosen, spared)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_Found]:
         """Every proposal that names the subject anywhere, oldest first."""
         texts = _texts_of(tenant_id)
         rows = Proposal.objects.of(tenant_id).order_by("id").values_list(
-            "id", "state", "title", "rationale", "closing_reason"
+            "id", "state", "title", "rationale", "closing_reason", "synthesizer_model"
         )  # fmt: skip
-        for row, state, title, rationale, reason in rows:
-            folded = search_form("\n".join((title, rationale, reason, *texts.get(row, ()))))
+        for row, state, title, *said in rows:
+            folded = search_form("\n".join((title, *said, *texts.get(row, ()))))
             if is_mentioned(subject.terms, folded):
                 yield _Found(row, state == State.APPLIED, is_exact(subject.terms, folded), title)
 

@@ -1,5 +1,6 @@
 """JSON bodies of every face, parsed strictly: no NaN, no half surrogates, no NUL, no depth bomb, and none too large."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,18 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from memory.host.errors import TooLarge
+
+MAX_DEPTH = 64
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def depth_of(text: str) -> int:
+    """How deep the brackets of ``text`` are nested, whether it is JSON or not; linear, and without recursion."""
+    deepest = depth = 0
+    for token in TOKEN.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 class StrictJSONParser(BaseParser):
@@ -26,6 +39,8 @@ class StrictJSONParser(BaseParser):
             value = orjson.loads(raw)
         except ValueError:
             raise ParseError("The body is not valid JSON in UTF-8.") from None
+        if depth_of(raw.decode()) > MAX_DEPTH:
+            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
         if b"\\u0000" in raw and _has_nul(value):
             raise ParseError("The body holds a NUL character.")
         return value

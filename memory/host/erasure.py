@@ -28,16 +28,29 @@ class Holding:
     samples: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a second look found: rows that had to go and are ``left``, and suspected ones nobody has decided about."""
+
+    left: int = 0
+    undecided: int = 0
+
+
 class Eraser(Protocol):
-    """One store. ``residue`` counts by another path than ``find``, and is what a receipt rests on."""
+    """One store. ``remains`` looks by another path than ``find``, and is what a receipt rests on."""
 
     store: str
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int: ...
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        """``rows`` name the subject no more; how many were changed. Of ``ticked`` ones every mention goes."""
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int: ...
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains: ...
 
 
 _erasers: dict[str, Eraser] = {}

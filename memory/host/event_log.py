@@ -4,6 +4,7 @@ The row of the stream is the lock. A terminal event closes its stream in the sam
 whatever runs beside it; an append to a closed stream is refused.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,12 +24,16 @@ TAKE_NUMBERS = (
     "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
     "WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence"
 )
-INSERT = (
-    "INSERT INTO host_runevent (tenant_id, id, stream_id, sequence, type, node_id, timestamp, payload, subject_id) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+INSERT_INTO = (
+    "INSERT INTO host_runevent (tenant_id, id, stream_id, type, node_id, timestamp, payload, subject_id, sequence) "
+)
+INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+WITH_FACT = (
+    f"WITH numbered AS ({TAKE_NUMBERS}), fact AS ({INSERT_INTO}"  # noqa: S608
+    "SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - 1 FROM numbered) "
 )
 SELECT = (
-    "SELECT id, sequence, type, node_id, timestamp, payload FROM host_runevent "
+    "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
     "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"
 )
 
@@ -67,17 +72,29 @@ def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> i
         if row is None:
             raise StreamClosed
         first = row[0] - len(events)
-        rows = [_row(tenant_id, stream_id, first + offset, event, now) for offset, event in enumerate(events)]
+        rows = [[*_row(tenant_id, stream_id, event, now), first + offset] for offset, event in enumerate(events)]
         cursor.executemany(INSERT, rows) if len(rows) > 1 else cursor.execute(INSERT, rows[0])
     return int(row[0]) - 1
 
 
-def _row(tenant_id: UUID, stream_id: UUID, sequence: int, event: Event, now: datetime) -> list[Any]:
+def with_fact(
+    tenant_id: UUID, stream_id: UUID, event: Event, change: str, parameters: list[Any], *, now: datetime
+) -> tuple[str, list[Any]]:
+    """One statement of PostgreSQL, with its parameters, that makes ``change`` and appends ``event``.
+
+    ``change`` inserts from ``numbered``, which has its one row when the stream took the event, and none when it is
+    closed or another tenant's; the caller who gets no row back raises ``StreamClosed``.
+    """
+    closed_at = sql.instant(now) if event.terminal else None
+    numbers = [1, closed_at, sql.key(tenant_id), sql.key(stream_id)]
+    return WITH_FACT + change, [*numbers, *_row(tenant_id, stream_id, event, now), *parameters]
+
+
+def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[Any]:
     return [
         sql.key(tenant_id),
         sql.key(ids.new_id()),
         sql.key(stream_id),
-        sequence,
         event.type,
         event.node,
         sql.instant(now),
@@ -88,9 +105,8 @@ def _row(tenant_id: UUID, stream_id: UUID, sequence: int, event: Event, now: dat
 
 def read(tenant_id: UUID, stream_id: UUID, *, after: int = -1, limit: int = PAGE) -> list[Recorded]:
     """The events after ``after``, in order, at most ``limit``; empty for a stream that is not this tenant's."""
-    with connection.cursor() as cursor:
-        cursor.execute(SELECT, [sql.key(tenant_id), sql.key(stream_id), after, limit])
-        rows = cursor.fetchall()
+    statement = SELECT.format(timestamp=sql.time_column("timestamp"))
+    rows = sql.rows(statement, [sql.key(tenant_id), sql.key(stream_id), after, limit])
     return [
         Recorded(sql.as_uuid(row[0]), stream_id, row[1], row[2], row[3], sql.at(row[4]), sql.as_document(row[5]))
         for row in rows
@@ -106,3 +122,9 @@ def length(tenant_id: UUID, stream_id: UUID) -> int:
     """How many events the stream holds."""
     row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()
     return row or 0
+
+
+def payloads(tenant_id: UUID, kind: str) -> Iterator[dict[str, Any]]:
+    """The payload of every event of one type that the tenant has, oldest first."""
+    rows = RunEvent.objects.of(tenant_id).filter(type=kind).order_by("id")
+    yield from rows.values_list("payload", flat=True).iterator(chunk_size=2000)

@@ -4,6 +4,7 @@ Fields are ids, names, numbers, codes and tags. ``payload_of`` gives the wire fo
 """
 
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -233,6 +234,7 @@ def _plain(name: str, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+@cache
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)

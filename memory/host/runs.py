@@ -288,7 +288,8 @@ def _move(run: Run, to: str) -> None:
     run.status = to
 
 
-def erase_kept(run: Run, *, inputs: dict[str, Any], variables: dict[str, Any], metadata: dict[str, Any]) -> None:
+def erase_kept(run: Run, **kept: Any) -> None:
     """The run keeps these values instead; its log is not touched. For forgetting alone."""
-    run.inputs, run.variables, run.metadata = inputs, variables, metadata
-    run.save(by=WRITER, update_fields=["inputs", "variables", "metadata"])
+    for name, value in kept.items():
+        setattr(run, name, value)
+    run.save(by=WRITER, update_fields=list(kept))

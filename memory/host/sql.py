@@ -1,18 +1,49 @@
 """Values of hand-written SQL in the form each engine stores them; the statements stay in the three hot modules.
 
-``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2). This module only converts.
+``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2). This module only converts, and
+hands their reads to the driver.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 import orjson
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+
+_new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
+@cache
 def is_postgres() -> bool:
+    """A process has one database for as long as it lives."""
     return connection.vendor == "postgresql"
+
+
+def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
+    """What a hand-written SELECT answers, straight from the driver.
+
+    Django's cursor costs more than the query of a point read. It is used all the same where it has something to do:
+    open or check the connection, refuse a broken transaction, or tell those who listen to queries.
+    """
+    django = connections[DEFAULT_DB_ALIAS]
+    if django.execute_wrappers or django.queries_logged or django.needs_rollback or not _is_open(django):
+        with django.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            return list(cursor.fetchall())
+    django.validate_thread_sharing()
+    with django.wrap_database_errors:
+        return list(django.connection.execute(_in_driver_style(statement), parameters).fetchall())
+
+
+def _is_open(django: Any) -> bool:
+    return django.connection is not None and (django.health_check_done or not django.health_check_enabled)
+
+
+def _in_driver_style(statement: str) -> str:
+    return statement if is_postgres() else statement.replace("%s", "?")
 
 
 def key(value: UUID | None) -> Any:
@@ -28,23 +59,28 @@ def instant(value: datetime | None) -> Any:
 
 
 def document(value: Any) -> str:
-    """JSON as a parameter; cast it with ``{json}`` of ``placeholders``."""
+    """JSON as a parameter."""
     return orjson.dumps(value).decode()
 
 
-def json_cast() -> str:
-    """The suffix that turns a text parameter into the column's JSON type."""
-    return "::jsonb" if is_postgres() else ""
+def time_column(name: str) -> str:
+    """A time to select. SQLite's is an expression with its zone: a declared type would wake Django's slow converter."""
+    return name if is_postgres() else f"{name} || '+00:00'"
 
 
 def as_uuid(value: Any) -> UUID:
-    return value if isinstance(value, UUID) else UUID(hex=value)
+    """The id in a row. SQLite's is 32 digits of our own; what ``UUID(hex=...)`` checks costs more than its row did."""
+    if isinstance(value, UUID):
+        return value
+    found = _new(UUID)
+    _set(found, "int", int(value, 16))
+    _set(found, "is_safe", _UNKNOWN)
+    return found
 
 
 def at(value: Any) -> datetime:
-    """A time column that is never null; SQLite gives it without its zone, which is UTC."""
-    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    """A ``time_column`` that is never null."""
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
 def as_instant(value: Any) -> datetime | None:
@@ -52,4 +88,4 @@ def as_instant(value: Any) -> datetime | None:
 
 
 def as_document(value: Any) -> Any:
-    return orjson.loads(value) if isinstance(value, str | bytes) else value
+    return orjson.loads(value) if isinstance(value, str) else value

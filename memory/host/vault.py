@@ -6,6 +6,7 @@ from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and th
 
 import os
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
 
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
 
@@ -93,6 +94,21 @@ def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:
     """The secrets this run has resolved, sealed, in the order of their ids."""
     rows = SecretResolution.objects.of(tenant_id).filter(run_id=run_id).select_related("secret__key")
     return [row.secret for row in rows.order_by("secret_id")]
+
+
+def versions_known_to(tenant_id: UUID, run_id: UUID) -> tuple[tuple[UUID, int], ...]:
+    """Which secrets this run has resolved, and in which version: asked of the database at every write."""
+    known = sql.rows(_versions_known(), [sql.key(tenant_id), sql.key(run_id)])
+    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in known)
+
+
+@cache
+def _versions_known() -> str:
+    """The ORM's own statement, written once: writing it anew costs more than a write to memory."""
+    anyone = UUID(int=0)
+    known = SecretResolution.objects.of(anyone).filter(run_id=anyone).order_by("secret_id")
+    statement, _ = known.values_list("secret_id", "secret__version").query.sql_with_params()
+    return str(statement)
 
 
 def held_by(tenant_id: UUID) -> list[Secret]:

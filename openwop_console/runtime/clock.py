@@ -11,7 +11,6 @@ from memory.host import runs
 from openwop_console.runtime import tasks
 
 PATIENCE = timedelta(seconds=30)
-PASSES_EVERY = timedelta(seconds=5)
 
 _queued: dict[UUID, datetime] = {}
 _looked_for_passes: list[datetime] = []
@@ -39,7 +38,8 @@ def _is_new(run_id: UUID, ready_at: datetime) -> bool:
 
 
 def _tick_passes(now: datetime) -> int:
-    if _looked_for_passes and now - _looked_for_passes[-1] < PASSES_EVERY:
+    """Passes that nobody attends to are looked for every half minute: a fresh one was queued when it was asked for."""
+    if _looked_for_passes and now - _looked_for_passes[-1] < PATIENCE:
         return 0
     _looked_for_passes[:] = [now]
     return memory_tasks.enqueue_unattended()

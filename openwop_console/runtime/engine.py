@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 from memory import harness, ledger
 from memory.host import runs
@@ -130,15 +130,22 @@ def _call(position: Position, step: Step, now: datetime) -> Outcome:
         raise _NodeFailed(position, Failure("node_type_unknown", "This host has no such node type."))
     try:
         return function(_context(position, step, now))
-    except NodeFailure as problem:
-        raise _NodeFailed(position, Failure(problem.code, problem.message)) from problem
-    except Refusal as refusal:
-        raise _NodeFailed(position, Failure(refusal.code, refusal.message)) from refusal
-    except DatabaseError:
+    except (NodeFailure, Refusal) as problem:
+        raise _NodeFailed(position, _said(position.run, problem)) from problem
+    except OperationalError:
         raise
+    except DatabaseError as refused:
+        # The driver quotes the row, and the row holds memory: only the kind of the error is logged.
+        log.error("node %s of run %s: the database refused (%s)", position.node_id, position.run.id, type(refused))
+        raise _NodeFailed(position, CRASHED) from None
     except Exception as bug:
         log.exception("node %s of run %s crashed", position.node_id, position.run.id)
         raise _NodeFailed(position, CRASHED) from bug
+
+
+def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
+    """What the node said, redacted while its resolutions still stand: the failure takes them with it."""
+    return Failure(problem.code, harness.for_run(run.tenant_id, run.id).redact(problem.message).text)
 
 
 def _context(position: Position, step: Step, now: datetime) -> NodeContext:
@@ -181,7 +188,7 @@ def _settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> 
     run = position.run
     if isinstance(outcome, Done):
         redactor = harness.for_run(run.tenant_id, run.id)
-        run.variables = {**run.variables, **redactor.redact_json(outcome.variables)}
+        run.variables = redactor.redact_json({**run.variables, **outcome.variables})
         steps.settle(step, StepState.DONE, outputs=redactor.redact_json(outcome.outputs))
         runs.progress(run, NodeCompleted(position.node_id), ready_at=now + runs.LEASE, now=now)
         return True

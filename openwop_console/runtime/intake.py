@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory import harness
 from memory.host import audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Forbidden, Invalid, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -32,7 +33,10 @@ class RunRequest:
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
-    """A pending run of the tenant's workflow; a worker takes it. Inputs override the variables' defaults."""
+    """A pending run of the tenant's workflow; a worker takes it. Inputs override the variables' defaults.
+
+    A secret of the vault that somebody passes in is kept as its mark: a node resolves it by name (SR-1).
+    """
     scope.check("runs:create")
     if request.tenant_slug not in ("", scope.principal.tenant_slug):
         raise Forbidden("A run is created in the tenant of its credential.", rule="tenant")
@@ -42,16 +46,18 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     definition = json.loads(text)
     for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
+    variables = _variables(definition, request.inputs)
+    clean = harness.for_tenant(scope.tenant_id).redact_json
     order = RunOrder(
         workflow_id=request.workflow_id,
         definition=text,
         principal=scope.principal.id,
         agent_id=request.agent_id,
-        inputs=request.inputs,
-        variables=_variables(definition, request.inputs),
-        configurable=request.configurable,
-        tags=request.tags,
-        metadata=request.metadata,
+        inputs=clean(request.inputs),
+        variables=clean(variables),
+        configurable=clean(request.configurable),
+        tags=clean(request.tags),
+        metadata=clean(request.metadata),
     )
     return runs.open_run(scope.tenant_id, order, now=now)
 
@@ -89,7 +95,10 @@ def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple
 def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
     """The run is cancelling, or has ended already and stays as it is."""
     scope.check("runs:cancel")
-    run = runs.request_cancel(runs.find(scope.tenant_id, run_id), now=now)
+    run = runs.find(scope.tenant_id, run_id)
+    if run.system:
+        raise Conflict("A run of the host itself is not cancelled from outside.", runStatus=run.status)
+    run = runs.request_cancel(run, now=now)
     target = ids.wire("run", run.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
     return run

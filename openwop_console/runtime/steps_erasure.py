@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host.erasure import Holding, Identifiers
-from memory.matching import is_exact, mentioned_in, without_subject
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact, judged, mentioned_in, rule_for, search_form, whole_text, without_subject
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step
 
@@ -24,15 +24,24 @@ class StepOutputs:
         certain = set(exact)
         return Holding(self.store, exact, tuple(row for row, _ in found if row not in certain))
 
-    def erase(self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, now: datetime) -> int:
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        rule = rule_for(ticked=ticked)
         with transaction.atomic():
-            found = list(Step.objects.of(tenant_id).select_for_update().filter(id__in=rows))
-            for step in found:
-                steps.erase_outputs(step, without_subject(subject.terms, step.outputs))
-        return len(found)
+            locked = Step.objects.of(tenant_id).select_for_update().filter(id__in=rows).order_by("id")
+            found = [(step, without_subject(subject.terms, step.outputs, rule)) for step in locked]
+            changed = [(step, outputs) for step, outputs in found if outputs != step.outputs]
+            for step, outputs in changed:
+                steps.erase_outputs(step, outputs)
+        return len(changed)
 
-    def residue(self, tenant_id: UUID, subject: Identifiers, *, spared: tuple[UUID, ...]) -> int:
-        return sum(1 for row, _ in self._mentions(tenant_id, subject) if row not in set(spared))
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over every column of every step, each as one text."""
+        rows = Step.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=1000)
+        return judged(subject.terms, ((row["id"], search_form(whole_text(row))) for row in rows), chosen, spared)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, Any]]:
         rows = Step.objects.of(tenant_id).order_by("id").values_list("id", "outputs")

@@ -12,6 +12,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
+from memory.host import bodies
 from memory.host.bodies import StrictJSONParser
 from memory.host.errors import TooLarge
 from proposals import artifacts
@@ -42,7 +43,7 @@ class ArtifactParser(StrictJSONParser):
 
 def _verbatim(body: str) -> Verbatim:
     """The text of the artifact in ``body``, which is known to be a JSON object that has one."""
-    if artifacts.depth_of(body) > artifacts.MAX_DEPTH + 1:
+    if bodies.depth_of(body) > artifacts.MAX_DEPTH + 1:
         raise ParseError(f"The body is nested more than {artifacts.MAX_DEPTH + 1} levels deep.")
     found = [text for name, text in _members(body) if name == ARTIFACT]
     if len(found) != 1:

@@ -73,6 +73,7 @@ def test_a_session_opens_no_face(client: Client) -> None:
         b"{",
         b"\xff\xfe",
         b"[" * 100_000,
+        b'{"workflowId": "conformance-noop", "inputs": {"a": ' + b"[" * 70 + b"]" * 70 + b"}}",
         b'{"workflowId": NaN}',
         b'{"workflowId": "\\ud800"}',
         b'{"workflowId": "a\\u0000b"}',
@@ -149,3 +150,18 @@ def test_a_visitor_is_sent_to_sign_in_and_back(client: Client) -> None:
     assert answer["Location"] == "/login?next=%2Fmemory%3Fq%3Dx"
     fragment = client.get("/memory?q=x", HTTP_HX_REQUEST="true")
     assert (fragment.status_code, fragment["HX-Redirect"]) == (401, "/login?next=%2Fmemory%3Fq%3Dx")
+
+
+@pytest.mark.parametrize("path", ["/v1/workflows/%00", "/v1/host/console/artifacts/%00", "/v1/runs/%0a", "/memory/%1b"])
+def test_an_address_with_a_control_character_is_not_here(client: Client, path: str) -> None:
+    assert client.get(path, **building.headers()).status_code == 404
+
+
+def test_what_a_credential_may_read_is_kept_in_no_cache(client: Client) -> None:
+    assert client.get("/v1/workflows/conformance-noop", **building.headers())["Cache-Control"] == "private, no-store"
+    client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert client.get("/memory")["Cache-Control"] == "private, no-store"
+
+
+def test_discovery_and_health_answer_head(client: Client) -> None:
+    assert client.head("/healthz").status_code == client.head("/.well-known/openwop").status_code == 200

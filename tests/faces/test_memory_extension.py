@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memory.host.models import Run
 from memory.models.entry import MemoryEntry
 from tests import building
 from tests.conformance import schemas
@@ -102,3 +103,25 @@ def test_globex_sees_nothing_of_acme_by_any_call(client: Client) -> None:
     body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "theirs"}
     assert send(client, "/v1/host/console/forget", body, **globex).status_code == 404
     assert MemoryEntry.objects.count() == 1
+
+
+def test_a_key_bound_to_agents_reads_what_they_wrote_and_nothing_else(client: Client) -> None:
+    kept = building.remember("acme", "of acme.writer")
+    own = building.headers(role="agent", agents=("acme.writer",))
+    other = building.headers(role="agent", agents=("acme.other",))
+    assert client.get("/v1/host/console/memory", **own).json()["total"] == 1
+    assert client.get("/v1/host/console/memory", **other).json() == {
+        "memoryRef": None, "entries": [], "total": 0, "totalIsExact": True, "next": None,
+    }  # fmt: skip
+    assert client.get(f"/v1/host/console/memory/{kept.entries[0]}", **other).status_code == 404
+
+
+def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client) -> None:
+    building.remember("acme", MARTA)
+    headers = building.headers()
+    preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
+    body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "ticket"}
+    send(client, "/v1/host/console/forget", body, **headers)
+    work = Run.objects.get(workflow_id="host-forget")
+    answer = send(client, f"/v1/runs/run_{work.id.hex}/cancel", {}, **building.headers(role="author"))
+    assert (answer.status_code, answer.json()["error"]) == (409, "conflict")

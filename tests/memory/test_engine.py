@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.host import event_log, node_types, runs, vault
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.models import Run
-from memory.host.node_types import Done, NodeContext, Outcome
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from openwop_console.runtime import clock, definitions, engine, intake, tasks
 from openwop_console.runtime.intake import RunRequest
@@ -252,3 +252,24 @@ def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
     acme = building.scope()
     assert building.execute(acme, "flow", who="ana").status == "completed"
     assert building.contents(acme, "summaries") == ["Known: likes tea"]
+
+
+def test_a_secret_that_somebody_passes_in_is_kept_as_its_mark() -> None:
+    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    run = created("conformance-noop", token="tok-123456789", nested=[{"tok-123456789": 1}])
+    kept = {"token": "[REDACTED:crm]", "nested": [{"[REDACTED:crm]": 1}]}
+    assert (run.inputs, run.variables) == (kept, kept)
+
+
+def test_a_failure_that_quotes_a_secret_is_redacted_although_its_step_is_undone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def quotes(ctx: NodeContext) -> Outcome:
+        value = vault.resolve(ctx.run, "crm", now=ctx.now)
+        raise NodeFailure("crm_refused", f"the CRM refused {value}")
+
+    monkeypatch.setitem(node_types._types, "core.noop", quotes)
+    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    run = building.advance(created("conformance-noop"))
+    assert run.error == {"code": "crm_refused", "message": "the CRM refused [REDACTED:crm]"}
+    assert "tok-123456789" not in str(event_log.read(run.tenant_id, run.id))

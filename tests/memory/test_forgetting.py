@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 
-from memory import forget_requests, forgetting, ledger_erasure, receipts, search
+from memory import forget_requests, forgetting, ledger_erasure, passes, receipts, search
 from memory.forgetting import Preview
 from memory.host import audit, erasure, event_log
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -17,6 +18,8 @@ from memory.host.tenancy import TenantScope
 from memory.matching import is_exact, is_mentioned, search_form
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import MemoryEntry, Tombstone
+from openwop_console.runtime import intake
+from openwop_console.runtime.intake import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +55,9 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was() -> None:
     document["nodes"][0]["inputs"] = {"mail": building.from_input("mail")}
     building.install("acme", document)
     building.execute(acme, "echo", mail=f"<{MARTA.upper()}>")
-    building.remember("acme", f"Marta wrote from {MARTA}.", "Somebody else wrote.", subject="x")
+    everywhere = {"tags": [f"by {MARTA}"], "configurable": {"who": MARTA}, "metadata": {MARTA: 1}}
+    building.advance(intake.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
+    building.remember("acme", f"Marta wrote from\n{MARTA}.", "Somebody else wrote.", subject="x")
     building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])
     runs = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))
     before, events = whole_log(acme, runs), RunEvent.objects.count()
@@ -83,7 +88,8 @@ def test_the_receipt_counts_what_a_second_query_verified() -> None:
     building.remember("acme", *[f"{number}: {MARTA}" for number in range(7)], "unrelated")
     done = forget(acme)
     assert done.receipt["stores"]["memory entries"] == {
-        "planned": 7, "erased": 7, "leftAfter": 0, "spared": 0, "stays": 0, "staysBecause": "",
+        "planned": 7, "erased": 7, "leftAfter": 0, "spared": 0, "undecided": 0, "stays": 0,
+        "staysBecause": "",
     }  # fmt: skip
     assert done.receipt["auditSeq"] == audit.newest(acme.tenant_id, limit=1)[0].seq
     assert "event log stays" in done.receipt["stays"]
@@ -284,3 +290,111 @@ def test_an_installed_artifact_that_names_the_subject_stays_and_is_counted() -> 
     assert (counts["stays"], counts["erased"]) == (2, 0)  # the installation, and what the run pinned
     assert "install a version without" in counts["staysBecause"]
     assert MemoryEntry.objects.count() == 0
+
+
+def test_a_name_is_found_across_line_breaks_and_double_spaces() -> None:
+    acme = building.scope()
+    building.remember("acme", "met Marta\nKowalska today", "Marta  Kowalska called", "\tmarta\u00a0kowalska")
+    found = preview(acme, "Marta Kowalska")
+    carry_out(confirm(acme, found, typed="marta   kowalska"))
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_a_name_in_a_ref_or_a_label_stays_on_the_log_and_is_counted() -> None:
+    acme = building.scope()
+    building.remember("acme", "a note", memory_ref=f"customers/{MARTA}")
+    done = forget(acme)
+    counts = done.receipt["stores"]["event log"]
+    assert counts["stays"] == 1
+    assert "never changed" in counts["staysBecause"]
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_a_tag_that_is_no_plain_label_is_not_on_the_log() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    building.write(acme, run, "x", tags=("crm", f"customer:{MARTA}", "Run Summary"))
+    assert event_log.read(acme.tenant_id, run.id)[-1].payload["tags"] == ["crm"]
+
+
+def test_a_suspected_row_that_appears_after_the_preview_is_reported_and_left_to_a_person() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    confirmed = confirm(acme, preview(acme))
+    building.remember("acme", f"jo{MARTA}")
+    done = carry_out(confirmed)
+    assert done.state == ForgetState.FORGOTTEN
+    assert done.receipt["stores"]["memory entries"]["undecided"] == 1
+    assert [row.content for row in MemoryEntry.objects.all()] == [f"jo{MARTA}"]
+
+
+def test_beside_a_whole_name_a_suspected_one_in_the_same_run_stays_unless_ticked() -> None:
+    acme = building.scope()
+    run = building.execute(acme, "conformance-noop", customer=MARTA, colleague=f"jo{MARTA}")
+    forget(acme)
+    assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs == {
+        "customer": "[FORGOTTEN]",
+        "colleague": f"jo{MARTA}",
+    }
+
+
+def test_a_preview_that_nobody_confirmed_forgets_its_subject() -> None:
+    acme = building.scope()
+    left = preview(acme).request
+    assert forgetting.lapse_previews(now=timezone.now()) == 0
+    assert forgetting.lapse_previews(now=timezone.now() + timedelta(days=1)) == 1
+    row = ForgetRequest.objects.of(acme.tenant_id).get(id=left.id)
+    assert (row.state, bytes(row.sealed_terms), row.plan) == (ForgetState.LAPSED, b"", {})
+
+
+def test_a_receipt_ends_every_other_preview_of_its_subject() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    other = preview(acme).request
+    forget(acme)
+    assert bytes(ForgetRequest.objects.of(acme.tenant_id).get(id=other.id).sealed_terms) == b""
+
+
+def test_the_run_of_a_forget_is_not_cancelled_from_outside() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    confirmed = confirm(acme, preview(acme))
+    work = Run.objects.of(acme.tenant_id).get(workflow_id="host-forget")
+    with pytest.raises(Conflict, match="not cancelled from outside"):
+        intake.cancel_run(acme, work.id, now=timezone.now())
+    assert carry_out(confirmed).state == ForgetState.FORGOTTEN
+
+
+def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    building.remember("acme", MARTA)
+    confirmed = confirm(acme, preview(acme))
+
+    def dies(*args: Any, **options: Any) -> int:
+        raise OSError("the worker died")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(ledger_erasure.LedgerEntries, "erase", dies)
+        for attempt in range(passes.MAX_ATTEMPTS):
+            at = now + attempt * timedelta(minutes=5)
+            with pytest.raises(OSError, match="died"):
+                execute_at(confirmed, at)
+        given_up = execute_at(confirmed, now + timedelta(hours=1))
+    assert given_up.state == ForgetState.RESIDUE
+    assert execute_at(forgetting.retry(acme, confirmed.id, now=now), now).state == ForgetState.FORGOTTEN
+
+
+def execute_at(request: ForgetRequest, at: Any) -> ForgetRequest:
+    done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=at, clock=lambda: at)
+    assert done is not None
+    return done
+
+
+def test_a_receipt_is_genuine_after_the_host_s_key_was_changed() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    done = forget(acme)
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests"]):
+        assert receipts.is_genuine(done)
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
+        assert not receipts.is_genuine(done)

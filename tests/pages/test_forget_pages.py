@@ -171,3 +171,13 @@ def test_every_store_has_a_line_in_the_preview(ada: Client, memories: None) -> N
     shown = body_of(ada.get(preview(ada)))
     for eraser in registered():
         assert eraser.store in shown
+
+
+def test_a_suspect_leads_to_where_it_can_be_read(ada: Client) -> None:
+    run = building.remember("acme", f"ana{MARTA} is somebody else").run
+    compose = building.node("c", "core.identity", inputs={"who": {"type": "static", "value": f"ana{MARTA}"}})
+    building.install("acme", building.definition("asks", compose))
+    building.execute(building.scope(), "asks")
+    shown = body_of(ada.get(preview(ada)))
+    assert f"/runs/{ids.wire('run', run.id)}" in shown
+    assert "Suspected in node outputs" in shown

@@ -57,15 +57,14 @@ def console(console_process: ConsoleProcess) -> ConsoleProcess:
 
 def test_the_five_steps_of_the_main_job(console: ConsoleProcess, page: Page) -> None:
     sign_in(page, console, "ada@acme.example")  # 1. log in and land on "Needs you"
-    acme, globex = key_of(console, "acme"), key_of(console, "globex")
+    with key_of(console, "acme") as acme, key_of(console, "globex") as globex:
+        everything = browse_the_ledger(page, console)
+        entry_path, run_path = follow_an_entry_to_its_node(page, console)
+        proposal_path, run_before = approve_a_proposal_and_see_its_effect(page, console)
+        forget_path = forget_marta(page, console, acme, everything)
 
-    everything = browse_the_ledger(page, console)
-    entry_path, run_path = follow_an_entry_to_its_node(page, console)
-    proposal_path, run_before = approve_a_proposal_and_see_its_effect(page, console)
-    forget_path = forget_marta(page, console, acme, everything)
-
-    foreign = [entry_path, run_path, run_before, proposal_path, forget_path]
-    globex_sees_nothing(page, console, acme, globex, foreign)
+        foreign = [entry_path, run_path, run_before, proposal_path, forget_path]
+        globex_sees_nothing(page, console, acme, globex, foreign)
 
 
 def browse_the_ledger(page: Page, console: ConsoleProcess) -> int:
@@ -89,7 +88,7 @@ def browse_the_ledger(page: Page, console: ConsoleProcess) -> int:
     by_tag = filtered(page, console, "tag=triage")
     assert by_node < by_agent < everything
     assert by_tag < everything
-    run_id = page.locator('a[href*="/runs/run_"]').first.get_attribute("href").split("/runs/")[1].split("#")[0]  # type: ignore[union-attr]
+    run_id = (page.locator('a[href*="/runs/run_"]').first.get_attribute("href") or "").split("/runs/")[1].split("#")[0]
     assert filtered(page, console, f"run={run_id}") < by_agent
 
     page.goto(f"{console.url}/memory")

@@ -200,3 +200,25 @@ def test_no_query_makes_the_review_fail(ada: Client, query: str) -> None:
     made = proposing.propose()
     assert ada.get(f"{url_of(made)}?{query}").status_code == 200
     assert ada.get(f"/proposals?{query}&after=prop_1&state=x").status_code == 200
+
+
+def test_a_vote_without_a_gate_and_one_about_other_bytes_are_conflicts(ada: Client) -> None:
+    made = proposing.propose()
+    answer = vote(ada, made)
+    assert answer.status_code == 409
+    assert "No gate is under way now" in body_of(answer)
+    proposing.opened(made)
+    answer = vote(ada, made, sha256="0" * 64)
+    assert answer.status_code == 409
+    assert "not what you decided about" in body_of(answer)
+
+
+def test_the_inbox_as_a_file_and_to_its_end(ada: Client) -> None:
+    for number in range(51):
+        proposing.propose(title=f"=formula {number}", text=proposing.artifact(templateId=f"t{number}"))
+    found = json.loads(body_of(ada.get("/proposals?format=json")))
+    assert found["total"] == 51
+    assert body_of(ada.get("/proposals?format=csv&kind=prompt-template")).count(",'=formula") == 51
+    shown = body_of(ada.get("/proposals"))
+    older = shown.split(">Older")[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert standing(51, 51, 51, "proposals") in body_of(ada.get(older))

@@ -29,7 +29,9 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--rows", default=",".join(ROWS), help=f"which rows, with commas (default: {','.join(ROWS)})")
+        parser.add_argument(
+            "--rows", default=",".join(ROWS), help=f"which rows, with commas (default: {','.join(ROWS)})"
+        )
         parser.add_argument("--engine", choices=(*ENGINES, "both"), default="both")
         parser.add_argument("--rounds", type=int, default=5, help="rounds whose median counts (default: 5)")
         parser.add_argument("--largest", type=int, help=f"entries under the largest ref (default: {LARGEST:,})")
@@ -59,7 +61,7 @@ class Command(BaseCommand):
     def _print(self, outcomes: list[Outcome], rounds: int) -> None:
         self.stdout.write(table(outcomes))
         self.stdout.write(
-            f"\nOnly the ratios count: each is the median of {rounds} rounds in which both sides took turns, call by call."
+            f"\nOnly the ratios count: the median of {rounds} rounds, in which both sides took turns call by call."
         )
 
 

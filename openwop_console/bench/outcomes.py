@@ -1,0 +1,47 @@
+"""A row of the table: what was measured, against which goal; and the table itself."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One measured row. ``measured`` is None when ``note`` says why it could not be measured."""
+
+    id: str
+    workload: str
+    engine: str
+    measured: float | None
+    goal: float
+    at_least: bool = False
+    unit: str = "x"
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.measured is None:
+            return f"not measured: {self.note}"
+        met = self.measured >= self.goal if self.at_least else self.measured <= self.goal
+        return "met" if met else "NOT MET"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        measured = "-" if self.measured is None else f"{self.measured:.3g}{self.unit}"
+        goal = f"{'>=' if self.at_least else '<='} {self.goal:g}{self.unit}"
+        return (self.id, self.workload, self.engine, measured, goal, self.verdict)
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+HEAD = ("id", "workload", "engine", "measured", "goal", "")
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """The rows in the order of their ids, in columns."""
+    rows = [HEAD, *(outcome.cells for outcome in sorted(outcomes, key=lambda outcome: outcome.id))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

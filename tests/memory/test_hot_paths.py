@@ -1,0 +1,158 @@
+"""SQL by hand: it stores and answers what the ORM would, uses the indexes, and is heard by those who listen."""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.transaction import TransactionManagementError
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import adapter, redaction, token_budget
+from memory.adapter import RunView
+from memory.host import event_log, ids, vault
+from memory.host.models import RunEvent, Stream
+from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
+from openwop_console.bench import ground
+from tests import building
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_the_ledger_stores_is_what_the_orm_reads() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    now = timezone.now()
+    draft: dict[str, Any] = {
+        "tags": ("crm", "ü"),
+        "subject": "Ana",
+        "agent_id": "acme.bot",
+        "expires_at": now + timedelta(hours=1),
+    }
+    written = building.write(acme, run, "Ça va %s?", now=now, **draft)
+    row = MemoryEntry.objects.of(acme.tenant_id).get()
+    assert (row.id, row.run_id, row.position, row.memory_ref) == (written.id, run.id, written.position, "notes")
+    assert (row.content, row.tags, row.subject) == ("Ça va %s?", ["crm", "ü"], "Ana")
+    assert (row.agent_id, row.node_id, row.redactions, row.secret_shapes) == ("acme.bot", "node", 0, 0)
+    assert (row.created_at, row.expires_at) == (now, now + timedelta(hours=1))
+    assert (row.retired_at, row.retired_position, row.retired_reason) == (None, None, "")
+    assert (row.tokens, row.search_text) == (token_budget.count("Ça va %s?"), "ça va %s?\ncrm\nü\nana\nnotes")
+    assert row.sha256 == hashlib.sha256("Ça va %s?".encode()).hexdigest()
+    assert set(EntryTag.objects.of(acme.tenant_id).values_list("id", "tag")) == {(row.id, "crm"), (row.id, "ü")}
+
+
+def test_every_write_moves_the_head_and_the_stream_by_one() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    before = event_log.length(acme.tenant_id, run.id)
+    positions = [building.write(acme, run, f"entry {number}").position for number in range(3)]
+    head = LedgerHead.objects.of(acme.tenant_id).get()
+    assert positions == [1, 2, 3]
+    assert (head.position, head.entries, head.retired) == (3, 3, 0)
+    assert Stream.objects.of(acme.tenant_id).get(id=run.id).next_sequence == before + 3
+    assert [event.sequence for event in event_log.read(acme.tenant_id, run.id)] == list(range(before + 3))
+
+
+def test_the_event_log_answers_what_the_orm_would() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    for number in range(3):
+        building.write(acme, run, f"entry {number}", tags=("ü",), node_id=None if number else "node")
+    rows = RunEvent.objects.of(acme.tenant_id).filter(stream_id=run.id).order_by("sequence")
+    expected = [(e.id, e.stream_id, e.sequence, e.type, e.node_id, e.timestamp, e.payload) for e in rows]
+    read = event_log.read(acme.tenant_id, run.id)
+    found = [(e.event_id, e.run_id, e.sequence, e.type, e.node_id, e.timestamp, e.payload) for e in read]
+    assert found == expected
+    assert event_log.read(acme.tenant_id, run.id, after=1, limit=2) == read[2:4]
+    assert event_log.read(building.scope("globex").tenant_id, run.id) == []
+    assert list(rows.filter(type="memory.written").values_list("subject_id", flat=True)) == list(
+        MemoryEntry.objects.of(acme.tenant_id).order_by("id").values_list("id", flat=True)
+    )
+
+
+def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    for name in ("crm", "mail"):
+        vault.put(acme.tenant_id, name, f"{name}-123456789", now=timezone.now())
+        vault.resolve(run, name, now=timezone.now())
+    vault.put(acme.tenant_id, "crm", "another-123456789", now=timezone.now())
+    known = vault.known_to(acme.tenant_id, run.id)
+    assert vault.versions_known_to(acme.tenant_id, run.id) == tuple((row.id, row.version) for row in known)
+    assert building.write(acme, run, "another-123456789").content == "[REDACTED:crm]"
+
+
+def test_tags_that_become_one_by_redaction_are_one_tag() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    vault.put(acme.tenant_id, "crm", "tok 123456789", now=timezone.now())
+    vault.resolve(run, "crm", now=timezone.now())
+    assert building.write(acme, run, "x", tags=("tok 123456789", "tok%20123456789")).tags == ("[REDACTED:crm]",)
+
+
+def plan_of(call: Any) -> str:
+    """The plan of the statement that ``call`` sends, where a scan or a sort is the last thing the planner would do."""
+    statement, parameters = ground.query_of(call)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            for way in ("seqscan", "bitmapscan", "sort"):
+                cursor.execute(f"SET LOCAL enable_{way} = off")
+        explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+        cursor.execute(f"{explain} {statement}", parameters)
+        return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_a_page_is_read_from_the_index_in_its_order(view: bool) -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    building.write(acme, run, "x")
+    seen = RunView.of(run) if view else None
+    plan = plan_of(lambda: adapter.list_entries(building.ref(acme, "notes"), now=timezone.now(), view=seen))
+    assert "memory_entry_ref" in plan
+    assert "sort" not in plan.lower()
+    assert "TEMP B-TREE" not in plan
+
+
+def test_a_page_of_a_tag_is_read_in_the_order_of_the_tag() -> None:
+    acme = building.scope()
+    building.write(acme, building.open_run(acme), "x", tags=("t",))
+    plan = plan_of(lambda: adapter.list_entries(building.ref(acme, "notes"), now=timezone.now(), tag="t"))
+    assert "memory_entrytag_pk" in plan or "sqlite_autoindex_memory_entrytag_1" in plan
+    assert "SCAN" not in plan
+    assert "Seq Scan" not in plan
+    assert "sort" not in plan.lower()
+    assert "TEMP B-TREE" not in plan
+
+
+def test_who_listens_to_queries_hears_those_that_go_to_the_driver() -> None:
+    acme = building.scope()
+    with CaptureQueriesContext(connection) as heard:
+        assert building.contents(acme) == []
+        assert adapter.get_entry(building.ref(acme, "notes"), ids.new_id(), now=timezone.now()) is None
+    assert len([query for query in heard if "memory_memoryentry" in query["sql"]]) == 2
+
+
+def test_a_broken_transaction_reads_nothing() -> None:
+    scope = building.ref(building.scope(), "notes")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        try:
+            with transaction.atomic(savepoint=False):
+                raise IntegrityError
+        except IntegrityError:
+            with pytest.raises(TransactionManagementError):
+                adapter.list_entries(scope, now=timezone.now())
+            raise
+
+
+def test_when_the_automaton_gives_up_each_rule_is_run_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    class GaveUp:
+        def Match(self, text: str) -> None:
+            return None
+
+    texts = ["nothing here", "ghp_" + "a" * 36, "postgres://me:secret@host and password=abcdefghijkl"]
+    found = [redaction.secret_shapes(text) for text in texts]
+    monkeypatch.setattr(redaction, "_shapes", GaveUp())
+    assert [redaction.secret_shapes(text) for text in texts] == found == [0, 1, 2]
