@@ -25,7 +25,11 @@ MAX_LIMIT = 1000
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
 PRESENT = "e.retired_at IS NULL"
-AS_OF = "(e.position <= %s OR e.run_id = %s) AND (e.retired_position IS NULL OR e.retired_position > %s)"
+AS_OF = (
+    "(e.position <= %s OR e.run_id = %s) AND NOT EXISTS (SELECT 1 FROM memory_retirement r "
+    "WHERE r.tenant_id = e.tenant_id AND r.entry_id = e.id AND r.from_position <= %s "
+    "AND (r.until_position IS NULL OR r.until_position > %s))"
+)
 
 
 class MemoryRecord(NamedTuple):
@@ -82,7 +86,7 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
 def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
     if view is None:
         return f"{LIVE} AND {PRESENT}", [sql.instant(now)]
-    return f"{LIVE} AND {AS_OF}", [sql.instant(now), view.position, sql.key(view.run_id), view.position]
+    return f"{LIVE} AND {AS_OF}", [sql.instant(now), view.position, sql.key(view.run_id), view.position, view.position]
 
 
 @cache

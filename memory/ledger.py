@@ -13,23 +13,21 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import harness, redaction, token_budget
-from memory.host import event_log, ids, sql
-from memory.host.errors import Invalid, NotFound, StreamClosed
+from memory import drafts, harness, redaction, token_budget
+from memory.drafts import EntryDraft
+from memory.host import audit, event_log, ids, sql
+from memory.host.errors import NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.matching import search_form
-from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
+from memory.models.entry import LedgerHead, MemoryEntry, Retirement, Tombstone
 
 WRITER = "memory.ledger"
-MAX_CONTENT_BYTES = 65_536
-MAX_TAGS = 32
-MAX_LABEL = 256
-MAX_REASON = 500
 CHUNK = 500
-UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
-UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
+TABLES = (("memory_entrytag", "id"), ("memory_retirement", "entry_id"), ("memory_memoryentry", "id"))
+# A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
+LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 INSERT_ENTRY = (
     "INSERT INTO memory_memoryentry "
@@ -50,17 +48,6 @@ CHANGE = (
     f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
     "SELECT position FROM head"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EntryDraft:
-    """What somebody wants remembered, before it is redacted."""
-
-    content: str
-    tags: tuple[str, ...] = ()
-    subject: str = ""
-    agent_id: str = ""
-    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +72,7 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     scope.tenant.check("memory:write")
-    tags = _checked(draft, now)
+    tags = drafts.checked(draft, now)
     redactor = harness.for_run(run.tenant_id, run.id)
     content = redactor.redact(draft.content)
     entry = _Entry(
@@ -96,7 +83,9 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
         subject=redactor.redact(draft.subject).text,
         redactions=content.count,
     )
-    fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.tags)
+    drafts.require_fitting(memory_ref=entry.memory_ref, subject=entry.subject, tags=entry.tags)
+    labels = tuple(tag for tag in entry.tags if LABEL.fullmatch(tag))
+    fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, labels)
     row = _row(entry, draft, run, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
@@ -161,75 +150,39 @@ def _store_in_steps(run: Run, entry: _Entry, row: list[Any], fact: MemoryWritten
     return position
 
 
-def _checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
-    """The draft's tags in order, once each; refuses a draft that cannot be stored, naming every field."""
-    tags = tuple(dict.fromkeys(tag for tag in draft.tags if tag))
-    problems = [
-        ("content", _content_problem(draft.content)),
-        ("tags", _tags_problem(tags)),
-        ("subject", _label_problem(draft.subject)),
-        ("agentId", _label_problem(draft.agent_id)),
-        ("expiresAt", "lies in the past" if draft.expires_at and draft.expires_at <= now else ""),
-    ]
-    errors = [{"field": field, "message": problem} for field, problem in problems if problem]
-    if errors:
-        raise Invalid("The memory entry cannot be stored.", errors=errors)
-    return tags
-
-
-def _content_problem(content: str) -> str:
-    if not content:
-        return "is empty"
-    if UNSTORABLE.search(content):
-        return "holds a NUL or half a surrogate pair"
-    if len(content.encode()) > MAX_CONTENT_BYTES:
-        return f"is longer than {MAX_CONTENT_BYTES} bytes"
-    return ""
-
-
-def _tags_problem(tags: tuple[str, ...]) -> str:
-    if len(tags) > MAX_TAGS:
-        return f"are more than {MAX_TAGS}"
-    return next((problem for problem in map(_label_problem, tags) if problem), "")
-
-
-def _label_problem(label: str) -> str:
-    if len(label) > MAX_LABEL:
-        return f"is longer than {MAX_LABEL} characters"
-    return "holds a control character" if UNSTORABLE_IN_LABEL.search(label) else ""
-
-
 @transaction.atomic
 def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
-    """The entry is hidden from reads that begin later; runs that started before still see it. Can be undone."""
+    """The entry is hidden from reads that begin later; runs that started before still see it. Undoable, and audited."""
     scope.check("memory:retire")
     entry = _locked_entry(scope, entry_id)
     if entry.retired_at is None:
-        entry.retired_position = _move_head(scope.tenant_id, entries=-1, retired=1)
-        entry.retired_at = now
-        entry.retired_reason = harness.for_tenant(scope.tenant_id).redact(_reason(reason)).text
-        entry.save(by=WRITER, update_fields=["retired_at", "retired_position", "retired_reason"])
+        said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
+        position = _move_head(scope.tenant_id, entries=-1, retired=1)
+        Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
+        _hide(scope, entry, at=now, reason=said, now=now)
     return entry
 
 
 @transaction.atomic
-def restore(scope: TenantScope, entry_id: UUID) -> MemoryEntry:
-    """A retired entry is read again."""
+def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry:
+    """A retired entry is read again by runs that start from here on; audited."""
     scope.check("memory:retire")
     entry = _locked_entry(scope, entry_id)
     if entry.retired_at is not None:
-        _move_head(scope.tenant_id, entries=1, retired=-1)
-        entry.retired_at, entry.retired_position, entry.retired_reason = None, None, ""
-        entry.save(by=WRITER, update_fields=["retired_at", "retired_position", "retired_reason"])
+        position = _move_head(scope.tenant_id, entries=1, retired=-1)
+        open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
+        open_spans.filter(until_position=None).update(until_position=position)
+        _hide(scope, entry, at=None, reason="", now=now)
     return entry
 
 
-def _reason(reason: str) -> str:
-    reason = reason.strip()
-    if len(reason) > MAX_REASON or UNSTORABLE.search(reason):
-        message = f"must be at most {MAX_REASON} characters of plain text"
-        raise Invalid("The reason cannot be stored.", errors=[{"field": "reason", "message": message}])
-    return reason
+def _hide(scope: TenantScope, entry: MemoryEntry, *, at: datetime | None, reason: str, now: datetime) -> None:
+    """The entry is retired since ``at``, or not at all; who did it is on record, without what was said."""
+    entry.retired_at, entry.retired_reason = at, reason
+    entry.save(by=WRITER, update_fields=["retired_at", "retired_reason"])
+    action = "memory.retired" if at else "memory.restored"
+    target = ids.wire("mem", entry.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
 
 
 def _locked_entry(scope: TenantScope, entry_id: UUID) -> MemoryEntry:
@@ -250,7 +203,7 @@ def _move_head(tenant_id: UUID, *, entries: int, retired: int) -> int:
 @transaction.atomic
 def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetime) -> int:
     """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each."""
-    locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK])
+    locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK]).order_by("id")
     found = list(locked.only("id", "run_id", "retired_at"))
     if not found:
         return 0
@@ -268,8 +221,8 @@ def _delete(tenant_id: UUID, rows: list[UUID]) -> None:
     keys: list[Any] = [sql.key(row) for row in rows]
     marks = ", ".join(["%s"] * len(keys))
     with connection.cursor() as cursor:
-        for table in ("memory_entrytag", "memory_memoryentry"):
-            statement = f"DELETE FROM {table} WHERE tenant_id = %s AND id IN ({marks})"  # noqa: S608
+        for table, column in TABLES:
+            statement = f"DELETE FROM {table} WHERE tenant_id = %s AND {column} IN ({marks})"  # noqa: S608
             cursor.execute(statement, [sql.key(tenant_id), *keys])
 
 

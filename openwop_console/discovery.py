@@ -12,8 +12,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from memory.drafts import MAX_CONTENT_BYTES
 from memory.host import access, registry
-from memory.ledger import MAX_CONTENT_BYTES
 from proposals import artifacts
 
 VERSION = "0.1.0"

@@ -22,7 +22,7 @@ from openwop_console.listening import Address, answers
 
 POLL = 0.1
 WEB_PROCESSES = 2
-WEB_THREADS = 4
+WEB_THREADS = 16
 # Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
 WEB_PATIENCE = 10
 WORKER_PATIENCE = settings.TASK_TIMEOUT + 10

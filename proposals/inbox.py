@@ -82,7 +82,8 @@ def _awaiting(scope: TenantScope, rows: QuerySet[Proposal]) -> QuerySet[Proposal
     me = scope.principal.id
     mine = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), principal=me)
     gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN)
-    return rows.filter(Exists(gates.filter(~Exists(mine)))).exclude(author=me).exclude(last_reviser=me)
+    written = Revision.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), revised_by=me)
+    return rows.filter(Exists(gates.filter(~Exists(mine))), ~Exists(written))
 
 
 def _with_gates(tenant_id: UUID, found: list[Proposal]) -> list[Row]:

@@ -60,6 +60,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
             title=texts.title,
             rationale=texts.rationale,
             last_reviser=author,
+            contributors=[author],
             created_at=now,
             updated_at=now,
         ).insert(by=WRITER)
@@ -110,6 +111,7 @@ def revise(
         proposal.revision += 1
         proposal.title, proposal.rationale = texts.title, texts.rationale
         proposal.last_reviser, proposal.updated_at = scope.principal.id, now
+        proposal.contributors = sorted({*proposal.contributors, scope.principal.id})
         proposal.save(by=WRITER)
         made = revisions.add(proposal, sealed, texts, by=scope.principal.id, now=now)
         digests = {"sha256Before": before.sha256, "sha256": made.sha256, "revision": made.number}

@@ -56,6 +56,7 @@ class Proposal(TenantOwned):
     author = models.CharField(max_length=64)
     agent_id = models.CharField(max_length=256, default="", blank=True)
     last_reviser = models.CharField(max_length=64)
+    contributors = models.JSONField(default=list)
     revision = models.PositiveIntegerField(default=1)
     duplicate_of = models.CharField(max_length=400, null=True)
     approval_id = models.UUIDField(null=True)

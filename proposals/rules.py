@@ -63,8 +63,8 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None) -> Forbid
     decides = action in A_PERSON_DECIDES or (action == "apply" and activates_directly())
     if decides and scope.principal.agent_ids is not None:
         return Forbidden("A key that is bound to agents never decides about a proposal.", rule=AGENTS_NEVER_VOTE)
-    if action == "decide" and proposal and scope.principal.id in (proposal.author, proposal.last_reviser):
-        return Forbidden("Who wrote or last revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
+    if action == "decide" and proposal and scope.principal.id in proposal.contributors:
+        return Forbidden("Who wrote or revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
     return None
 
 

@@ -10,11 +10,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import adapter, ledger, search
+from memory.drafts import EntryDraft
 from memory.host import access, ids, registry, runs, tenancy
 from memory.host.models import ArtifactKind, Run, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import EntryDraft, Written
+from memory.ledger import Written
 from openwop_console.runtime import definitions, engine, intake
 from openwop_console.runtime.intake import RunRequest
 

@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
 
-from memory.host import ids
+from memory.host import audit, ids
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
 from memory.host.models import ApiKey, Operator, RoleGrant, Tenant
 
@@ -119,7 +119,9 @@ def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
 
 
 @transaction.atomic
-def create_operator(tenant: Tenant, email: str, *, role: str, password: str, now: datetime) -> Operator:
+def create_operator(
+    tenant: Tenant, email: str, *, role: str, password: str, actor: str = "host", now: datetime
+) -> Operator:
     """A person who can sign in, with one role. Weak passwords and taken addresses are refused."""
     require_role_name(role)
     operator = Operator(tenant=tenant, email=email.strip().lower(), created_at=now)
@@ -135,7 +137,9 @@ def create_operator(tenant: Tenant, email: str, *, role: str, password: str, now
             operator.save(force_insert=True)
     except IntegrityError:
         raise Conflict("An operator with this e-mail address exists already.") from None
-    grant_role(tenant.id, ids.wire("usr", operator.id), role, now=now)
+    principal = ids.wire("usr", operator.id)
+    grant_role(tenant.id, principal, role, now=now)
+    audit.append(tenant.id, actor=actor, action="operator.created", target=principal, details={"role": role}, now=now)
     return operator
 
 
@@ -147,6 +151,7 @@ def create_api_key(
     agents: tuple[str, ...] = (),
     name: str = "",
     expires_at: datetime | None = None,
+    actor: str = "host",
     now: datetime,
 ) -> NewKey:
     """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once."""
@@ -160,14 +165,18 @@ def create_api_key(
         created_at=now,
         expires_at=expires_at,
     ).insert(by=WRITER)
-    grant_role(tenant.id, ids.wire("key", key.id), role, now=now)
+    principal = ids.wire("key", key.id)
+    grant_role(tenant.id, principal, role, now=now)
+    audit.append(tenant.id, actor=actor, action="key.created", target=principal, details={"role": role}, now=now)
     return NewKey(key_id=key.id, text=f"owk_{tenant.id.hex}_{key.id.hex}_{secret}")
 
 
 @transaction.atomic
-def revoke_api_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> None:
+def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> None:
     """The key opens nothing any more; revoking it again changes nothing."""
-    ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None).update(revoked_at=now)
+    rows = ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
+    if rows.update(revoked_at=now):
+        audit.append(tenant_id, actor=actor, action="key.revoked", target=ids.wire("key", key_id), now=now)
 
 
 def key_of(text: str, *, now: datetime) -> ApiKey:

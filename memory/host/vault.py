@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
 
-from memory.host import ids, sql
+from memory.host import audit, ids, sql
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
 
@@ -32,18 +32,41 @@ class VaultLocked(RuntimeError):
 
 @transaction.atomic
 def put(
-    tenant_id: UUID, name: str, value: str, *, scope: str = SecretScope.TENANT, owner: str = "", now: datetime
+    tenant_id: UUID,
+    name: str,
+    value: str,
+    *,
+    scope: str = SecretScope.TENANT,
+    owner: str = "",
+    actor: str = "host",
+    now: datetime,
 ) -> Secret:
-    """The vault holds ``value`` under ``name``, sealed; a value that was there before is replaced."""
+    """The vault holds ``value`` under ``name``, sealed, and the change is audited unless it is a run's own.
+
+    A value that runs have resolved is replaced and stays, sealed, to redact their writes by.
+    """
     _require_storable(name, value, scope, owner)
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     found = rows.first()
-    secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
+    if found and _keep_for_redaction(found):
+        found = None
     key = _current_key(now)
+    secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
     secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
     secret.sealed = _seal(_unwrap(key), value.encode(), _binding(secret))
     secret.save(by=WRITER, force_insert=found is None)
+    if scope != SecretScope.RUN:
+        audit.append(tenant_id, actor=actor, action="secret.set", target=name, now=now)
     return secret
+
+
+def _keep_for_redaction(secret: Secret) -> bool:
+    """Whether runs have resolved this value: it then opens under its name no more, and stays."""
+    if not SecretResolution.objects.of(secret.tenant_id).filter(secret_id=secret.id).exists():
+        return False
+    secret.owner = f"removed:{secret.id.hex}"
+    secret.save(by=WRITER, update_fields=["owner"])
+    return True
 
 
 def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
@@ -59,16 +82,23 @@ def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
 
 
 @transaction.atomic
-def remove(tenant_id: UUID, name: str, *, scope: str = SecretScope.TENANT, owner: str = "") -> bool:
+def remove(
+    tenant_id: UUID,
+    name: str,
+    *,
+    scope: str = SecretScope.TENANT,
+    owner: str = "",
+    actor: str = "host",
+    now: datetime,
+) -> bool:
     """The secret opens for nobody any more. One that runs have resolved stays, sealed, to redact their writes by."""
-    secret = Secret.objects.of(tenant_id).filter(scope=scope, owner=owner, name=name).first()
+    rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
+    secret = rows.first()
     if secret is None:
         return False
-    if SecretResolution.objects.of(tenant_id).filter(secret_id=secret.id).exists():
-        secret.owner = f"removed:{secret.id.hex}"
-        secret.save(by=WRITER, update_fields=["owner"])
-    else:
+    if not _keep_for_redaction(secret):
         secret.delete(by=WRITER)
+    audit.append(tenant_id, actor=actor, action="secret.removed", target=name, now=now)
     return True
 
 
@@ -129,7 +159,8 @@ def rotate(*, now: datetime) -> int:
     """Every secret is sealed under a fresh data key, wrapped by the first configured key; returns how many."""
     old = list(VaultKey.objects.select_for_update().order_by("id"))
     fresh = _new_key(now)
-    secrets = list(Secret.objects.select_related("key").order_by("tenant_id", "id"))
+    locked = Secret.objects.select_for_update(of=("self",)).select_related("key")
+    secrets = list(locked.order_by("tenant_id", "id"))
     for secret in secrets:
         plaintext = unseal(secret)
         secret.key = fresh
@@ -137,6 +168,8 @@ def rotate(*, now: datetime) -> int:
         secret.save(by=WRITER, update_fields=["key", "sealed"])
     for key in old:
         key.delete(by=WRITER)
+    for tenant_id in sorted({secret.tenant_id for secret in secrets}):
+        audit.append(tenant_id, actor="host", action="vault.rotated", now=now)
     return len(secrets)
 
 
@@ -156,7 +189,8 @@ def open_note(binding: UUID, sealed: bytes) -> str:
 
 
 def _current_key(now: datetime) -> VaultKey:
-    found: VaultKey | None = VaultKey.objects.order_by("-id").first()
+    """The newest data key, locked: a rotation under way is waited for, and none begins before this change is in."""
+    found: VaultKey | None = VaultKey.objects.select_for_update().order_by("-id").first()
     return found or _new_key(now)
 
 

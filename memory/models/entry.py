@@ -8,8 +8,8 @@ from memory.host.models import TenantFK, TenantOwned, tenant_link
 class MemoryEntry(TenantOwned):
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
-    ``position`` and ``retired_position`` are numbers of the tenant's ledger: a run that started at position p reads the
-    entries with ``position <= p`` that were not retired at p.
+    ``position`` is a number of the tenant's ledger: a run that started at position p reads the entries with
+    ``position <= p`` that were not retired at p (``Retirement``).
     """
 
     writer = "memory.ledger"
@@ -26,7 +26,6 @@ class MemoryEntry(TenantOwned):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     retired_at = models.DateTimeField(null=True)
-    retired_position = models.BigIntegerField(null=True)
     retired_reason = models.CharField(max_length=500, default="", blank=True)
     tokens = models.IntegerField()
     sha256 = models.CharField(max_length=64)
@@ -38,11 +37,6 @@ class MemoryEntry(TenantOwned):
     class Meta:
         constraints = (
             TenantFK(column="run_id", to="host_run", name="an_entry_was_written_by_a_run_of_its_tenant"),
-            models.CheckConstraint(
-                condition=models.Q(retired_at__isnull=True, retired_position__isnull=True)
-                | models.Q(retired_at__isnull=False, retired_position__isnull=False),
-                name="a_retired_entry_says_when_and_where",
-            ),
             models.CheckConstraint(
                 condition=models.Q(expires_at__isnull=True) | models.Q(expires_at__gt=models.F("created_at")),
                 name="an_entry_expires_after_it_was_made",
@@ -80,6 +74,36 @@ class EntryTag(TenantOwned):
                 column="id", to="memory_memoryentry", name="a_tag_is_on_an_entry_of_its_tenant", on_delete="CASCADE"
             ),
         )
+
+
+class Retirement(TenantOwned):
+    """A span of the ledger in which an entry was retired; ``until_position`` is empty while it still is.
+
+    A run that started inside the span does not see the entry, whatever happened to it since.
+    """
+
+    writer = "memory.ledger"
+
+    entry_id = models.UUIDField()
+    from_position = models.BigIntegerField()
+    until_position = models.BigIntegerField(null=True)
+
+    entry = tenant_link("memory.MemoryEntry", "entry_id")
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="entry_id",
+                to="memory_memoryentry",
+                name="a_retirement_is_of_an_entry_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(until_position=None) | models.Q(until_position__gt=models.F("from_position")),
+                name="a_retirement_ends_after_it_began",
+            ),
+        )
+        indexes = (models.Index(fields=("tenant", "entry_id", "from_position"), name="memory_retirement_entry"),)
 
 
 class LedgerHead(TenantOwned):

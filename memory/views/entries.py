@@ -139,7 +139,7 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     found = _found(scope, mem_id)
     scope.check("memory:retire")
     if request.method == "POST":
-        ledger.restore(scope, found.id)
+        ledger.restore(scope, found.id, now=timezone.now())
         messages.success(request, "The entry is restored. Runs that start from now on read it again.")
         return redirect("memory-entry", mem_id)
     return pages.render(request, "memory/restore.html", {"nav": "memory", "entry": found, "mem_id": mem_id})

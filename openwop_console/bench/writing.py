@@ -6,8 +6,8 @@ from itertools import count
 from django.utils import timezone
 
 from memory import ledger
+from memory.drafts import EntryDraft
 from memory.host import vault
-from memory.ledger import EntryDraft
 from openwop_console.bench import ground, rounds
 from openwop_console.bench.ground import RawDriver
 from openwop_console.bench.outcomes import Outcome

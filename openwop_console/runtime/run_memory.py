@@ -7,10 +7,10 @@ from typing import Any
 
 from memory import adapter, ledger
 from memory.adapter import MemoryRecord, RunView
+from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
-from memory.ledger import EntryDraft
 from memory.wire import entry_document
 
 

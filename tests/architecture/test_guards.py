@@ -97,6 +97,7 @@ def test_the_audit_chain_says_where_it_was_broken() -> None:
         if connection.vendor == "sqlite":
             cursor.execute("DROP TRIGGER host_auditrecord_keeps_its_rows_update")
         else:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute("ALTER TABLE host_auditrecord DISABLE TRIGGER USER")
         cursor.execute("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 1")
     verdict = audit.verify(acme.id)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import adapter, ledger, search
+from memory import adapter, drafts, ledger, search
 from memory.adapter import RunView
-from memory.host import event_log, ids, runs, tenancy, vault
+from memory.host import audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 from memory.retention import sweep
@@ -92,8 +92,8 @@ def test_what_cannot_be_stored_is_refused_by_field_and_nothing_is_stored(draft: 
 
 def test_the_largest_entry_that_is_advertised_is_stored() -> None:
     acme = building.scope()
-    building.write(acme, building.open_run(acme), "x" * ledger.MAX_CONTENT_BYTES)
-    assert len(building.contents(acme)[0]) == ledger.MAX_CONTENT_BYTES
+    building.write(acme, building.open_run(acme), "x" * drafts.MAX_CONTENT_BYTES)
+    assert len(building.contents(acme)[0]) == drafts.MAX_CONTENT_BYTES
 
 
 def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_process() -> None:
@@ -161,7 +161,7 @@ def test_retire_hides_and_restore_shows_again() -> None:
     assert building.contents(acme) == []
     assert search.ledger_page(acme, search.LedgerFilter(), now=timezone.now()).total == 0
     assert search.ledger_page(acme, search.LedgerFilter(state="retired"), now=timezone.now()).total == 1
-    ledger.restore(acme, written.id)
+    ledger.restore(acme, written.id, now=timezone.now())
     assert building.contents(acme) == ["stale"]
     assert adapter.total(acme, now=timezone.now()) == 1
 
@@ -194,6 +194,44 @@ def test_what_was_retired_before_the_run_started_is_not_in_its_snapshot() -> Non
     written = building.write(acme, building.open_run(acme), "retired early")
     ledger.retire(acme, written.id, reason="", now=timezone.now())
     assert building.contents(acme, view=RunView.of(building.open_run(acme))) == []
+
+
+def test_what_is_restored_and_retired_again_changes_no_snapshot() -> None:
+    acme = building.scope()
+    written = building.write(acme, building.open_run(acme), "comes and goes")
+    seeing = RunView.of(building.open_run(acme))
+    ledger.retire(acme, written.id, reason="", now=timezone.now())
+    blind = RunView.of(building.open_run(acme))
+    for change in ("restore", "retire", "restore"):
+        if change == "restore":
+            ledger.restore(acme, written.id, now=timezone.now())
+        else:
+            ledger.retire(acme, written.id, reason="", now=timezone.now())
+        assert building.contents(acme, view=blind) == []
+        assert building.contents(acme, view=seeing) == ["comes and goes"]
+    assert building.contents(acme, view=RunView.of(building.open_run(acme))) == ["comes and goes"]
+
+
+def test_retiring_and_restoring_are_audited_without_what_was_said() -> None:
+    acme = building.scope()
+    written = building.write(acme, building.open_run(acme), "stale")
+    ledger.retire(acme, written.id, reason="Ana said so", now=timezone.now())
+    ledger.restore(acme, written.id, now=timezone.now())
+    restored, retired = audit.newest(acme.tenant_id, limit=2)
+    assert (retired.action, restored.action) == ("memory.retired", "memory.restored")
+    assert (retired.actor, retired.target) == (acme.principal.id, ids.wire("mem", written.id))
+    assert "Ana" not in str(retired.details)
+
+
+def test_a_label_that_its_mark_makes_too_long_is_refused() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    vault.put(acme.tenant_id, "a-very-long-name-of-a-secret", "12345678", now=timezone.now())
+    vault.resolve(run, "a-very-long-name-of-a-secret", now=timezone.now())
+    with pytest.raises(Invalid) as refused:
+        building.write(acme, run, "x", tags=("t" * 247 + "12345678",))
+    assert [error["field"] for error in refused.value.details["errors"]] == ["tags"]
+    assert MemoryEntry.objects.count() == 0
 
 
 def test_the_adapter_lists_newest_first_by_tag_and_limit() -> None:

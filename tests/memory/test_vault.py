@@ -5,7 +5,7 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from memory.host import ids, vault
+from memory.host import audit, ids, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
 from memory.host.vault import VaultLocked
@@ -91,12 +91,12 @@ def test_a_removed_secret_opens_for_nobody_and_still_redacts_for_the_run_that_ha
     run = building.open_run(acme)
     put()
     vault.resolve(run, "crm", now=timezone.now())
-    assert vault.remove(acme.tenant_id, "crm") is True
+    assert vault.remove(acme.tenant_id, "crm", now=timezone.now()) is True
     with pytest.raises(NotFound):
         vault.resolve(building.open_run(acme), "crm", now=timezone.now())
     building.write(acme, run, f"still {VALUE}")
     assert building.contents(acme) == ["still [REDACTED:crm]"]
-    assert vault.remove(acme.tenant_id, "crm") is False
+    assert vault.remove(acme.tenant_id, "crm", now=timezone.now()) is False
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,25 @@ def test_what_the_vault_cannot_hold_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(Invalid):
         put(**given)
     assert Secret.objects.count() == 0
+
+
+def test_a_value_that_was_replaced_is_still_redacted_for_the_run_that_had_it() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    put(value="the-old-value-1")
+    vault.resolve(run, "crm", now=timezone.now())
+    put(value="the-new-value-2")
+    assert vault.resolve(building.open_run(acme), "crm", now=timezone.now()) == "the-new-value-2"
+    building.write(acme, run, "said the-old-value-1")
+    assert building.contents(acme) == ["said [REDACTED:crm]"]
+
+
+def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
+    acme = building.scope()
+    before = audit.total(acme.tenant_id)
+    put()
+    vault.rotate(now=timezone.now())
+    vault.remove(acme.tenant_id, "crm", now=timezone.now())
+    records = audit.newest(acme.tenant_id, limit=audit.total(acme.tenant_id) - before)
+    assert [record.action for record in records] == ["secret.removed", "vault.rotated", "secret.set"]
+    assert VALUE not in str([record.details for record in records])

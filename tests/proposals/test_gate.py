@@ -107,18 +107,19 @@ def test_a_vote_about_another_digest_or_revision_is_no_vote() -> None:
     assert (detail.ballots[0].votes, detail.ballots[0].gate.state) == ([], "open")
 
 
-def test_who_wrote_or_last_revised_it_does_not_vote_and_the_denial_stays_on_record() -> None:
-    ada, ben = building.scope(role="operator"), building.scope(role="operator")
+def test_who_wrote_or_ever_revised_it_does_not_vote_and_the_denial_stays_on_record() -> None:
+    ada, ben, cleo = (building.scope(role="operator") for _ in range(3))
     made = proposing.propose(author=ada)
     lifecycle.revise(ben, made.id, Change(title="Second"), now=timezone.now())
+    lifecycle.revise(cleo, made.id, Change(title="Third"), now=timezone.now())
     gate = opened(made)
     run = proposing.advance(gate)
-    for voter in (ada, ben):
+    for voter in (ada, ben, cleo):
         with pytest.raises(Forbidden) as refused:
             proposing.decide(made, gate, by=voter)
         assert refused.value.details == {"rule": "separation-of-duties"}
     denied = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "authorization.decided"]
-    assert [event.payload["principal"] for event in denied] == [ada.principal.id, ben.principal.id]
+    assert [event.payload["principal"] for event in denied] == [each.principal.id for each in (ada, ben, cleo)]
     assert denied[0].payload == {
         "principal": ada.principal.id,
         "action": "approvals:respond",
@@ -126,7 +127,7 @@ def test_who_wrote_or_last_revised_it_does_not_vote_and_the_denial_stays_on_reco
         "allowed": False,
         "reason": "separation-of-duties",
     }
-    assert actions(made).count("authorization.denied") == 2
+    assert actions(made).count("authorization.denied") == 3
     proposing.decide(made, gate, by=building.scope(role="operator"))
 
 

@@ -60,9 +60,7 @@ class Command(BaseCommand):
 
     def _print(self, outcomes: list[Outcome], rounds: int) -> None:
         self.stdout.write(table(outcomes))
-        self.stdout.write(
-            f"\nOnly the ratios count: the median of {rounds} rounds, in which both sides took turns call by call."
-        )
+        self.stdout.write(f"\nOnly the ratios count: the median of {rounds} rounds, each of which measured both sides.")
 
 
 def _known(rows: str) -> list[str]:

@@ -12,6 +12,7 @@ from memory.host import ids
 from memory.host.event_log import Recorded
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
+from openwop_console import turns
 from openwop_console.runtime import intake
 from openwop_console.runtime.api.serializers import (
     CancelRun,
@@ -61,7 +62,8 @@ def _await(scope: TenantScope, run_id: str, after: int, wait: int) -> tuple[list
         events, complete = intake.read_events(scope, ids.parse("run", run_id), after=after)
         if events or complete or time.monotonic() >= deadline:
             return events, complete
-        time.sleep(LOOK_EVERY)
+        with turns.aside():
+            time.sleep(LOOK_EVERY)
 
 
 @api_view(["POST"])

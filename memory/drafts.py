@@ -1,0 +1,85 @@
+"""What somebody wants remembered, and what of it can be stored. Pure.
+
+A draft is refused as a whole, naming every field; nothing of a refused draft is echoed.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.host.errors import Invalid
+
+MAX_CONTENT_BYTES = 65_536
+MAX_TAGS = 32
+MAX_LABEL = 256
+MAX_REASON = 500
+UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
+UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDraft:
+    """What somebody wants remembered, before it is redacted."""
+
+    content: str
+    tags: tuple[str, ...] = ()
+    subject: str = ""
+    agent_id: str = ""
+    expires_at: datetime | None = None
+
+
+def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
+    """The draft's tags in order, once each; refuses a draft that cannot be stored, naming every field."""
+    tags = tuple(dict.fromkeys(tag for tag in draft.tags if tag))
+    problems = [
+        ("content", _content_problem(draft.content)),
+        ("tags", _tags_problem(tags)),
+        ("subject", _label_problem(draft.subject)),
+        ("agentId", _label_problem(draft.agent_id)),
+        ("expiresAt", "lies in the past" if draft.expires_at and draft.expires_at <= now else ""),
+    ]
+    errors = [{"field": field, "message": problem} for field, problem in problems if problem]
+    if errors:
+        raise Invalid("The memory entry cannot be stored.", errors=errors)
+    return tags
+
+
+def require_fitting(*, memory_ref: str, subject: str, tags: tuple[str, ...]) -> None:
+    """Refuse labels that the mark of a short secret has made too long to be stored."""
+    labels = (("memoryRef", memory_ref), ("subject", subject), *(("tags", tag) for tag in tags))
+    long = dict.fromkeys(field for field, label in labels if len(label) > MAX_LABEL)
+    if long:
+        message = f"is longer than {MAX_LABEL} characters once its secrets are replaced"
+        errors = [{"field": field, "message": message} for field in long]
+        raise Invalid("The memory entry cannot be stored.", errors=errors)
+
+
+def _content_problem(content: str) -> str:
+    if not content:
+        return "is empty"
+    if UNSTORABLE.search(content):
+        return "holds a NUL or half a surrogate pair"
+    if len(content.encode()) > MAX_CONTENT_BYTES:
+        return f"is longer than {MAX_CONTENT_BYTES} bytes"
+    return ""
+
+
+def _tags_problem(tags: tuple[str, ...]) -> str:
+    if len(tags) > MAX_TAGS:
+        return f"are more than {MAX_TAGS}"
+    return next((problem for problem in map(_label_problem, tags) if problem), "")
+
+
+def _label_problem(label: str) -> str:
+    if len(label) > MAX_LABEL:
+        return f"is longer than {MAX_LABEL} characters"
+    return "holds a control character" if UNSTORABLE_IN_LABEL.search(label) else ""
+
+
+def checked_reason(reason: str) -> str:
+    """The reason as it may stand on record, trimmed."""
+    reason = reason.strip()
+    if len(reason) > MAX_REASON or UNSTORABLE.search(reason):
+        message = f"must be at most {MAX_REASON} characters of plain text"
+        raise Invalid("The reason cannot be stored.", errors=[{"field": "reason", "message": message}])
+    return reason
