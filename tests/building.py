@@ -32,7 +32,7 @@ def key(slug: str = "acme", role: str = "owner", **options: Any) -> str:
     return access.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
 
 
-def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, str]:
+def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, Any]:
     """What Django's test client sends for a fresh key."""
     return {"HTTP_AUTHORIZATION": f"Bearer {key(slug, role, **options)}"}
 

@@ -27,7 +27,7 @@ def test_a_model_saved_by_anybody_else_raises_and_says_where_to_go() -> None:
 def test_no_queryset_writes_around_the_guard(attempt: str) -> None:
     building.remember("acme", "kept")
     rows = MemoryEntry.objects.all()
-    arguments = {"update": [], "delete": [], "create": [], "bulk_create": [[]], "get_or_create": []}[attempt]
+    arguments: tuple[list[MemoryEntry], ...] = ([],) if attempt == "bulk_create" else ()
     with pytest.raises(WriteGuard):
         getattr(rows, attempt)(*arguments)
     assert MemoryEntry.objects.count() == 1

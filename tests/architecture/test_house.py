@@ -4,6 +4,7 @@ import ast
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -17,7 +18,7 @@ from openwop_console import error_envelope
 ROOT = Path(settings.BASE_DIR)
 OURS = ("host", "memory", "proposals", "runtime")
 SHARED = {"Tenant", "Operator", "VaultKey"}
-OUR_MODELS = [model for model in apps.get_models() if model._meta.app_label in OURS]
+OUR_MODELS: list[Any] = [model for model in apps.get_models() if model._meta.app_label in OURS]
 TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
 
 
@@ -64,7 +65,7 @@ def test_a_writer_name_is_spelled_in_its_own_module_and_in_the_models_alone() ->
 
 
 @pytest.mark.parametrize("model", TENANT_OWNED, ids=lambda model: model.__name__)
-def test_a_tenant_owned_table_has_the_tenant_first_in_keys_constraints_and_indexes(model: type[TenantOwned]) -> None:
+def test_a_tenant_owned_table_has_the_tenant_first_in_keys_constraints_and_indexes(model: Any) -> None:
     assert model._meta.pk.columns[0] == "tenant_id"
     for index in model._meta.indexes:
         assert index.fields[0] == "tenant", index.name
@@ -151,7 +152,8 @@ def test_every_refusal_has_a_status_and_a_code_of_its_own_or_its_parent_s(refusa
 
 
 def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
-    caught = places(r"except \(?[^\n]*\b(" + "|".join(kind.__name__ for kind in [errors.Refusal, *refusals()]) + r")\b")
+    names = "|".join(["Refusal", *(kind.__name__ for kind in refusals())])
+    caught = places(rf"except \(?[^\n]*\b({names})\b")
     assert caught <= {
         "openwop_console/middleware.py",
         "openwop_console/commanding.py",

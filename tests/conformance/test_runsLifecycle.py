@@ -38,7 +38,7 @@ def test_poll_reads_on_from_a_sequence_and_answers_an_empty_page_past_the_end(ho
     whole = host.events(run_id)
     with host.client() as client:
 
-        def poll(**query: object) -> dict:
+        def poll(**query: int) -> dict:
             return client.get(f"/v1/runs/{run_id}/events/poll", params=query).json()
 
         assert poll()["events"] == whole

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
-def send(client: Client, path: str, body: Any, **headers: str) -> Any:
+def send(client: Client, path: str, body: Any, **headers: Any) -> Any:
     return client.post(path, json.dumps(body), content_type="application/json", **headers)
 
 
@@ -24,7 +24,7 @@ def test_a_page_of_the_ledger_honours_every_filter_and_pages_to_its_end(client: 
     building.remember("acme", "elsewhere", memory_ref="other")
     headers = building.headers(role="viewer")
 
-    def page(**query: object) -> Any:
+    def page(**query: Any) -> Any:
         return client.get("/v1/host/console/memory", query, **headers).json()
 
     first = page(memoryRef="notes", limit=3)

@@ -12,7 +12,8 @@ from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
-from openwop_console.runtime import clock, definitions, engine, intake, tasks
+from memory.tasks import worker_name
+from openwop_console.runtime import clock, definitions, engine, intake
 from openwop_console.runtime.intake import RunRequest
 from openwop_console.runtime.models import Step
 from tests import building
@@ -238,7 +239,7 @@ def test_a_workflow_is_its_tenant_s_and_a_key_acts_as_its_own_agents() -> None:
 
 def test_a_worker_name_says_which_console_it_belongs_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENWOP_INSTANCE", "console-7")
-    assert tasks.worker_name().startswith("console-7/")
+    assert worker_name().startswith("console-7/")
 
 
 def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
