@@ -14,7 +14,7 @@ from django_q.models import Schedule
 
 from memory.host import access, vault
 from memory.host.models import Operator, Secret
-from memory.tasks import sweep
+from memory.tasks import lapse_previews, sweep
 from openwop_console import schedules
 from tests import building
 
@@ -125,8 +125,11 @@ def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
     Schedule.objects.create(name="somebody else's", func="os.system")
     schedules.install()
     schedules.install()
-    assert [(row.name, row.func) for row in Schedule.objects.all()] == [("sweep", "memory.tasks.sweep")]
-    assert sweep() == 0
+    assert {(row.name, row.func) for row in Schedule.objects.all()} == {
+        ("sweep", "memory.tasks.sweep"),
+        ("previews", "memory.tasks.lapse_previews"),
+    }
+    assert sweep() == lapse_previews() == 0
 
 
 def test_failed_sign_ins_are_throttled_per_account(client: Client) -> None:

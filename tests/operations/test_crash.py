@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def memory_flow() -> dict[str, Any]:
 
 
 @pytest.fixture
-def client(console_process: ConsoleProcess, tmp_path: Path) -> httpx.Client:
+def client(console_process: ConsoleProcess, tmp_path: Path) -> Iterator[httpx.Client]:
     file = tmp_path / "flow.json"
     file.write_text(json.dumps(memory_flow()))
     console_process.start()
@@ -34,7 +35,8 @@ def client(console_process: ConsoleProcess, tmp_path: Path) -> httpx.Client:
     installed = console_process.manage("install_workflow", str(file), "--tenant", "acme")
     assert installed.returncode == 0, installed.stderr
     key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    return httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30)
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30) as client:
+        yield client
 
 
 def create(client: httpx.Client, label: str) -> str:

@@ -143,14 +143,14 @@ def test_what_the_host_does_not_support_names_the_missing_flag(ada: Client, url:
 
 
 def test_the_audit_log_lists_names_and_links_and_can_be_verified(ada: Client) -> None:
-    assert "No audit records yet" in body_of(ada.get("/audit"))
+    assert "operator.created" in body_of(ada.get("/audit"))
     made = proposing.propose()
     shown = body_of(ada.get("/audit"))
     assert "proposal.create" in shown
     assert f'href="/proposals/{ids.wire("prop", made.id)}"' in shown
     assert "Chain not verified" in shown
     shown = body_of(ada.post("/audit/verify", follow=True))
-    assert "The chain is intact: 1 records were read" in shown
+    assert f"The chain is intact: {audit.total(made.tenant_id)} records were read" in shown
     assert "Chain verified" in shown
 
 
@@ -165,7 +165,7 @@ def test_a_broken_chain_is_red_everywhere(ada: Client, monkeypatch: pytest.Monke
 
 def test_the_audit_log_pages_to_its_beginning(ada: Client) -> None:
     tenant = building.tenant()
-    for number in range(53):
+    for number in range(audit.total(tenant.id), 53):
         audit.append(tenant.id, actor="host", action=f"act.{number}", now=timezone.now())
     shown = body_of(ada.get("/audit"))
     assert standing(1, 50, 53, "records") in shown

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory import forgetting
 from memory.host import ids
-from memory.host.erasure import registered
+from memory.host.erasure import Remains, registered
 from memory.ledger_erasure import ENTRIES
 from tests import building
 from tests.fixtures_queue import Drain
@@ -128,7 +128,7 @@ def test_residue_is_red_and_can_be_run_again(
     url = preview(ada)
     confirm(ada, url)
     with monkeypatch.context() as patched:
-        patched.setattr(type(ENTRIES), "residue", lambda *_, **__: 2)
+        patched.setattr(type(ENTRIES), "remains", lambda *_, **__: Remains(left=2))
         drain(may_fail=True)
         shown = body_of(ada.get(url))
     assert "Residue was found" in shown
