@@ -16,7 +16,7 @@ BECAUSE = "Events are never changed. These name the subject in a memory_ref or a
 class EventLog:
     """Events whose refs or labels name the subject; nothing of them is erased."""
 
-    store = "event log"
+    store = "names on the event log"
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         payloads = event_log.payloads(tenant_id, "memory.written")

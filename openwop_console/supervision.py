@@ -80,7 +80,7 @@ def start_web(address: Address, lock: IO[str], environment: Mapping[str, str]) -
         "blocking-threads": WEB_THREADS,
         "blocking-threads-idle-timeout": 600,
         "workers-kill-timeout": WEB_PATIENCE - 2,
-        "log-level": "warning",
+        "log-level": "error",  # granian warns about threads that only ever wait (turns.py)
     }
     spelled = [f"--{name}={value}" for name, value in options.items()]
     command = ["-m", "granian", *spelled, "--no-ws", "--respawn-failed-workers", "openwop_console.wsgi:application"]

@@ -304,7 +304,7 @@ def test_a_name_in_a_ref_or_a_label_stays_on_the_log_and_is_counted() -> None:
     acme = building.scope()
     building.remember("acme", "a note", memory_ref=f"customers/{MARTA}")
     done = forget(acme)
-    counts = done.receipt["stores"]["event log"]
+    counts = done.receipt["stores"]["names on the event log"]
     assert counts["stays"] == 1
     assert "never changed" in counts["staysBecause"]
     assert MemoryEntry.objects.count() == 0
