@@ -3,17 +3,16 @@
 Events hold ids, refs and labels. A name that somebody put into a ref or a label is on the log for good (RFC 0080).
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from memory.host import event_log
-from memory.host.erasure import Holding, Identifiers, Remains
+from memory.host.erasure import Holding, Identifiers, Kept
 from memory.matching import mentioned_in
 
 BECAUSE = "Events are never changed. These name the subject in a memory_ref or a label; keep names out of both."
 
 
-class EventLog:
+class EventLog(Kept):
     """Events whose refs or labels name the subject; nothing of them is erased."""
 
     store = "names on the event log"
@@ -22,16 +21,6 @@ class EventLog:
         payloads = event_log.payloads(tenant_id, "memory.written")
         stays = sum(1 for payload in payloads if mentioned_in(subject.terms, payload))
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        return 0
-
-    def remains(
-        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
-    ) -> Remains:
-        return Remains()
 
 
 EVENT_LOG = EventLog()

@@ -3,11 +3,10 @@
 What is installed is what runs execute, byte for byte; it is changed by installing another version, through the gate.
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from memory.host import registry
-from memory.host.erasure import Holding, Identifiers, Remains
+from memory.host.erasure import Holding, Identifiers, Kept
 from memory.matching import is_mentioned, search_form
 
 BECAUSE = (
@@ -15,7 +14,7 @@ BECAUSE = (
 )
 
 
-class InstalledArtifacts:
+class InstalledArtifacts(Kept):
     """Workflows, agents and prompt templates; nothing of them is erased."""
 
     store = "installed artifacts"
@@ -24,16 +23,6 @@ class InstalledArtifacts:
         texts = registry.texts_of(tenant_id)
         stays = sum(1 for text in texts if is_mentioned(subject.terms, search_form(text)))
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        return 0
-
-    def remains(
-        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
-    ) -> Remains:
-        return Remains()
 
 
 INSTALLED = InstalledArtifacts()

@@ -53,6 +53,20 @@ class Eraser(Protocol):
     ) -> Remains: ...
 
 
+class Kept:
+    """The part of a store of which nothing is erased; its ``find`` counts what stays, and says why."""
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return 0
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        return Remains()
+
+
 _erasers: dict[str, Eraser] = {}
 
 

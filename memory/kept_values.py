@@ -1,0 +1,47 @@
+"""Stores of a forget that keep JSON values beside the log: rows of a table, some columns of which may name the subject.
+
+A string that names the subject is replaced as a whole. The second look goes over every column of every row as one text,
+so that a column nobody thought of cannot hide.
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+from uuid import UUID
+
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import Rule, is_exact, judged, mentioned_in, search_form, whole_text, without_subject
+
+CHUNK = 1000
+
+
+class KeptValues:
+    """What such stores share; each brings its table, its columns, and how one row is written."""
+
+    store: str
+    table: ClassVar[Any]
+    columns: ClassVar[tuple[str, ...]]
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        found = list(self._mentions(tenant_id, subject))
+        exact = tuple(row for row, values in found if mentioned_in(subject.terms, values, is_exact))
+        certain = set(exact)
+        return Holding(self.store, exact, tuple(row for row, _ in found if row not in certain))
+
+    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
+        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
+        for row, *values in rows.iterator(chunk_size=CHUNK):
+            if mentioned_in(subject.terms, values):
+                yield row, values
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over every column of every row, as one text."""
+        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=CHUNK)
+        return judged(subject.terms, ((row["id"], search_form(whole_text(row))) for row in rows), chosen, spared)
+
+    def cleaned(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
+        """The columns of ``row`` that have to change, with the values they are to have."""
+        before = {name: getattr(row, name) for name in self.columns}
+        after = {name: without_subject(subject.terms, value, rule) for name, value in before.items()}
+        return {name: value for name, value in after.items() if value != before[name]}
