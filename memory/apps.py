@@ -7,10 +7,10 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Every store of this app that keeps personal text takes part in a forget."""
-        from memory import ledger_erasure, log_erasure, registry_erasure, run_erasure
+        from memory.erasers import entries, event_names, installed, run_values
         from memory.host import erasure
 
-        erasure.register(ledger_erasure.ENTRIES)
-        erasure.register(run_erasure.RUN_VALUES)
-        erasure.register(registry_erasure.INSTALLED)
-        erasure.register(log_erasure.EVENT_LOG)
+        erasure.register(entries.ENTRIES)
+        erasure.register(run_values.RUN_VALUES)
+        erasure.register(installed.INSTALLED)
+        erasure.register(event_names.EVENT_NAMES)

@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, forget_requests, forgetting, receipts, tasks
+from memory.erasers.entries import ENTRIES
+from memory.erasers.run_values import RUN_VALUES
 from memory.forms import ConfirmForm, SubjectForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.erasure import Holding
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from memory.ledger_erasure import ENTRIES
 from memory.models import ForgetRequest, ForgetState
-from memory.run_erasure import RUN_VALUES
 from memory.wire import instant
 
 STEPS = {

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Identifiers
-from memory.kept_values import KeptValues
 from memory.matching import rule_for
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step

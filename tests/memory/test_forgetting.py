@@ -9,7 +9,8 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from memory import forget_requests, forgetting, ledger_erasure, passes, receipts, search
+from memory import forget_requests, forgetting, passes, receipts, search
+from memory.erasers import entries
 from memory.forgetting import Preview
 from memory.host import audit, erasure, event_log
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -111,7 +112,7 @@ def test_near_misses_are_suspected_and_spared_unless_ticked() -> None:
     acme = building.scope()
     building.remember("acme", f"exact {MARTA}", f"other x{MARTA}", f"other {MARTA}.au")
     found = preview(acme)
-    holding = next(each for each in found.holdings if each.store == ledger_erasure.ENTRIES.store)
+    holding = next(each for each in found.holdings if each.store == entries.ENTRIES.store)
     assert (len(holding.erase), len(holding.suspected)) == (1, 2)
     australian = next(row for row in MemoryEntry.objects.all() if row.content.endswith(".au"))
     done = carry_out(confirm(acme, found, ticked={australian.id.hex}))
@@ -210,7 +211,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
     building.remember("acme", *[f"{number} {MARTA}" for number in range(5)])
     confirmed = confirm(acme, preview(acme))
     monkeypatch.setattr(forgetting, "CHUNK", 2)
-    real, calls = ledger_erasure.ENTRIES.erase, []
+    real, calls = entries.ENTRIES.erase, []
 
     def dies_in_the_second_chunk(*args: Any, **options: Any) -> int:
         calls.append(args)
@@ -218,7 +219,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
             raise OSError("the worker died")
         return real(*args, **options)
 
-    monkeypatch.setattr(ledger_erasure.LedgerEntries, "erase", lambda self, *a, **o: dies_in_the_second_chunk(*a, **o))
+    monkeypatch.setattr(entries.LedgerEntries, "erase", lambda self, *a, **o: dies_in_the_second_chunk(*a, **o))
     with pytest.raises(OSError, match="died"):
         carry_out(confirmed)
     assert MemoryEntry.objects.count() == 3
@@ -238,7 +239,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
 def test_a_store_that_keeps_something_is_never_called_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     building.remember("acme", MARTA)
-    monkeypatch.setattr(ledger_erasure.LedgerEntries, "erase", lambda *args, **options: 1)
+    monkeypatch.setattr(entries.LedgerEntries, "erase", lambda *args, **options: 1)
     left = forget(acme)
     assert left.state == ForgetState.RESIDUE
     assert left.receipt == {"residue": {"memory entries": 1, **dict.fromkeys(other_stores(), 0)}}
@@ -374,7 +375,7 @@ def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkey
         raise OSError("the worker died")
 
     with monkeypatch.context() as patching:
-        patching.setattr(ledger_erasure.LedgerEntries, "erase", dies)
+        patching.setattr(entries.LedgerEntries, "erase", dies)
         for attempt in range(passes.MAX_ATTEMPTS):
             at = now + attempt * timedelta(minutes=5)
             with pytest.raises(OSError, match="died"):

@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import forgetting
+from memory.erasers.entries import ENTRIES
 from memory.host import ids
 from memory.host.erasure import Remains, registered
-from memory.ledger_erasure import ENTRIES
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory.erasers.kept_values import KeptValues
 from memory.host import runs
 from memory.host.erasure import Identifiers
 from memory.host.models import Run
-from memory.kept_values import KeptValues
 from memory.matching import Rule, rule_for
 
 

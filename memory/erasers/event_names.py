@@ -12,7 +12,7 @@ from memory.matching import mentioned_in
 BECAUSE = "Events are never changed. These name the subject in a memory_ref or a label; keep names out of both."
 
 
-class EventLog(Kept):
+class EventNames(Kept):
     """Events whose refs or labels name the subject; nothing of them is erased."""
 
     store = "names on the event log"
@@ -23,4 +23,4 @@ class EventLog(Kept):
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
 
 
-EVENT_LOG = EventLog()
+EVENT_NAMES = EventNames()
