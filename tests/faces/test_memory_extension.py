@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from memory.host import audit, vault
 from memory.host.models import Run
 from memory.models.entry import MemoryEntry
 from tests import building
@@ -125,3 +127,25 @@ def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client) 
     work = Run.objects.get(workflow_id="host-forget")
     answer = send(client, f"/v1/runs/run_{work.id.hex}/cancel", {}, **building.headers(role="author"))
     assert (answer.status_code, answer.json()["error"]) == (409, "conflict")
+
+
+def test_a_secret_goes_in_is_redacted_by_name_and_never_comes_out(client: Client) -> None:
+    headers = building.headers()
+    path = "/v1/host/console/secrets/crm-api-key"
+
+    def put(body: Any, **given: Any) -> Any:
+        return client.put(path, json.dumps(body), content_type="application/json", **(given or headers))
+
+    assert put({"value": "tok-123456789"}).status_code == 204
+    acme = building.scope()
+    run = building.open_run(acme)
+    assert vault.resolve(run, "crm-api-key", now=timezone.now()) == "tok-123456789"
+    assert client.get(path, **headers).status_code == 405
+    refused = put({"value": "x"}, **building.headers(role="operator"))
+    assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "secrets:manage")
+    for body in ({}, {"value": ""}, {"value": "x", "scope": "platform"}, {"value": "x", "scope": "user"}, {"v": 1}):
+        assert put(body).status_code == 400
+    assert client.delete(path, **building.headers("globex")).status_code == 404
+    assert client.delete(path, **headers).status_code == 204
+    assert client.delete(path, **headers).status_code == 404
+    assert [row.action for row in audit.newest(acme.tenant_id, limit=3) if row.action.startswith("secret")]

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from memory.forgetting import Preview
 from memory.host import ids
+from memory.host.models import SecretScope
 from memory.host.serializing import Closed
 from memory.models import ForgetRequest
 from memory.provenance import Provenance, Write
@@ -56,6 +57,23 @@ class ForgetConfirmation(Closed):
     subject = serializers.CharField(max_length=256)
     reason = serializers.CharField(max_length=500)
     suspected = serializers.ListField(child=serializers.CharField(max_length=64), required=False)
+
+
+class SecretPlace(Closed):
+    """Whose secret it is: the tenant's, or that of one user or run, by its wire id."""
+
+    scope = serializers.ChoiceField(choices=SecretScope.values, required=False)
+    principal = serializers.CharField(required=False, max_length=64)
+
+    def place(self) -> dict[str, str]:
+        given = self.validated_data
+        return {"kind": given.get("scope", SecretScope.TENANT), "owner": given.get("principal", "")}
+
+
+class SecretValue(SecretPlace):
+    """A secret's value; it is never given back."""
+
+    value = serializers.CharField(max_length=65_536, trim_whitespace=False)
 
 
 def entry_of(row: "MemoryEntry") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from memory.api.openwop import views
 urlpatterns = [
     path("v1/host/console/memory", views.memory_list, name="api-memory"),
     path("v1/host/console/memory/<str:memory_id>", views.memory_entry, name="api-memory-entry"),
+    path("v1/host/console/secrets/<str:name>", views.secret, name="api-secret"),
     path("v1/host/console/forget", views.forget_list, name="api-forget-list"),
     path("v1/host/console/forget/previews", views.forget_preview, name="api-forget-preview"),
     path("v1/host/console/forget/<str:forget_id>", views.forget, name="api-forget"),

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from memory import adapter, forget_requests, forgetting, provenance, search, tasks
 from memory.api.openwop import serializers as wire
-from memory.host import ids
+from memory.host import byok, ids
 from memory.host.errors import NotFound
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
@@ -35,6 +35,19 @@ def memory_entry(request: Request, memory_id: str) -> Response:
         raise NotFound("There is no memory entry by that id.")
     found = wire.provenance_document(provenance.of_entry(scope, row))
     return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
+
+
+@api_view(["PUT", "DELETE"])
+def secret(request: Request, name: str) -> Response:
+    """Write-only: a value goes in, is replaced or removed, and never comes out."""
+    if request.method == "DELETE":
+        place = checked(wire.SecretPlace, query_of(request)).place()
+        byok.remove_secret(scope_of(request), name, now=timezone.now(), **place)
+    else:
+        given = checked(wire.SecretValue, request.data)
+        value = given.validated_data["value"]
+        byok.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
+    return Response(status=204)
 
 
 @api_view(["POST"])

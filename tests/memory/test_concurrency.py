@@ -1,0 +1,103 @@
+"""Several at once: writers on one ledger, workers on one run, auditors on one chain."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memory import adapter, ledger
+from memory.host import audit, event_log, runs
+from memory.host.errors import NotFound
+from memory.models.entry import LedgerHead, MemoryEntry
+from openwop_console.runtime import engine, intake
+from openwop_console.runtime.intake import RunRequest
+from tests import building
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT_ONCE = 8
+
+
+def at_once(act: Callable[[int], Any], times: int) -> list[Any]:
+    """What ``act`` gave each time, run by eight threads with a connection each."""
+
+    def closing(number: int) -> Any:
+        try:
+            return act(number)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(closing, range(times)))
+
+
+def test_writers_at_once_number_their_changes_and_events_without_a_gap() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    before = event_log.length(acme.tenant_id, run.id)
+    written = at_once(lambda number: building.write(acme, run, f"entry {number}", tags=("t",)), 80)
+    assert sorted(entry.position for entry in written) == list(range(1, 81))
+    events = event_log.read(acme.tenant_id, run.id)
+    assert [event.sequence for event in events] == list(range(before + 80))
+    assert LedgerHead.objects.of(acme.tenant_id).get().entries == MemoryEntry.objects.count() == 80
+
+
+def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    rows = [building.write(acme, run, f"entry {number}").id for number in range(16)]
+
+    def act(number: int) -> None:
+        if number % 2:
+            ledger.remove(acme.tenant_id, tuple(rows), reason="expired", now=timezone.now())
+        else:
+            with suppress(NotFound):
+                ledger.retire(acme, rows[number], reason="", now=timezone.now())
+
+    at_once(act, 16)
+    head = LedgerHead.objects.of(acme.tenant_id).get()
+    assert (head.entries, head.retired, MemoryEntry.objects.count()) == (0, 0, 0)
+    assert adapter.total(acme, now=timezone.now()) == 0
+
+
+def test_workers_at_once_execute_a_run_once() -> None:
+    building.install("acme", building.definition("flow", *(building.remember_node("x", node_id=n) for n in "abc")))
+    run = intake.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
+    at_once(
+        lambda number: engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now), AT_ONCE
+    )
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+    assert MemoryEntry.objects.count() == 3
+    events = event_log.read(run.tenant_id, run.id)
+    assert [event.type for event in events].count("node.completed") == 3
+    assert events[-1].type == "run.completed"
+
+
+def test_acts_at_once_stand_in_one_unbroken_chain() -> None:
+    acme = building.tenant()
+    before = audit.total(acme.id)
+    at_once(lambda number: audit.append(acme.id, actor="ada", action=f"act.{number}", now=timezone.now()), 40)
+    verdict = audit.verify(acme.id)
+    assert (verdict.intact, verdict.checked) == (True, before + 40)
+
+
+def test_a_cancel_and_a_completion_at_once_leave_one_end() -> None:
+    acme = building.scope()
+    made = [intake.create_run(acme, RunRequest("conformance-multi-node"), now=timezone.now()) for _ in range(8)]
+
+    def act(number: int) -> None:
+        run = made[number // 2]
+        if number % 2:
+            intake.cancel_run(acme, run.id, now=timezone.now())
+        engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now)
+
+    at_once(act, 16)
+    for run in made:
+        building.advance(run)
+        types = [event.type for event in event_log.read(run.tenant_id, run.id)]
+        assert types[-1] in {"run.completed", "run.cancelled"}
+        assert sum(kind in {"run.completed", "run.cancelled"} for kind in types) == 1
+        assert runs.find(run.tenant_id, run.id).status == types[-1].removeprefix("run.")
