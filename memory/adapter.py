@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from memory.host import ids, sql
 from memory.host.models import Run
@@ -21,6 +21,7 @@ from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
+COUNTED = 10_000
 
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
@@ -144,11 +145,23 @@ def total(scope: TenantScope, *, now: datetime) -> int:
     return (head.entries if head else 0) - int(lapsed)
 
 
-def usage_by_agent(scope: TenantScope, *, now: datetime) -> dict[str, tuple[int, datetime]]:
-    """For each agent that has written: how many entries can be read now, and when the newest was made."""
-    rows = live(scope, now=now).filter(retired_at=None).exclude(agent_id="")
-    grouped = rows.order_by().values("agent_id").annotate(entries=Count("id"), newest=Max("created_at"))
-    return {row["agent_id"]: (row["entries"], row["newest"]) for row in grouped}
+def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
+    """For each of these agents that has written: how many entries can be read, counted up to ``COUNTED`` and one more,
+    and when the newest was made. By the index of the agents, whatever the size of the ledger."""
+    scope.check("memory:read")
+    if not agent_ids:
+        return {}
+    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND {LIVE} AND {PRESENT}"
+    statement = (
+        f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
+        f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted), "
+        f"(SELECT e.created_at FROM memory_memoryentry e WHERE {mine} ORDER BY e.id DESC LIMIT 1) FROM a"
+    )
+    seen = [sql.key(scope.tenant_id), sql.instant(now)]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*agent_ids, *seen, COUNTED + 1, *seen])
+        rows = cursor.fetchall()
+    return {agent: (count, sql.at(newest)) for agent, count, newest in rows if count}
 
 
 def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:

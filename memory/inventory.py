@@ -16,13 +16,17 @@ from memory.host.tenancy import TenantScope
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """One installed agent. ``degraded`` is None when the manifest declares no memory shape: unknown, not healthy."""
+    """One installed agent. With ``has_more``, ``entries`` is a lower bound.
+
+    ``degraded`` is None when the manifest declares no memory shape: unknown, not healthy.
+    """
 
     agent_id: str
     persona: str
     label: str
     memory_shape: Mapping[str, Any]
     entries: int
+    has_more: bool
     last_write: datetime | None
     degraded: list[str] | None
 
@@ -38,7 +42,8 @@ def agent_rows(scope: TenantScope, document: Mapping[str, Any], *, now: datetime
     """Every installed agent of the tenant, in the order of their ids, in a fixed number of queries."""
     scope.check("agents:read")
     manifests = registry.agents(scope.tenant_id)
-    usage = adapter.usage_by_agent(scope, now=now) if scope.can("memory:read") else {}
+    names = [manifest["agentId"] for manifest in manifests]
+    usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
     return [_row(manifest, usage, document) for manifest in manifests]
 
 
@@ -52,7 +57,8 @@ def _row(
         persona=manifest["persona"],
         label=manifest.get("label") or manifest["persona"],
         memory_shape=shape or {},
-        entries=entries,
+        entries=min(entries, adapter.COUNTED),
+        has_more=entries > adapter.COUNTED,
         last_write=last_write,
         degraded=None if shape is None else degraded_dimensions(shape, document),
     )

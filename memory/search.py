@@ -20,7 +20,6 @@ from memory.matching import search_form
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-COUNT_LIMIT = 10_000
 MAX_WORDS = 8
 CHUNK = 500
 SHOWN = (
@@ -112,8 +111,8 @@ def _total(
 ) -> tuple[int, bool]:
     if wanted.is_empty and scope.principal.agent_ids is None:
         return adapter.total(scope, now=now), True
-    counted = matching.order_by().values("id")[: COUNT_LIMIT + 1].count()
-    return min(counted, COUNT_LIMIT), counted <= COUNT_LIMIT
+    counted = matching.order_by().values("id")[: adapter.COUNTED + 1].count()
+    return min(counted, adapter.COUNTED), counted <= adapter.COUNTED
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
