@@ -1,0 +1,109 @@
+"""The ledger, a review and a forget by submit buttons and links alone; and by keyboard alone; under a strict policy."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from memory.models.entry import MemoryEntry
+from proposals.models import Proposal
+from tests import building, proposing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANA = "ana@example.org"
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[Page]:
+    """A page of a browser that runs no scripts."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    yield page
+    context.close()
+
+
+def sign_in(page: Page, url: str) -> None:
+    building.operator(email="ada@acme.example")
+    page.goto(f"{url}/")
+    page.get_by_label("Email").fill("ada@acme.example")
+    page.get_by_label("Password").fill(building.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Needs you")
+
+
+def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Any) -> None:
+    building.remember("acme", *(f"note {number}" for number in range(55)))
+    building.remember("acme", "the needle", memory_ref="haystack")
+    sign_in(plain, live_server.url)
+    plain.goto(f"{live_server.url}/memory")
+    expect(plain.locator(".pager")).to_contain_text("1–50 of 56 entries")  # noqa: RUF001
+    plain.locator(".pager").get_by_role("link", name="Older").click()
+    expect(plain.locator(".pager")).to_contain_text("51–56 of 56 entries")  # noqa: RUF001
+    plain.get_by_label("Search this list").fill("needle")
+    plain.get_by_label("Search this list").press("Enter")
+    expect(plain.locator(".pager")).to_contain_text("of 1 entries")
+    plain.locator("a.row-link").click()
+    expect(plain.locator(".verdict")).to_contain_text("Node remember-1 of run")
+
+
+def test_a_proposal_is_approved_and_installed(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+    made = proposing.propose()
+    proposing.ask(made)
+    drain()
+    sign_in(plain, live_server.url)
+    plain.goto(f"{live_server.url}/proposals/prop_{made.id.hex}")
+    plain.get_by_role("button", name="Approve").click()
+    expect(plain.locator("main")).to_contain_text("A worker is installing")
+    drain()
+    plain.get_by_role("link", name="refresh").click()
+    expect(plain.get_by_role("heading", name="Installed")).to_be_visible()
+    assert Proposal.objects.get().state == "applied"
+
+
+def test_a_subject_is_forgotten(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
+    building.remember("acme", f"wrote from {ANA}", f"not jo{ANA}")
+    sign_in(plain, live_server.url)
+    plain.goto(f"{live_server.url}/forget")
+    plain.get_by_label("Subject").fill(ANA)
+    plain.get_by_role("button", name="Preview what would go").click()
+    plain.get_by_role("button", name="Go on to confirm").click()
+    plain.get_by_label("Type the subject").fill(ANA)
+    plain.get_by_label("Reason or ticket").fill("ticket 1")
+    plain.get_by_role("button", name="Forget for good").click()
+    drain()
+    plain.reload()
+    expect(plain.get_by_role("heading", name="Forgotten and verified")).to_be_visible()
+    assert [row.content for row in MemoryEntry.objects.all()] == [f"not jo{ANA}"]
+
+
+def test_the_ledger_is_walked_by_keyboard_alone(page: Page, live_server: Any) -> None:
+    building.remember("acme", "first", "second", "third")
+    building.operator(email="ada@acme.example")
+    page.goto(f"{live_server.url}/memory")
+    page.keyboard.type("ada@acme.example")
+    page.keyboard.press("Tab")
+    page.keyboard.type(building.PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Memory")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to")).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("second")
+    expect(page.locator(".verdict")).to_contain_text("Node remember-2 of run")
+
+
+@pytest.mark.parametrize(
+    "path", ["/login", "/", "/memory", "/runs", "/agents", "/proposals", "/forget", "/audit", "/nothing"]
+)
+def test_every_page_has_a_policy_that_lets_no_inline_script_run(client: Client, path: str) -> None:
+    if path != "/login":
+        client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+    policy = client.get(path)["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
