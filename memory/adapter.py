@@ -155,7 +155,8 @@ def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict
     statement = (
         f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
         f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted), "
-        f"(SELECT e.created_at FROM memory_memoryentry e WHERE {mine} ORDER BY e.id DESC LIMIT 1) FROM a"
+        f"(SELECT {sql.time_column('e.created_at')} FROM memory_memoryentry e "
+        f"WHERE {mine} ORDER BY e.id DESC LIMIT 1) FROM a"
     )
     seen = [sql.key(scope.tenant_id), sql.instant(now)]
     with connection.cursor() as cursor:

@@ -334,3 +334,19 @@ def test_the_maintained_count_is_what_a_count_would_say() -> None:
     assert adapter.total(acme, now=later) == adapter.live(acme, now=later).filter(retired_at=None).count() == 3
     sweep(now=later)
     assert adapter.total(acme, now=later) == 3
+
+
+def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    run = building.open_run(acme)
+    rows = [building.write(acme, run, f"entry {n}", agent_id="acme.bot", now=now) for n in range(4)]
+    building.write(acme, run, "lapsed", agent_id="acme.bot", now=now, expires_at=now + timedelta(seconds=1))
+    building.write(acme, run, "of another", agent_id="acme.other", now=now)
+    ledger.retire(acme, rows[3].id, reason="", now=now)
+    later = now + timedelta(seconds=2)
+    asked = ["acme.bot", "acme.other", "acme.silent"]
+    assert adapter.usage_of(acme, asked, now=later) == {"acme.bot": (3, now), "acme.other": (1, now)}
+    assert adapter.usage_of(building.scope("globex"), asked, now=later) == {}
+    assert adapter.usage_of(acme, [], now=later) == {}
+    monkeypatch.setattr(adapter, "COUNTED", 1)
+    assert adapter.usage_of(acme, asked, now=later)["acme.bot"] == (2, now)
