@@ -34,12 +34,14 @@ TABLE: dict[type[Refusal], Answer] = {
     errors.NotFound: Answer(404, "ENTRY_NOT_FOUND"),
     errors.MethodNotAllowed: Answer(405, "METHOD_NOT_ALLOWED"),
     errors.Conflict: Answer(409, "CONFLICT"),
+    errors.Gone: Answer(410, "GONE"),
     errors.TooLarge: Answer(413, "VALUE_TOO_LARGE"),
     errors.UnsupportedMediaType: Answer(415, "UNSUPPORTED_MEDIA_TYPE"),
     errors.Unprocessable: Answer(422, "VALIDATION_ERROR"),
     errors.Invalid: Answer(400, "VALIDATION_ERROR"),
     errors.RateLimited: Answer(429, "RATE_LIMITED"),
     errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
+    errors.Busy: Answer(503, "BUSY"),
     errors.Internal: Answer(500, "INTERNAL_ERROR"),
 }
 FRAMEWORK: dict[type[Exception], type[Refusal]] = {
@@ -69,10 +71,13 @@ TITLES = {
     404: "Not here",
     405: "Not that way",
     409: "Something has changed",
+    410: "No longer here",
     413: "Too large",
     422: "Not valid",
     429: "Slow down",
     500: "The console failed",
+    501: "Not offered here",
+    503: "Busy",
 }
 
 

@@ -33,4 +33,5 @@ urlpatterns = [
     path("", include("memory.api.openwop.urls")),
     path("", include("proposals.urls")),
     path("", include("proposals.api.urls")),
+    path("", include("openwop_console.seams.urls")),
 ]

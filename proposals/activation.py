@@ -8,10 +8,10 @@ the run with ``approval_rejected`` otherwise, so that every vote stays on the lo
 from datetime import datetime
 from typing import Any
 
-from memory.host import runs
-from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
+from memory.host import runs, suspensions
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
+from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.tenancy import TenantScope
 from proposals import denials, gate, lifecycle
 from proposals.models import Decision, Gate, GateState
@@ -29,7 +29,7 @@ def approval_gate(ctx: NodeContext) -> Outcome:
         raise NodeFailure("gate_bypassed", "The run was resumed without a decision at its gate.")
     if ctx.resume_value is None:
         answer = {"decision": found.state}
-        runs.ask_answered(ctx.run, ctx.node_id, gate.question(found), answer, *gate.facts(found), now=ctx.now)
+        suspensions.ask_answered(ctx.run, ctx.node_id, gate.question(found), answer, *gate.facts(found), now=ctx.now)
     return Done(outputs={"decision": found.state})
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from uuid import UUID
 
-from memory.host import ids, runs
+from memory.host import ids, runs, suspensions
 from memory.host.errors import Conflict
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
@@ -147,12 +147,13 @@ def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
 
 
 def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
-    if runs.waiting_interrupt(run, gate.node_id) is None:
+    asked = suspensions.at_node(run, gate.node_id)
+    if asked is None:
         return  # the gate node has not asked yet; it tells of the votes itself
     if gate.state == GateState.OPEN:
         runs.note(run, fact, now=now)
     else:
-        runs.resume(run, gate.node_id, {"decision": gate.state}, fact, now=now)
+        suspensions.answer(run, asked, {"decision": gate.state}, fact, now=now)
 
 
 def facts(gate: Gate) -> list[Event]:

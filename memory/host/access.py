@@ -24,10 +24,25 @@ from memory.host.models import ApiKey, Operator, RoleGrant, Tenant
 log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
 
-READS = frozenset({"manifest:read", "runs:read", "artifacts:read", "memory:read", "proposals:read", "agents:read"})
+READS = frozenset(
+    {
+        "manifest:read",
+        "runs:read",
+        "artifacts:read",
+        "memory:read",
+        "proposals:read",
+        "agents:read",
+        "workspace:read",
+        "schedules:read",
+    }
+)
 AUTHORS = READS | {"runs:create", "runs:cancel", "proposals:create", "proposals:revise"}
 REVIEWS = READS | {"proposals:request-activation", "approvals:respond"}
-OPERATES = AUTHORS | REVIEWS | {"memory:write", "memory:retire", "passes:run", "agents:manage"}
+OPERATES = (
+    AUTHORS
+    | REVIEWS
+    | {"memory:write", "memory:retire", "workspace:write", "passes:run", "agents:manage", "schedules:manage"}
+)
 OWNS = OPERATES | {
     "audit:read",
     "memory:forget",
@@ -37,11 +52,15 @@ OWNS = OPERATES | {
     "operators:manage",
     "policies:manage",
     "secrets:manage",
+    "webhooks:manage",
+    "packs:publish",
+    "packs:yank",
+    "packs:yank-revert",
 }
 ROLES: dict[str, frozenset[str]] = {
     "viewer": READS,
     "author": AUTHORS,
-    "agent": READS | {"runs:create", "memory:write", "proposals:create"},
+    "agent": READS | {"runs:create", "memory:write", "workspace:write", "proposals:create"},
     "reviewer": REVIEWS,
     "operator": OPERATES,
     "auditor": frozenset({"audit:read"}),

@@ -110,6 +110,92 @@ class CrossSiteForgery(Forbidden):
     message = "The form was not sent from a page of this console, or the page was open too long. Load it again."
 
 
+class Gone(Refusal):
+    """It was here, and will not be again."""
+
+    code = "gone"
+    message = "That is no longer there."
+
+
+class Busy(Refusal):
+    """The host has no room for this now; ``retryAfterMs`` says when to ask again."""
+
+    code = "busy"
+    message = "This host has no room for that now; try again later."
+
+
+class RunForbidden(Forbidden):
+    code = "run_forbidden"
+    message = "That run belongs to somebody else."
+
+
+class ForceEngineVersionForbidden(Forbidden):
+    code = "force_engine_version_forbidden"
+    message = "This host runs one engine; a caller does not choose another."
+
+
+class ArtifactNotFound(NotFound):
+    code = "artifact_not_found"
+    message = "That run has no artifact by that id."
+
+
+class SubscriptionNotFound(NotFound):
+    code = "subscription_not_found"
+    message = "There is no webhook subscription by that id."
+
+
+class UnsupportedStreamMode(Invalid):
+    code = "unsupported_stream_mode"
+    message = "There is no such stream mode."
+
+
+class ScheduleHorizonExceeded(Invalid):
+    code = "schedule_horizon_exceeded"
+    message = "That is farther in the future than this host schedules."
+
+
+class CapabilityRequired(Unprocessable):
+    code = "capability_required"
+    message = "The workflow needs a capability that this host does not advertise."
+
+
+class InvalidFromSeq(Unprocessable):
+    code = "invalid_from_seq"
+    message = "The source run has no event at that sequence."
+
+
+class ReplayMemorySnapshotUnavailable(Unprocessable):
+    """What the source run read is not kept any more; ``reason`` is one of the two words of the contract."""
+
+    code = "replay_memory_snapshot_unavailable"
+    message = "What the source run read from memory can no longer be served."
+
+
+class IdempotencyKeyMismatch(Conflict):
+    code = "idempotency_key_mismatch"
+    message = "That idempotency key was used with another body."
+
+
+class IdempotencyInFlight(Conflict):
+    code = "idempotency_in_flight"
+    message = "A request with that idempotency key is being answered."
+
+
+class RunAlreadyActive(Conflict):
+    code = "run_already_active"
+    message = "A run of that scope is active."
+
+
+class WorkspaceConflict(Conflict):
+    code = "workspace_conflict"
+    message = "The file has changed since."
+
+
+class WorkspaceTooLarge(TooLarge):
+    code = "workspace_too_large"
+    message = "The workspace has no room for that file."
+
+
 class Internal(Refusal):
     """What a caller learns about a bug: nothing but a correlation id."""
 

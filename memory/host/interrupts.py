@@ -8,25 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
-
-
-class InterruptNotFound(NotFound):
-    code = "interrupt_not_found"
-    message = "No interrupt waits at that node of that run."
-
-
-class InterruptAlreadyResolved(Conflict):
-    code = "interrupt_already_resolved"
-    message = "That interrupt was answered already."
-
-
-class InvalidResumeValue(Invalid):
-    code = "INVALID_RESUME_VALUE"
-    message = "The resume value is not one this interrupt can be answered with."
-
 
 # ``resolve(scope, run, node_id, resume_value, now)``: it refuses, or the answer stands when it returns.
 Resolver = Callable[[TenantScope, Run, str, Any, datetime], None]

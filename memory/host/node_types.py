@@ -6,10 +6,10 @@ from their ``apps.py``. A node either is done, sleeps until a time, or waits for
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from memory.host.events import ApprovalAsk
+from memory.host.events import Ask
 from memory.host.models import Run
 
 
@@ -38,11 +38,18 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The node waits for an answer; ``key`` is asked once a run."""
+    """The node waits for an answer; ``key`` is asked once a run.
+
+    ``data`` goes to the log, ``asked`` to those who may read the run when that is more; ``policy`` is how answers are
+    counted and who may give them. After ``timeout`` the answer is a rejection.
+    """
 
     kind: str
     key: str
-    data: ApprovalAsk
+    data: Ask
+    asked: dict[str, Any] | None = None
+    policy: dict[str, Any] = field(default_factory=dict)
+    timeout: timedelta | None = None
 
 
 Outcome = Done | Sleep | Wait
@@ -79,6 +86,7 @@ class NodeContext:
     agent: Mapping[str, Any]
     memory: RunMemory
     started_at: datetime
+    attempt: int
     resume_value: Any
     now: datetime
 

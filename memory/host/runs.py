@@ -1,4 +1,4 @@
-"""A run's life: created, claimed, suspended, resumed, ended. Status and event commit together, here and nowhere else.
+"""A run's life: created, claimed, paused, resumed, ended. Status and event commit together, here and nowhere else.
 
 ``ready_at`` says when a worker should look at the run next; a claim moves it to the end of its lease, so a run whose
 worker died becomes ready by itself. ``holder`` is the fence: a step commits only while its worker still holds the run.
@@ -18,18 +18,15 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.events import (
     Event,
     Failure,
-    InterruptRequested,
-    InterruptResolved,
-    NodeResumed,
-    NodeSuspended,
     Owner,
     RunCancelled,
     RunCompleted,
     RunFailed,
+    RunPaused,
+    RunResumed,
     RunStarted,
 )
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
-from memory.host.node_types import Wait
 
 WRITER = "memory.host.runs"
 LEASE = timedelta(seconds=30)
@@ -37,25 +34,25 @@ MAX_ATTEMPTS = 5
 
 WAITING = frozenset(Interrupt.KINDS.values())
 ENDS = frozenset(TERMINAL)
+ENDING = ENDS | {RunStatus.CANCELLING}
 NEXT_STATES: dict[str, frozenset[str]] = {
-    RunStatus.PENDING: frozenset({RunStatus.RUNNING, RunStatus.CANCELLING, RunStatus.FAILED}),
-    RunStatus.RUNNING: WAITING | ENDS | {RunStatus.CANCELLING},
-    **dict.fromkeys(WAITING, frozenset({RunStatus.RUNNING, RunStatus.CANCELLING, RunStatus.FAILED})),
+    RunStatus.PENDING: frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLING, RunStatus.FAILED}),
+    RunStatus.RUNNING: WAITING | ENDS | {RunStatus.PAUSED, RunStatus.CANCELLING},
+    **dict.fromkeys(WAITING, WAITING | {RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.CANCELLING, RunStatus.FAILED}),
+    RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.PENDING, RunStatus.CANCELLING, RunStatus.FAILED}),
     RunStatus.CANCELLING: frozenset({RunStatus.CANCELLED, RunStatus.FAILED}),
 }
 
 Announce = Callable[[Run], None]
+Farewell = Callable[[Run, datetime], None]
 _announce: list[Announce] = []
+_farewells: list[Farewell] = []
 
 
 def on_ready(function: Announce) -> None:
     """Registration point: ``function`` is called, in the transaction, when a run has become ready for a worker."""
     if function not in _announce:
         _announce.append(function)
-
-
-Farewell = Callable[[Run, datetime], None]
-_farewells: list[Farewell] = []
 
 
 def on_end(function: Farewell) -> None:
@@ -73,11 +70,24 @@ class RunOrder:
     principal: str
     agent_id: str = ""
     system: bool = False
+    scope_id: str = ""
     inputs: dict[str, Any] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     configurable: dict[str, Any] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    workspace: list[dict[str, Any]] = field(default_factory=list)
+    fork: "Fork | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork comes from; a branch reads what its source wrote up to ``inherits_until``."""
+
+    mode: str
+    source_run_id: UUID
+    from_seq: int
+    inherits_until: int | None = None
 
 
 @transaction.atomic
@@ -85,12 +95,11 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
     """A pending run with an empty stream of its own. With ``ready`` a worker takes it; a pass executes itself."""
     run_id = ids.new_id()
     event_log.open_stream(tenant_id, run_id)
-    definition = registry.pin(tenant_id, order.definition)
     run = Run(
         tenant_id=tenant_id,
         id=run_id,
         workflow_id=order.workflow_id,
-        definition_id=definition.id,
+        definition_id=registry.pin(tenant_id, order.definition).id,
         principal=order.principal,
         agent_id=order.agent_id,
         system=order.system,
@@ -99,9 +108,15 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         configurable=order.configurable,
         tags=order.tags,
         metadata=order.metadata,
+        workspace=order.workspace,
+        scope_id=order.scope_id,
         created_at=now,
         ready_at=now if ready else None,
-    ).insert(by=WRITER)
+    )
+    if order.fork:
+        run.fork_mode, run.source_run_id = order.fork.mode, order.fork.source_run_id
+        run.from_seq, run.inherits_until = order.fork.from_seq, order.fork.inherits_until
+    run.insert(by=WRITER)
     _tell_ready(run)
     return run
 
@@ -114,30 +129,25 @@ def _tell_ready(run: Run) -> None:
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
     """The run of this tenant, or ``NotFound``; a foreign run is not found."""
-    run = run_id and Run.objects.of(tenant_id).select_related("tenant", "definition").filter(id=run_id).first()
-    if not run:
-        raise NotFound("There is no run by that id.")
-    found: Run = run
-    return found
+    rows = Run.objects.of(tenant_id).select_related("tenant", "definition")
+    return _there(rows.filter(id=run_id).first() if run_id else None)
 
 
 def locked(tenant_id: UUID, run_id: UUID) -> Run:
     """The run, locked until the transaction ends."""
-    run: Run | None = (
-        Run.objects.of(tenant_id).select_for_update(of=("self",)).select_related("tenant", "definition")
-        .filter(id=run_id).first()
-    )  # fmt: skip
-    if run is None:
+    rows = Run.objects.of(tenant_id).select_for_update(of=("self",)).select_related("tenant", "definition")
+    return _there(rows.filter(id=run_id).first())
+
+
+def _there(run: Run | None) -> Run:
+    if not run:
         raise NotFound("There is no run by that id.")
     return run
 
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
     """Whether ``holder`` has the run now: one worker at a time, the attempt counted before any work."""
-    claimable = [RunStatus.PENDING, RunStatus.RUNNING, RunStatus.CANCELLING]
-    rows = Run.objects.written_by(WRITER).filter(
-        tenant_id=tenant_id, id=run_id, status__in=claimable, ready_at__lte=now
-    )
+    rows = Run.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=run_id, ready_at__lte=now)
     return bool(rows.update(holder=holder, ready_at=now + LEASE, attempts=F("attempts") + 1) == 1)
 
 
@@ -153,11 +163,12 @@ def release_held_by(instance: str, *, now: datetime) -> int:
     return int(rows.update(ready_at=now))
 
 
-def start(run: Run, *, snapshot_position: int, now: datetime) -> None:
-    """The run is running; what it may read of memory is fixed from here on."""
+def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
+    """The run is running; what it may read of memory is fixed from here on, and its time begins."""
     _move(run, RunStatus.RUNNING)
     run.started_at, run.snapshot_position = now, snapshot_position
-    run.save(by=WRITER, update_fields=["status", "started_at", "snapshot_position"])
+    run.deadline_at = now + lasts if lasts else None
+    run.save(by=WRITER, update_fields=["status", "started_at", "snapshot_position", "deadline_at"])
     owner = Owner(tenant=run.tenant.slug, principal=run.principal)
     event_log.append(run.tenant_id, run.id, RunStarted(workflow_id=run.workflow_id, owner=owner), now=now)
 
@@ -171,71 +182,65 @@ def progress(run: Run, *events: Event, ready_at: datetime | None, release: bool 
     """A step's outcome is on record; the lease is renewed, or the run released until ``ready_at``."""
     run.attempts, run.ready_at = 0, ready_at
     run.holder = "" if release else run.holder
-    run.save(by=WRITER, update_fields=["variables", "current_node", "attempts", "ready_at", "holder"])
+    run.save(by=WRITER, update_fields=["variables", "current_node", "attempts", "ready_at", "holder", "executions"])
     if events:
         event_log.append(run.tenant_id, run.id, *events, now=now)
 
 
-def suspend(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
-    """The run waits at ``node_id`` and holds no worker; what it asks is on its log."""
-    interrupt = Interrupt(
-        tenant_id=run.tenant_id, run_id=run.id, node_id=node_id, kind=wait.kind, key=wait.key, created_at=now
-    ).insert(by=WRITER)
-    _move(run, Interrupt.KINDS[wait.kind])
-    run.current_node, run.holder, run.ready_at, run.attempts = node_id, "", None, 0
+def rest(run: Run, status: str, *, ready_at: datetime | None, now: datetime) -> None:
+    """Nothing of the run can go on now: it holds no worker until ``ready_at``, or until somebody wakes it.
+
+    ``status`` is running while a node sleeps, and one of the waiting ones while somebody is asked.
+    """
+    if status != run.status:
+        _move(run, status)
+    run.holder, run.ready_at, run.attempts = "", ready_at, 0
     run.save(by=WRITER, update_fields=["status", "variables", "current_node", "holder", "ready_at", "attempts"])
-    interrupt_id = ids.wire("int", interrupt.id)
-    event_log.append(
-        run.tenant_id,
-        run.id,
-        InterruptRequested(node_id, interrupt_id, wait.kind, wait.key, wait.data),
-        NodeSuspended(node_id, interrupt_id, wait.kind, wait.key),
-        now=now,
-    )
-    return interrupt
 
 
-def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime) -> Interrupt:
-    """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting."""
-    interrupt = Interrupt(
-        tenant_id=run.tenant_id,
-        run_id=run.id,
-        node_id=node_id,
-        kind=wait.kind,
-        key=wait.key,
-        created_at=now,
-        resolved_at=now,
-        resume_value=value,
-    ).insert(by=WRITER)
-    interrupt_id = ids.wire("int", interrupt.id)
-    asked = InterruptRequested(node_id, interrupt_id, wait.kind, wait.key, wait.data)
-    resolved = InterruptResolved(node_id, interrupt_id, wait.kind)
-    event_log.append(run.tenant_id, run.id, asked, *facts, resolved, now=now)
-    return interrupt
-
-
-def waiting_interrupt(run: Run, node_id: str) -> Interrupt | None:
-    """What the run waits for at ``node_id``, or waited for and was told."""
-    found: Interrupt | None = (
-        Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id).order_by("-id").first()
-    )
-    return found
-
-
-@transaction.atomic
-def resume(run: Run, node_id: str, value: dict[str, Any], *facts: Event, now: datetime) -> None:
-    """``facts`` and the resolution are on the log, and a worker takes the run; answered once, a second is refused."""
-    interrupt = waiting_interrupt(run, node_id)
-    if interrupt is None or interrupt.resolved_at is not None or run.status not in WAITING:
-        raise Conflict("That interrupt is already resolved.", nodeId=node_id)
-    interrupt.resolved_at, interrupt.resume_value = now, value
-    interrupt.save(by=WRITER, update_fields=["resolved_at", "resume_value"])
-    _move(run, RunStatus.RUNNING)
-    run.ready_at = now
+def wake(run: Run, *, now: datetime) -> None:
+    """A worker takes the locked run as soon as one is free; a paused run stays paused, and one that is held is held."""
+    if run.status in WAITING:
+        _move(run, RunStatus.RUNNING)
+    if run.status != RunStatus.PAUSED and not run.holder:
+        run.ready_at = now
     run.save(by=WRITER, update_fields=["status", "ready_at"])
-    interrupt_id = ids.wire("int", interrupt.id)
-    resolved = InterruptResolved(node_id, interrupt_id, interrupt.kind)
-    event_log.append(run.tenant_id, run.id, *facts, resolved, NodeResumed(node_id, interrupt_id), now=now)
+    _tell_ready(run)
+
+
+def pause(run: Run, *, drain: bool, now: datetime) -> None:
+    """The locked run begins no node any more. With ``drain`` those it had begun are finished first."""
+    _move(run, RunStatus.PAUSED)
+    run.paused_at, run.draining = now, drain
+    if not run.holder:
+        run.ready_at = now if drain else None
+    run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at"])
+    if drain:
+        _tell_ready(run)
+    elif run.started_at:
+        event_log.append(run.tenant_id, run.id, RunPaused(), now=now)
+
+
+def drained(run: Run, *, now: datetime) -> None:
+    """What the paused run had begun is finished; ``run.paused`` is on its log."""
+    run.draining = False
+    run.holder, run.ready_at, run.attempts = "", None, 0
+    run.save(by=WRITER, update_fields=["draining", "holder", "ready_at", "attempts"])
+    if run.started_at:
+        event_log.append(run.tenant_id, run.id, RunPaused(), now=now)
+
+
+def resume(run: Run, *, now: datetime) -> None:
+    """The locked, paused run goes on where it stood; the time it was paused does not count against its deadline."""
+    _move(run, RunStatus.RUNNING if run.started_at else RunStatus.PENDING)
+    if run.deadline_at and run.paused_at:
+        run.deadline_at += now - run.paused_at
+    told = run.started_at and not run.draining
+    run.paused_at, run.draining = None, False
+    run.ready_at = run.ready_at if run.holder else now
+    run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])
+    if told:
+        event_log.append(run.tenant_id, run.id, RunResumed(), now=now)
     _tell_ready(run)
 
 
@@ -264,9 +269,9 @@ def fail(run: Run, failure: Failure, *events: Event, node_id: str | None = None,
     _end(run, RunStatus.FAILED, *events, RunFailed(error=failure, failed_node_id=node_id), now=now)
 
 
-def cancel(run: Run, *, cancelled_by: str, now: datetime) -> None:
+def cancel(run: Run, *events: Event, cancelled_by: str, now: datetime) -> None:
     """The run is cancelled; ``run.cancelled`` is its last event."""
-    _end(run, RunStatus.CANCELLED, RunCancelled(cancelled_by=cancelled_by), now=now)
+    _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=cancelled_by), now=now)
 
 
 def _end(run: Run, status: str, *events: Event, now: datetime) -> None:

@@ -3,10 +3,15 @@
 from memory.models import entry as entry
 from memory.models.background import Pass, PassState
 from memory.models.forget import ForgetRequest, ForgetState
+from memory.models.kept import KeptContent, KeptRead
+from memory.models.workspace import WorkspaceFile
 
 __all__ = [
     "ForgetRequest",
     "ForgetState",
+    "KeptContent",
+    "KeptRead",
     "Pass",
     "PassState",
+    "WorkspaceFile",
 ]

@@ -9,7 +9,8 @@ class MemoryEntry(TenantOwned):
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
     ``position`` is a number of the tenant's ledger: a run that started at position p reads the entries with
-    ``position <= p`` that were not retired at p (``Retirement``).
+    ``position <= p`` that were not retired at p (``Retirement``). An ``ephemeral`` entry was written by a host without
+    durable memory and is gone when the next one starts.
     """
 
     writer = "memory.ledger"
@@ -31,6 +32,7 @@ class MemoryEntry(TenantOwned):
     sha256 = models.CharField(max_length=64)
     redactions = models.IntegerField(default=0)
     secret_shapes = models.IntegerField(default=0)
+    ephemeral = models.BooleanField(default=False, db_default=False)
 
     run = tenant_link("host.Run", "run_id")
 
@@ -55,6 +57,7 @@ class MemoryEntry(TenantOwned):
                 condition=models.Q(expires_at__isnull=False),
                 name="memory_entry_expiry",
             ),
+            models.Index(fields=("tenant", "id"), condition=models.Q(ephemeral=True), name="memory_entry_ephemeral"),
         )
 
 

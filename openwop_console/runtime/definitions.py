@@ -1,7 +1,7 @@
 """Workflow definitions: checked when they are installed, so that a run never meets one it cannot execute.
 
-What this host does not execute yet (expressions, edge conditions, other trigger rules than ``all_success``) is refused
-at installation, with the path of the field.
+What this host cannot execute (an unknown node type, a circle, an expression it cannot read) is refused at installation,
+with the path of the field.
 """
 
 import json
@@ -17,6 +17,7 @@ from memory.host import node_types, registry
 from memory.host.errors import Invalid
 from memory.host.models import ArtifactKind, Installation, Tenant
 from memory.host.registry import Artifact
+from openwop_console.runtime import conditions
 
 FOLDER = Path(__file__).parent
 ErrorList = list[dict[str, str]]
@@ -54,7 +55,28 @@ def _graph_problems(definition: dict[str, Any]) -> ErrorList:
     for at, edge in enumerate(definition["edges"]):
         if {edge["sourceNodeId"], edge["targetNodeId"]} - set(nodes):
             errors.append({"field": f"$.edges[{at}]", "message": "names a node that is not there"})
-    return errors or _cycle_problems(definition)
+    return errors or [*_expression_problems(definition), *_cycle_problems(definition)]
+
+
+def _expression_problems(definition: dict[str, Any]) -> ErrorList:
+    edges = {
+        f"$.edges[{at}].condition": conditions.problem_of(edge["condition"])
+        for at, edge in enumerate(definition["edges"])
+        if "condition" in edge
+    }
+    ports = {
+        f"$.nodes[{at}].inputs.{name}": conditions.problem_of_expression(port["expression"])
+        for at, node in enumerate(definition["nodes"])
+        for name, port in node["inputs"].items()
+        if port["type"] == "expression"
+    }
+    return [{"field": field, "message": problem} for field, problem in {**edges, **ports}.items() if problem]
+
+
+def node_of(definition: dict[str, Any], node_id: str) -> dict[str, Any]:
+    """The node of that id, which is there."""
+    found: dict[str, Any] = next(node for node in definition["nodes"] if node["id"] == node_id)
+    return found
 
 
 def _cycle_problems(definition: dict[str, Any]) -> ErrorList:

@@ -1,33 +1,43 @@
 """A run, step by step. Every step is one transaction: the node's effects, its events, its outputs and the run's lease.
 
-A worker that dies in a step leaves nothing of it, and the step is executed again; a worker that lost the run to another
-commits nothing, because ``holder`` is checked under the row's lock. Suspended runs hold no worker and survive restarts.
+Branches advance side by side: a node that sleeps or waits holds back nothing but what comes behind it. A worker that
+dies in a step leaves nothing of it, and the step is executed again; a worker that lost the run to another commits
+nothing, because ``holder`` is checked under the row's lock. A run that rests holds no worker and survives restarts.
 """
 
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import transaction
 
-from memory import harness, ledger
-from memory.host import runs
-from memory.host.errors import Refusal
-from memory.host.events import Event, Failure, NodeCompleted, NodeFailed, NodeStarted
-from memory.host.models import Run, RunStatus
-from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep, function_of
-from openwop_console.runtime import definitions, steps
+from memory import ledger
+from memory.host import runs, suspensions
+from memory.host.events import (
+    ApprovalReceived,
+    CapBreached,
+    Event,
+    Failure,
+    NodeCancelled,
+    NodeRetried,
+    NodeSkipped,
+    NodeStarted,
+)
+from memory.host.events import (
+    NodeFailed as NodeFailedEvent,
+)
+from memory.host.models import Interrupt, Run, RunStatus
+from openwop_console.runtime import definitions, graph, limits, steps
+from openwop_console.runtime.executing import Clock, NodeFailed, Position, execute
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.run_memory import NodeMemory
 
 log = logging.getLogger(__name__)
-Clock = Callable[[], datetime]
 GAVE_UP = Failure("worker_lost", "The run was interrupted too often by workers that died, and was given up.")
-CRASHED = Failure("node_crashed", "The node failed for a reason of the host; the host's log has it.")
+TOO_LONG = Failure("run_timeout", "The run took longer than it may.")
+TOO_MANY = Failure("recursion_limit_exceeded", "The run executed more nodes than it may.")
+IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
 class Fenced(RuntimeError):
@@ -35,7 +45,7 @@ class Fenced(RuntimeError):
 
 
 def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None:
-    """Execute the run until it ends, sleeps or waits; nothing when another worker has it."""
+    """Execute the run until it ends, rests or is paused; nothing when another worker has it."""
     if not runs.claim(tenant_id, run_id, holder=holder, now=clock()):
         return
     try:
@@ -50,12 +60,11 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
     try:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            return _next(run, clock())
-    except _NodeFailed as failed:
+            return _next(run, clock)
+    except NodeFailed as failed:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            _fail_node(run, failed, clock())
-        return False
+            return _fail_node(run, failed, clock())
 
 
 def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
@@ -65,153 +74,175 @@ def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
     return run
 
 
-def _next(run: Run, now: datetime) -> bool:
+def _next(run: Run, clock: Clock) -> bool:
+    now = clock()
+    done = steps.of_run(run.tenant_id, run.id)
     if run.status == RunStatus.CANCELLING:
-        runs.cancel(run, cancelled_by=run.principal, now=now)
+        runs.cancel(run, *_cancelled(done, "run-cancelled"), cancelled_by=run.principal, now=now)
         return False
     if run.attempts > runs.MAX_ATTEMPTS:
-        runs.fail(run, GAVE_UP, now=now)
+        runs.fail(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
         return False
-    if run.status == RunStatus.PENDING:
-        runs.start(run, snapshot_position=ledger.position(run.tenant_id), now=now)
-    return _execute_next(run, now)
-
-
-def _execute_next(run: Run, now: datetime) -> bool:
+    if run.status == RunStatus.PAUSED:
+        return _drain(run, done, clock, now)
     definition = json.loads(run.definition.text)
-    done = steps.of_run(run.tenant_id, run.id)
-    for node_id in definitions.order_of(definition):
-        step = done.get(node_id)
-        if step is None or step.state != StepState.DONE:
-            return _execute(Position(run, definition, node_id, done), now)
-    runs.complete(run, now=now)
+    if run.status == RunStatus.PENDING:
+        lasts = limits.duration_of(run, definition)
+        runs.start(run, snapshot_position=ledger.position(run.tenant_id), lasts=lasts, now=now)
+    if run.deadline_at and run.deadline_at <= now:
+        _end_too_long(run, done, now)
+        return False
+    return _go_on(run, definition, done, clock, now)
+
+
+def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: Clock, now: datetime) -> bool:
+    if expired := [each for each in suspensions.open_at(run) if each.timeout_at and each.timeout_at <= now]:
+        _expire(run, expired[0], now)
+        return True
+    due = next((step for step in done.values() if _is_due(run, step, now)), None)
+    if due:
+        return _execute(Position(run, definition, due.node_id, done), clock, now)
+    outlook = graph.outlook(definition, done, run.variables)
+    if outlook.lost:
+        _fail_run(run, done, now)
+        return False
+    if outlook.skip:
+        _skip(run, definition, outlook.skip[0], now)
+        return True
+    if outlook.begin:
+        return _execute(Position(run, definition, outlook.begin[0], done), clock, now)
+    if any(step.state in IN_FLIGHT for step in done.values()):
+        _rest(run, done, now)
+    else:
+        runs.complete(run, now=now)
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A run at one of its nodes."""
-
-    run: Run
-    definition: dict[str, Any]
-    node_id: str
-    steps: dict[str, Step]
-
-    @property
-    def node(self) -> dict[str, Any]:
-        return next(node for node in self.definition["nodes"] if node["id"] == self.node_id)
+def _is_due(run: Run, step: Step, now: datetime) -> bool:
+    """Whether a node that had begun can go on: it slept long enough, was answered, or is out of time."""
+    if step.state not in IN_FLIGHT:
+        return False
+    if step.deadline_at and step.deadline_at <= now:
+        return True
+    if step.state == StepState.WAITING:
+        asked = suspensions.at_node(run, step.node_id)
+        return asked is not None and asked.resolved_at is not None
+    return step.state == StepState.STARTED or step.wake_at is None or step.wake_at <= now
 
 
-class _NodeFailed(Exception):
-    """Carries a node's failure out of its transaction, which is rolled back."""
-
-    def __init__(self, position: Position, failure: Failure) -> None:
-        self.position, self.failure = position, failure
-        super().__init__(failure.code)
-
-
-def _execute(position: Position, now: datetime) -> bool:
+def _execute(position: Position, clock: Clock, now: datetime) -> bool:
     run, node = position.run, position.node
     step = position.steps.get(position.node_id)
     run.current_node = position.node_id
+    if step is None or step.wake_at is None or step.state != StepState.SLEEPING or step.error is not None:
+        run.executions += 1
+        if run.executions > (limit := limits.executions_of(run)):
+            _end_too_many(run, position, limit, now)
+            return False
     if step is None:
-        step = steps.begin(run, position.node_id, now=now)
-        runs.note(run, NodeStarted(position.node_id, node["typeId"], step.attempt), now=now)
-    if step.wake_at and step.wake_at > now:
-        runs.progress(run, ready_at=step.wake_at, release=True, now=now)
-        return False
-    return _settle(position, step, _call(position, step, now), now)
+        step = steps.begin(run, position.node_id, timeout=limits.timeout_of(node), now=now)
+        runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
+    return execute(position, step, clock, now)
 
 
-def _call(position: Position, step: Step, now: datetime) -> Outcome:
-    """The node's outcome. Its own failure, a refusal and a bug each end the step with a code and a fixed sentence."""
-    function = function_of(position.node["typeId"])
-    if function is None:
-        raise _NodeFailed(position, Failure("node_type_unknown", "This host has no such node type."))
-    try:
-        return function(_context(position, step, now))
-    except (NodeFailure, Refusal) as problem:
-        raise _NodeFailed(position, _said(position.run, problem)) from problem
-    except OperationalError:
-        raise
-    except DatabaseError as refused:
-        # The driver quotes the row, and the row holds memory: only the kind of the error is logged.
-        log.error("node %s of run %s: the database refused (%s)", position.node_id, position.run.id, type(refused))
-        raise _NodeFailed(position, CRASHED) from None
-    except Exception as bug:
-        log.exception("node %s of run %s crashed", position.node_id, position.run.id)
-        raise _NodeFailed(position, CRASHED) from bug
+def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> None:
+    disabled = definitions.node_of(definition, node_id).get("disabled")
+    steps.skip(run, node_id, now=now)
+    skipped = NodeSkipped(node_id, "disabled" if disabled else "not-taken")
+    runs.progress(run, skipped, ready_at=now + runs.LEASE, now=now)
 
 
-def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
-    """What the node said, redacted while its resolutions still stand: the failure takes them with it."""
-    return Failure(problem.code, harness.for_run(run.tenant_id, run.id).redact(problem.message).text)
+def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
+    """Nothing can go on: the run waits for somebody, or for the next of its times."""
+    asked = suspensions.open_at(run)
+    times = [each.timeout_at for each in asked] + [run.deadline_at]
+    times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
+    times += [step.wake_at for step in done.values() if step.state == StepState.SLEEPING]
+    status = Interrupt.KINDS[asked[0].kind] if asked else RunStatus.RUNNING
+    run.current_node = asked[0].node_id if asked else run.current_node
+    runs.rest(run, status, ready_at=min((time for time in times if time), default=None), now=now)
 
 
-def _context(position: Position, step: Step, now: datetime) -> NodeContext:
-    run, node = position.run, position.node
-    agent = node.get("agent") or ({"agentId": run.agent_id} if run.agent_id else {})
-    interrupt = runs.waiting_interrupt(run, position.node_id) if step.state == StepState.WAITING else None
-    return NodeContext(
-        run=run,
-        node_id=position.node_id,
-        config=node["config"],
-        inputs=_inputs(position),
-        variables=run.variables,
-        agent=agent,
-        memory=NodeMemory(run, position.node_id, agent.get("agentId", ""), now),
-        started_at=step.started_at,
-        resume_value=interrupt.resume_value if interrupt else None,
+def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
+    """A paused run begins nothing; what sleeps is finished first when the pause asked for that."""
+    sleeping = [step for step in done.values() if step.state == StepState.SLEEPING] if run.draining else []
+    due = next((step for step in sleeping if _is_due(run, step, now)), None)
+    if due:
+        return _execute(Position(run, json.loads(run.definition.text), due.node_id, done), clock, now)
+    if sleeping:
+        runs.rest(run, RunStatus.PAUSED, ready_at=min(step.wake_at for step in sleeping if step.wake_at), now=now)
+    elif run.draining:
+        runs.drained(run, now=now)
+    else:
+        runs.rest(run, RunStatus.PAUSED, ready_at=None, now=now)
+    return False
+
+
+def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
+    """Nobody answered in time: that is a rejection, never a grant (RFC 0051)."""
+    value = {"action": "reject", "decision": "rejected", "reason": "timeout"}
+    facts = [ApprovalReceived(asked.node_id, "timeout")] if asked.kind == "approval" else []
+    suspensions.answer(
+        run,
+        asked,
+        value,
+        *facts,
+        outcome=suspensions.TIMED_OUT,
+        result="rejected",
+        cause="timeout",
         now=now,
     )
 
 
-def _inputs(position: Position) -> dict[str, Any]:
-    """The values of the node's input ports: static, from a variable, or from a node before it."""
-    return {name: _port(position, port) for name, port in position.node["inputs"].items()}
-
-
-def _port(position: Position, port: dict[str, Any]) -> Any:
-    if port["type"] == "static":
-        return port["value"]
-    if port["type"] == "variable":
-        values, key = position.run.variables, port["variableName"]
-    else:
-        before = position.steps.get(port["nodeId"])
-        values, key = before.outputs if before else {}, port["outputKey"]
-    if key not in values and not port.get("optional"):
-        raise _NodeFailed(position, Failure("input_missing", f"The input {key!r} has no value."))
-    return values.get(key)
-
-
-def _settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> bool:
-    run = position.run
-    if isinstance(outcome, Done):
-        redactor = harness.for_run(run.tenant_id, run.id)
-        run.variables = redactor.redact_json({**run.variables, **outcome.variables})
-        steps.settle(step, StepState.DONE, outputs=redactor.redact_json(outcome.outputs))
-        runs.progress(run, NodeCompleted(position.node_id), ready_at=now + runs.LEASE, now=now)
-        return True
-    if isinstance(outcome, Sleep):
-        steps.settle(step, StepState.SLEEPING, wake_at=outcome.until)
-        runs.progress(run, ready_at=max(outcome.until, now + timedelta(milliseconds=1)), release=True, now=now)
-        return False
-    steps.settle(step, StepState.WAITING)
-    runs.suspend(run, position.node_id, outcome, now=now)
-    return False
-
-
-def _fail_node(run: Run, failed: _NodeFailed, now: datetime) -> None:
-    """The node's effects are gone; that it started and failed, and that the run failed with it, is on the log."""
+def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
+    """The effects of the node are gone. It is tried again while it may be; else it has failed for good."""
     position = failed.position
-    step = steps.of_run(run.tenant_id, run.id).get(position.node_id)
-    facts: list[Event] = []
+    definition = position.definition
     if run.status == RunStatus.PENDING:
-        runs.start(run, snapshot_position=ledger.position(run.tenant_id), now=now)
-    if step is None:
-        step = steps.begin(run, position.node_id, now=now)
-        facts.append(NodeStarted(position.node_id, position.node["typeId"], step.attempt))
-    steps.settle(step, StepState.FAILED)
+        lasts = limits.duration_of(run, definition)
+        runs.start(run, snapshot_position=ledger.position(run.tenant_id), lasts=lasts, now=now)
+    step = steps.of_run(run.tenant_id, run.id).get(position.node_id)
     run.current_node = position.node_id
-    facts.append(NodeFailed(position.node_id, failed.failure, step.attempt))
-    runs.fail(run, failed.failure, *facts, node_id=position.node_id, now=now)
+    facts: list[Event] = []
+    if step is None:
+        run.executions += 1
+        step = steps.begin(run, position.node_id, timeout=limits.timeout_of(position.node), now=now)
+        facts.append(NodeStarted(position.node_id, position.node["typeId"], 0))
+    patience = limits.retries_of(definition, position.node)
+    if not failed.final and step.attempt <= patience.retries:
+        delay = patience.delay_before(step.attempt)
+        facts.append(NodeRetried(position.node_id, step.attempt, int(delay.total_seconds() * 1000), failed.failure))
+        steps.retry(step, failed.failure, at=now + delay)
+    else:
+        steps.fail(step, failed.failure)
+        facts.append(NodeFailedEvent(position.node_id, failed.failure, step.attempt))
+    runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
+    return True
+
+
+def _fail_run(run: Run, done: dict[str, Step], now: datetime) -> None:
+    """One of the last nodes can no longer succeed: the run has failed with the failure that came last."""
+    step = [step for step in done.values() if step.state == StepState.FAILED][-1]
+    failure = Failure(**step.error) if step.error else Failure("node_failed", "A node of the run failed.")
+    runs.fail(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
+
+
+def _end_too_long(run: Run, done: dict[str, Step], now: datetime) -> None:
+    limit = (run.deadline_at or now) - (run.started_at or now)
+    over = max(now - (run.started_at or now), limit + timedelta(milliseconds=1))
+    breached = CapBreached("run-duration", _ms(limit), _ms(over))
+    runs.fail(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
+
+
+def _ms(span: timedelta) -> int:
+    return int(span.total_seconds() * 1000)
+
+
+def _end_too_many(run: Run, position: Position, limit: int, now: datetime) -> None:
+    breached = CapBreached("node-executions", limit, run.executions, position.node_id)
+    runs.fail(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
+
+
+def _cancelled(done: dict[str, Step], cause: str) -> list[Event]:
+    """What had begun goes no further, and the log says so."""
+    return [NodeCancelled(step.node_id, cause) for step in done.values() if step.state in IN_FLIGHT]

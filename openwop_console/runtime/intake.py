@@ -9,12 +9,12 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness
-from memory.host import audit, event_log, ids, interrupts, registry, runs
+from memory.host import audit, event_log, ids, interrupts, registry, runs, suspensions
 from memory.host.errors import Conflict, Forbidden, Invalid, WorkflowNotFound
 from memory.host.event_log import Recorded
-from memory.host.interrupts import InterruptNotFound
 from memory.host.models import Interrupt, Run
-from memory.host.runs import ENDS, WAITING, RunOrder
+from memory.host.runs import ENDS, RunOrder
+from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import definitions
 
@@ -73,11 +73,11 @@ def _variables(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, 
     return values
 
 
-def read_run(scope: TenantScope, run_id: UUID | None) -> tuple[Run, Interrupt | None]:
-    """The run, and what it waits for when it waits."""
+def read_run(scope: TenantScope, run_id: UUID | None) -> tuple[Run, list[Interrupt]]:
+    """The run, and what it waits for now, the oldest question first."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
-    return run, runs.waiting_interrupt(run, run.current_node) if run.status in WAITING else None
+    return run, suspensions.open_at(run) if run.status not in ENDS else []
 
 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:

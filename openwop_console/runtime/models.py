@@ -11,10 +11,14 @@ class StepState(models.TextChoices):
     WAITING = "waiting"
     DONE = "done"
     FAILED = "failed"
+    SKIPPED = "skipped"
 
 
 class Step(TenantOwned):
-    """A node of a run: how far it is, and its outputs for the nodes behind it."""
+    """A node of a run: how far it is, its outputs for the nodes behind it, and the variables it set.
+
+    ``wake_at`` is when a sleeping node is called again: at the end of its delay, or for its next attempt.
+    """
 
     writer = "openwop_console.runtime.steps"
 
@@ -23,8 +27,11 @@ class Step(TenantOwned):
     state = models.CharField(max_length=8, choices=StepState)
     attempt = models.PositiveSmallIntegerField(default=1)
     outputs = models.JSONField(default=dict)
+    variables = models.JSONField(default=dict)
+    error = models.JSONField(null=True)
     started_at = models.DateTimeField()
     wake_at = models.DateTimeField(null=True)
+    deadline_at = models.DateTimeField(null=True)
 
     run = tenant_link("host.Run", "run_id")
 

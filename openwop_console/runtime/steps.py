@@ -1,9 +1,10 @@
 """Where a run stands: reading and writing its steps."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from memory.host.events import Failure
 from memory.host.models import Run
 from openwop_console.runtime.models import Step, StepState
 
@@ -11,26 +12,59 @@ WRITER = "openwop_console.runtime.steps"
 
 
 def of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
-    """The steps of a run by node id; nodes that were not reached have none."""
+    """The steps of a run by node id, in the order they began; nodes that were not reached have none."""
     return {step.node_id: step for step in Step.objects.of(tenant_id).filter(run_id=run_id).order_by("id")}
 
 
-def begin(run: Run, node_id: str, *, now: datetime) -> Step:
-    """The node is being executed for the first time."""
+def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, now: datetime) -> Step:
+    """The node is being executed for the first time; ``timeout`` from now it has failed."""
+    deadline = now + timeout if timeout else None
     return Step(
-        tenant_id=run.tenant_id, run_id=run.id, node_id=node_id, state=StepState.STARTED, started_at=now
+        tenant_id=run.tenant_id,
+        run_id=run.id,
+        node_id=node_id,
+        state=StepState.STARTED,
+        started_at=now,
+        deadline_at=deadline,
     ).insert(by=WRITER)
 
 
-def settle(step: Step, state: str, *, outputs: dict[str, Any] | None = None, wake_at: datetime | None = None) -> None:
-    """The step is as it is now; outputs are kept when it is done."""
-    step.state, step.wake_at = state, wake_at
-    if outputs is not None:
-        step.outputs = outputs
-    step.save(by=WRITER, update_fields=["state", "wake_at", "outputs"])
+def skip(run: Run, node_id: str, *, now: datetime) -> None:
+    """The node is not executed in this run."""
+    Step(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id, state=StepState.SKIPPED, started_at=now).insert(
+        by=WRITER
+    )
 
 
-def erase_outputs(step: Step, outputs: dict[str, Any]) -> None:
-    """The step keeps these outputs instead. For forgetting alone."""
-    step.outputs = outputs
-    step.save(by=WRITER, update_fields=["outputs"])
+def settle(step: Step, state: str, *, wake_at: datetime | None = None) -> None:
+    """The step is as it is now, and is looked at again at ``wake_at``."""
+    step.state, step.wake_at, step.error = state, wake_at, None
+    step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
+
+
+def finish(step: Step, *, outputs: dict[str, Any], variables: dict[str, Any]) -> None:
+    """The node is done; its outputs and the variables it set are kept."""
+    step.state, step.wake_at, step.error = StepState.DONE, None, None
+    step.outputs, step.variables = outputs, variables
+    step.save(by=WRITER, update_fields=["state", "wake_at", "error", "outputs", "variables"])
+
+
+def retry(step: Step, failure: Failure, *, at: datetime) -> None:
+    """The attempt has failed; the next one begins at ``at``."""
+    step.state, step.wake_at, step.attempt = StepState.SLEEPING, at, step.attempt + 1
+    step.error = {"code": failure.code, "message": failure.message}
+    step.save(by=WRITER, update_fields=["state", "wake_at", "attempt", "error"])
+
+
+def fail(step: Step, failure: Failure) -> None:
+    """The node has failed for good."""
+    step.state, step.wake_at = StepState.FAILED, None
+    step.error = {"code": failure.code, "message": failure.message}
+    step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
+
+
+def erase_kept(step: Step, **kept: Any) -> None:
+    """The step keeps these values instead. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(step, name, value)
+    step.save(by=WRITER, update_fields=list(kept))

@@ -13,11 +13,11 @@ from openwop_console.runtime.models import Step
 
 
 class StepOutputs(KeptValues):
-    """Outputs of nodes."""
+    """Outputs of nodes, and the variables they set."""
 
     store = "node outputs"
     table = Step
-    columns = ("outputs",)
+    columns = ("outputs", "variables")
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
@@ -27,7 +27,7 @@ class StepOutputs(KeptValues):
             found = [(step, self.cleaned(step, subject, rule_for(ticked=ticked))) for step in locked]
             changed = [(step, values) for step, values in found if values]
             for step, values in changed:
-                steps.erase_outputs(step, values["outputs"])
+                steps.erase_kept(step, **values)
         return len(changed)
 
 

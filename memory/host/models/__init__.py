@@ -1,9 +1,21 @@
 """The tables of the ground floor."""
 
-from memory.host.models.audit import AuditChain, AuditRecord
+from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditRecord
 from memory.host.models.base import Guarded, TenantFK, TenantOwned, WriteGuard, tenant_link
+from memory.host.models.idempotency import IdempotencyRecord, IdempotencyState
 from memory.host.models.registry import ArtifactKind, Installation, Resolution
-from memory.host.models.run import TERMINAL, Definition, Interrupt, Run, RunEvent, RunStatus, Stream
+from memory.host.models.run import (
+    TERMINAL,
+    Definition,
+    ForkMode,
+    Interrupt,
+    InterruptVote,
+    Run,
+    RunEvent,
+    RunStatus,
+    Stream,
+)
+from memory.host.models.schedule import Heartbeat, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
 from memory.host.models.secret import Secret, SecretResolution, SecretScope, VaultKey
 from memory.host.models.tenant import ApiKey, Operator, RoleGrant, Tenant
 
@@ -12,17 +24,27 @@ __all__ = [
     "ApiKey",
     "ArtifactKind",
     "AuditChain",
+    "AuditCheckpoint",
     "AuditRecord",
     "Definition",
+    "ForkMode",
     "Guarded",
+    "Heartbeat",
+    "IdempotencyRecord",
+    "IdempotencyState",
     "Installation",
     "Interrupt",
+    "InterruptVote",
+    "MissedFirePolicy",
     "Operator",
     "Resolution",
     "RoleGrant",
     "Run",
     "RunEvent",
     "RunStatus",
+    "Schedule",
+    "ScheduleKind",
+    "ScheduleTick",
     "Secret",
     "SecretResolution",
     "SecretScope",

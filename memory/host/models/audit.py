@@ -33,3 +33,22 @@ class AuditRecord(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "seq"), name="an_audit_number_is_used_once"),)
+
+
+class AuditCheckpoint(TenantOwned):
+    """The chain up to ``at_seq`` under the host's Ed25519 signature; never changed and never removed.
+
+    ``frontier`` holds the roots of the full subtrees (RFC 6962), so that the next root needs only what came since.
+    """
+
+    writer = "memory.host.checkpoints"
+
+    at_seq = models.BigIntegerField()
+    merkle_root = models.CharField(max_length=64)
+    frontier = models.JSONField(default=list)
+    signature = models.CharField(max_length=128)
+    key_id = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "at_seq"), name="a_number_is_checkpointed_once"),)

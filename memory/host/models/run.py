@@ -79,8 +79,18 @@ class Definition(TenantOwned):
         constraints = (models.UniqueConstraint(fields=("tenant", "sha256"), name="a_definition_is_kept_once"),)
 
 
+class ForkMode(models.TextChoices):
+    REPLAY = "replay"
+    BRANCH = "branch"
+
+
 class Run(TenantOwned):
-    """One execution of a workflow. Status moves only through ``memory.host.runs``."""
+    """One execution of a workflow. Status moves only through ``memory.host.runs``.
+
+    ``executions`` counts the nodes begun, against the recursion limit; ``deadline_at`` ends a run that lasts too long.
+    A paused run with ``draining`` still finishes the nodes it had begun. ``workspace`` is the snapshot of the files at
+    the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``.
+    """
 
     writer = "memory.host.runs"
 
@@ -90,6 +100,7 @@ class Run(TenantOwned):
     system = models.BooleanField(default=False)
     principal = models.CharField(max_length=64)
     agent_id = models.CharField(max_length=256, default="", blank=True)
+    scope_id = models.CharField(max_length=256, default="", blank=True)
     inputs = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)
     configurable = models.JSONField(default=dict)
@@ -104,13 +115,29 @@ class Run(TenantOwned):
     ready_at = models.DateTimeField(null=True)
     holder = models.CharField(max_length=100, default="", blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    deadline_at = models.DateTimeField(null=True)
+    executions = models.PositiveIntegerField(default=0)
+    paused_at = models.DateTimeField(null=True)
+    draining = models.BooleanField(default=False)
+    workspace = models.JSONField(default=list)
+    fork_mode = models.CharField(max_length=8, choices=ForkMode, default="", blank=True)
+    source_run_id = models.UUIDField(null=True)
+    from_seq = models.BigIntegerField(null=True)
+    inherits_until = models.BigIntegerField(null=True)
 
     definition = tenant_link("host.Definition", "definition_id")
+    source_run = tenant_link("host.Run", "source_run_id", null=True)
 
     class Meta:
         constraints = (
             TenantFK(column="id", to="host_stream", name="a_run_has_a_stream_of_its_own"),
             TenantFK(column="definition_id", to="host_definition", name="a_run_pins_a_definition_of_its_tenant"),
+            TenantFK(column="source_run_id", to="host_run", name="a_fork_comes_from_a_run_of_its_tenant"),
+            models.CheckConstraint(
+                condition=models.Q(fork_mode="", source_run_id__isnull=True, from_seq__isnull=True)
+                | (~models.Q(fork_mode="") & models.Q(source_run_id__isnull=False, from_seq__isnull=False)),
+                name="a_fork_says_what_it_comes_from",
+            ),
             models.CheckConstraint(
                 condition=models.Q(status__in=sorted(TERMINAL), completed_at__isnull=False)
                 | (~models.Q(status__in=sorted(TERMINAL)) & models.Q(completed_at__isnull=True)),
@@ -122,17 +149,32 @@ class Run(TenantOwned):
             models.Index(
                 fields=("tenant", "ready_at"), condition=models.Q(ready_at__isnull=False), name="host_run_ready"
             ),
+            models.Index(
+                fields=("tenant", "scope_id"),
+                condition=~models.Q(scope_id="") & models.Q(completed_at__isnull=True),
+                name="host_run_active_scope",
+            ),
+            models.Index(
+                fields=("tenant", "source_run_id", "id"),
+                condition=models.Q(source_run_id__isnull=False),
+                name="host_run_source",
+            ),
         )
 
 
 class Interrupt(TenantOwned):
-    """What a suspended run waits for at one node; asked once a run, answered once."""
+    """What a suspended run waits for at one node; asked once a run, answered once.
 
-    writer = "memory.host.runs"
+    ``data`` is all that is asked, for those who may read the run; the event on the log holds none of its words.
+    ``policy`` is how answers are counted and who may give them; ``outcome`` is how it ended.
+    """
+
+    writer = "memory.host.suspensions"
     KINDS: ClassVar[dict[str, str]] = {
         "approval": RunStatus.WAITING_APPROVAL,
         "clarification": RunStatus.WAITING_INPUT,
         "external-event": RunStatus.WAITING_EXTERNAL,
+        "custom": RunStatus.WAITING_INPUT,
     }
 
     run_id = models.UUIDField()
@@ -140,9 +182,12 @@ class Interrupt(TenantOwned):
     kind = models.CharField(max_length=32)
     key = models.CharField(max_length=256)
     data = models.JSONField(default=dict)
+    policy = models.JSONField(default=dict)
     created_at = models.DateTimeField()
+    timeout_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
     resume_value = models.JSONField(null=True)
+    outcome = models.CharField(max_length=16, default="", blank=True)
 
     run = tenant_link("host.Run", "run_id")
 
@@ -150,4 +195,32 @@ class Interrupt(TenantOwned):
         constraints = (
             models.UniqueConstraint(fields=("tenant", "run_id", "key"), name="a_key_is_asked_once_a_run"),
             TenantFK(column="run_id", to="host_run", name="an_interrupt_belongs_to_a_run_of_its_tenant"),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "timeout_at"),
+                condition=models.Q(timeout_at__isnull=False, resolved_at__isnull=True),
+                name="host_interrupt_timeout",
+            ),
+        )
+
+
+class InterruptVote(TenantOwned):
+    """One voice at an interrupt that needs several; ``voter`` has one, and repeating it changes nothing."""
+
+    writer = "memory.host.suspensions"
+
+    interrupt_id = models.UUIDField()
+    voter = models.CharField(max_length=128)
+    action = models.CharField(max_length=16)
+    at = models.DateTimeField()
+
+    interrupt = tenant_link("host.Interrupt", "interrupt_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "interrupt_id", "voter"), name="a_voter_has_one_voice"),
+            TenantFK(
+                column="interrupt_id", to="host_interrupt", name="a_voice_is_raised_at_an_interrupt_of_its_tenant"
+            ),
         )

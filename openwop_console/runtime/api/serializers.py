@@ -72,7 +72,7 @@ def created_document(run: Run, request: Request) -> dict[str, Any]:
     }
 
 
-def run_document(run: Run, interrupt: Interrupt | None) -> dict[str, Any]:
+def run_document(run: Run, interrupts: list[Interrupt]) -> dict[str, Any]:
     """The RunSnapshot (openwop-host 3.3)."""
     optional = {
         "currentNodeId": run.current_node or None,
@@ -80,7 +80,7 @@ def run_document(run: Run, interrupt: Interrupt | None) -> dict[str, Any]:
         "completedAt": instant(run.completed_at) if run.completed_at else None,
         "error": run.error,
         "agent": {"agentId": run.agent_id} if run.agent_id else None,
-        "interrupt": _interrupt_document(interrupt) if interrupt else None,
+        "interrupt": _interrupt_document(interrupts[0]) if interrupts else None,
     }
     return {
         "runId": ids.wire("run", run.id),

@@ -37,8 +37,8 @@ def run_list(request: Request) -> Response:
 
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
-    found, interrupt = intake.read_run(scope_of(request), ids.parse("run", run_id))
-    return Response(run_document(found, interrupt))
+    found, interrupts = intake.read_run(scope_of(request), ids.parse("run", run_id))
+    return Response(run_document(found, interrupts))
 
 
 @api_view(["GET"])

@@ -1,0 +1,33 @@
+"""What a client asked with an ``Idempotency-Key``, and what it was answered (openwop-host 4.4)."""
+
+from django.db import models
+
+from memory.host.models.base import TenantOwned
+
+
+class IdempotencyState(models.TextChoices):
+    PENDING = "pending"
+    COMPLETED = "completed"
+
+
+class IdempotencyRecord(TenantOwned):
+    """One key at one endpoint. The key itself is kept as its hash; the answer as it was sent, for a day."""
+
+    writer = "memory.host.idempotency"
+
+    endpoint = models.CharField(max_length=500)
+    key_sha256 = models.CharField(max_length=64)
+    body_sha256 = models.CharField(max_length=64)
+    state = models.CharField(max_length=9, choices=IdempotencyState, default=IdempotencyState.PENDING)
+    holder = models.CharField(max_length=64)
+    lease_until = models.DateTimeField()
+    status = models.PositiveSmallIntegerField(null=True)
+    headers = models.JSONField(default=dict)
+    body = models.TextField(default="", blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "endpoint", "key_sha256"), name="a_key_is_used_once_an_endpoint"),
+        )
+        indexes = (models.Index(fields=("tenant", "created_at"), name="host_idempotency_age"),)

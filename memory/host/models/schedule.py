@@ -1,0 +1,107 @@
+"""Schedules and heartbeats: when a run is started by time, and when something observed has changed (RFC 0052, 0060)."""
+
+from django.db import models
+
+from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+
+
+class ScheduleKind(models.TextChoices):
+    CRON = "cron"
+    ONCE = "once"
+
+
+class MissedFirePolicy(models.TextChoices):
+    SKIP = "skip"
+    FIRE_ONCE = "fire-once"
+
+
+class Schedule(TenantOwned):
+    """A workflow that runs by time: at each tick of a cron expression in a zone, or once at an instant.
+
+    ``next_at`` is the next tick as an instant, null when there is none any more.
+    """
+
+    writer = "memory.host.scheduling"
+
+    name = models.CharField(max_length=128)
+    kind = models.CharField(max_length=4, choices=ScheduleKind)
+    cron = models.CharField(max_length=120, default="", blank=True)
+    timezone = models.CharField(max_length=64, default="UTC")
+    at = models.DateTimeField(null=True)
+    missed = models.CharField(max_length=9, choices=MissedFirePolicy, default=MissedFirePolicy.FIRE_ONCE)
+    workflow_id = models.CharField(max_length=128)
+    agent_id = models.CharField(max_length=256, default="", blank=True)
+    inputs = models.JSONField(default=dict)
+    principal = models.CharField(max_length=64)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "name"), name="a_schedule_has_a_name_of_its_own"),)
+        indexes = (
+            models.Index(
+                fields=("tenant", "next_at"),
+                condition=models.Q(next_at__isnull=False, enabled=True),
+                name="host_schedule_due",
+            ),
+        )
+
+
+class ScheduleTick(TenantOwned):
+    """A tick of a schedule that was claimed: this row is what makes it fire once, whoever else looks (RFC 0052)."""
+
+    writer = "memory.host.scheduling"
+
+    schedule_id = models.UUIDField()
+    tick_at = models.DateTimeField()
+    fired_at = models.DateTimeField()
+    run_id = models.UUIDField(null=True)
+    code = models.CharField(max_length=64, default="", blank=True)
+    missed = models.PositiveIntegerField(default=0)
+
+    schedule = tenant_link("host.Schedule", "schedule_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "schedule_id", "tick_at"), name="a_tick_fires_once"),
+            TenantFK(
+                column="schedule_id",
+                to="host_schedule",
+                name="a_tick_belongs_to_a_schedule_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+        )
+
+
+class Heartbeat(TenantOwned):
+    """A predicate over something observed, evaluated every ``interval_s`` seconds (RFC 0060).
+
+    ``prior_state`` is what the last evaluation saw, null before the first; a change starts one run of ``workflow_id``.
+    """
+
+    writer = "memory.host.heartbeats"
+
+    name = models.CharField(max_length=128)
+    predicate = models.JSONField(default=dict)
+    interval_s = models.PositiveIntegerField()
+    workflow_id = models.CharField(max_length=128, default="", blank=True)
+    principal = models.CharField(max_length=64)
+    enabled = models.BooleanField(default=True)
+    prior_state = models.JSONField(null=True)
+    last_status = models.CharField(max_length=8, default="", blank=True)
+    last_at = models.DateTimeField(null=True)
+    next_at = models.DateTimeField(null=True)
+    evaluating_until = models.DateTimeField(null=True)
+    holder = models.CharField(max_length=100, default="", blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "name"), name="a_heartbeat_has_a_name_of_its_own"),)
+        indexes = (
+            models.Index(
+                fields=("tenant", "next_at"),
+                condition=models.Q(next_at__isnull=False, enabled=True),
+                name="host_heartbeat_due",
+            ),
+        )

@@ -1,0 +1,156 @@
+"""What suspended runs wait for: asked, answered, timed out. The only writer of interrupts and of the votes at them.
+
+A run may wait at several nodes at once; each interrupt is answered by itself, under the lock of its run. The key of an
+interrupt is asked at most once a run, so a node that is executed again finds the answer it was given.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host import event_log, ids, runs
+from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
+from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
+from memory.host.models import Interrupt, InterruptVote, Run
+from memory.host.node_types import Wait
+
+WRITER = "memory.host.suspensions"
+ANSWERED, TIMED_OUT, ENDED = "answered", "timeout", "run-ended"
+
+
+class InterruptNotFound(NotFound):
+    code = "interrupt_not_found"
+    message = "No interrupt waits at that node of that run."
+
+
+class InterruptAlreadyResolved(Conflict):
+    code = "interrupt_already_resolved"
+    message = "That interrupt was answered already."
+
+
+class InterruptExpired(Gone):
+    code = "interrupt_expired"
+    message = "That interrupt token has expired."
+
+
+class InterruptCancelled(Unprocessable):
+    code = "interrupt_cancelled"
+    message = "The run was cancelled while it waited."
+
+
+class InterruptTokenRefused(Forbidden):
+    message = "That token may not answer this interrupt."
+
+
+class InvalidResumeValue(Invalid):
+    code = "INVALID_RESUME_VALUE"
+    message = "The resume value is not one this interrupt can be answered with."
+
+
+def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
+    """The question is on record and on the log of the run, which is locked; the node waits until it is answered."""
+    interrupt = _interrupt(run, node_id, wait, now).insert(by=WRITER)
+    interrupt_id = ids.wire("int", interrupt.id)
+    suspended = NodeSuspended(node_id, interrupt_id, wait.kind, wait.key)
+    event_log.append(run.tenant_id, run.id, _requested(interrupt_id, node_id, wait), suspended, now=now)
+    return interrupt
+
+
+def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime) -> Interrupt:
+    """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting."""
+    interrupt = _interrupt(run, node_id, wait, now)
+    interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, ANSWERED
+    interrupt.insert(by=WRITER)
+    interrupt_id = ids.wire("int", interrupt.id)
+    resolved = InterruptResolved(node_id, interrupt_id, wait.kind)
+    event_log.append(run.tenant_id, run.id, _requested(interrupt_id, node_id, wait), *facts, resolved, now=now)
+    return interrupt
+
+
+def _interrupt(run: Run, node_id: str, wait: Wait, now: datetime) -> Interrupt:
+    return Interrupt(
+        tenant_id=run.tenant_id,
+        run_id=run.id,
+        node_id=node_id,
+        kind=wait.kind,
+        key=wait.key,
+        data=wait.asked if wait.asked is not None else payload_of(wait.data),
+        policy=wait.policy,
+        created_at=now,
+        timeout_at=now + wait.timeout if wait.timeout else None,
+    )
+
+
+def _requested(interrupt_id: str, node_id: str, wait: Wait) -> InterruptRequested:
+    timeout_ms = int(wait.timeout.total_seconds() * 1000) if wait.timeout else None
+    return InterruptRequested(node_id, interrupt_id, wait.kind, wait.key, wait.data, timeout_ms)
+
+
+def at_node(run: Run, node_id: str) -> Interrupt | None:
+    """What the run waits for at ``node_id``, or waited for and was told."""
+    rows = Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id)
+    found: Interrupt | None = rows.order_by("-id").first()
+    return found
+
+
+def by_id(tenant_id: UUID, interrupt_id: UUID) -> Interrupt | None:
+    found: Interrupt | None = Interrupt.objects.of(tenant_id).filter(id=interrupt_id).first()
+    return found
+
+
+def open_at(run: Run) -> list[Interrupt]:
+    """What the run waits for now, the oldest question first."""
+    return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
+
+
+@transaction.atomic
+def answer(
+    run: Run,
+    interrupt: Interrupt,
+    value: dict[str, Any],
+    *facts: Event,
+    outcome: str = ANSWERED,
+    cause: str | None = None,
+    result: str | None = None,
+    now: datetime,
+) -> None:
+    """``facts`` and the resolution are on the log, and a worker takes the run, unless it is paused.
+
+    The run is locked. Answered once: a second answer, and one to a run that has ended, are refused. ``result`` and
+    ``cause`` go to the log as fixed words.
+    """
+    fresh: Interrupt = Interrupt.objects.of(run.tenant_id).get(id=interrupt.id)
+    if fresh.resolved_at is not None or run.status in runs.ENDING:
+        raise InterruptAlreadyResolved(nodeId=interrupt.node_id)
+    interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, outcome
+    interrupt.save(by=WRITER, update_fields=["resolved_at", "resume_value", "outcome"])
+    interrupt_id = ids.wire("int", interrupt.id)
+    resolved = InterruptResolved(interrupt.node_id, interrupt_id, interrupt.kind, result, cause)
+    resumed = NodeResumed(interrupt.node_id, interrupt_id)
+    event_log.append(run.tenant_id, run.id, *facts, resolved, resumed, now=now)
+    runs.wake(run, now=now)
+
+
+def add_vote(interrupt: Interrupt, *, voter: str, action: str, now: datetime) -> bool:
+    """The voice counts from now on; False when ``voter`` has raised it before. The run is locked."""
+    votes = InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id, voter=voter)
+    if votes.exists():
+        return False
+    InterruptVote(tenant_id=interrupt.tenant_id, interrupt_id=interrupt.id, voter=voter, action=action, at=now).insert(
+        by=WRITER
+    )
+    return True
+
+
+def votes_at(interrupt: Interrupt) -> list[InterruptVote]:
+    """The voices raised so far, in their order."""
+    return list(InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id).order_by("id"))
+
+
+def erase_kept(interrupt: Interrupt, **kept: Any) -> None:
+    """The interrupt keeps these values instead; its log is not touched. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(interrupt, name, value)
+    interrupt.save(by=WRITER, update_fields=list(kept))

@@ -1,0 +1,151 @@
+"""Which nodes of a run may begin, which are skipped, and whether the run can still succeed: pure, from what is known.
+
+A node begins when every trigger rule among its incoming edges is met. An edge succeeds when its source is done and its
+condition holds; it is skipped when the condition does not hold or the source was skipped, and fails with its source.
+A node that needs a success it can no longer have is doomed; a run fails as soon as one of its last nodes is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+from openwop_console.runtime import conditions, definitions
+from openwop_console.runtime.models import Step, StepState
+
+Verdict = Literal["pending", "run", "skip", "doomed"]
+
+
+class Edge(StrEnum):
+    PENDING = "pending"
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is to be done next: nodes to begin and nodes to skip, in order, and the nodes that can never succeed."""
+
+    begin: list[str]
+    skip: list[str]
+    doomed: set[str]
+    lost: bool
+
+
+def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, Any]) -> Outlook:
+    """The next decisions of a run whose steps so far are ``steps``."""
+    nodes = {node["id"]: node for node in definition["nodes"]}
+    incoming, sources = _edges_by_target(definition), _sources(definition)
+    begin, skip, doomed = [], [], set[str]()
+    for node_id in definitions.order_of(definition):
+        if node_id in steps:
+            if steps[node_id].state == StepState.FAILED:
+                doomed.add(node_id)
+            continue
+        verdict = _verdict(incoming.get(node_id, []), nodes, steps, doomed, variables)
+        if verdict == "doomed":
+            doomed.add(node_id)
+        elif verdict == "skip" or (verdict == "run" and nodes[node_id].get("disabled")):
+            skip.append(node_id)
+        elif verdict == "run":
+            begin.append(node_id)
+    return Outlook(begin, skip, doomed, lost=bool(doomed - sources))
+
+
+def _edges_by_target(definition: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for edge in definition["edges"]:
+        found.setdefault(edge["targetNodeId"], []).append(edge)
+    return found
+
+
+def _sources(definition: dict[str, Any]) -> set[str]:
+    return {edge["sourceNodeId"] for edge in definition["edges"]}
+
+
+def _verdict(
+    edges: list[dict[str, Any]],
+    nodes: Mapping[str, dict[str, Any]],
+    steps: Mapping[str, Step],
+    doomed: set[str],
+    variables: Mapping[str, Any],
+) -> Verdict:
+    """A node's edges are judged rule by rule; it begins when every rule is met, and one that cannot be decides."""
+    by_rule: dict[str, list[Edge]] = {}
+    for edge in edges:
+        state = _state_of(edge, nodes, steps, doomed, variables)
+        by_rule.setdefault(edge.get("triggerRule", "all_success"), []).append(state)
+    verdicts = [RULES[rule](states) for rule, states in by_rule.items()]
+    for decisive in ("doomed", "skip", "pending"):
+        if decisive in verdicts:
+            return decisive
+    return "run"
+
+
+def _state_of(
+    edge: dict[str, Any],
+    nodes: Mapping[str, dict[str, Any]],
+    steps: Mapping[str, Step],
+    doomed: set[str],
+    variables: Mapping[str, Any],
+) -> Edge:
+    source = edge["sourceNodeId"]
+    if source in doomed:
+        return Edge.FAILED
+    step = steps.get(source)
+    if step is None or step.state not in (StepState.DONE, StepState.SKIPPED):
+        return Edge.PENDING
+    if step.state == StepState.SKIPPED and not nodes[source].get("disabled"):
+        return Edge.SKIPPED
+    condition = edge.get("condition")
+    if condition and not conditions.holds(condition, values_of(step, variables)):
+        return Edge.SKIPPED
+    return Edge.SUCCESS
+
+
+def values_of(step: Step, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What a condition on an edge behind ``step`` looks at."""
+    outputs = step.outputs
+    return {**variables, **outputs, "output": outputs, "outputs": outputs, "variables": dict(variables)}
+
+
+def _all_success(states: list[Edge]) -> Verdict:
+    if Edge.FAILED in states:
+        return "doomed"
+    if Edge.SKIPPED in states:
+        return "skip"
+    return "pending" if Edge.PENDING in states else "run"
+
+
+def _any_success(states: list[Edge]) -> Verdict:
+    if Edge.SUCCESS in states:
+        return "run"
+    if Edge.PENDING in states:
+        return "pending"
+    return "doomed" if Edge.FAILED in states else "skip"
+
+
+def _all_complete(states: list[Edge]) -> Verdict:
+    return "pending" if Edge.PENDING in states else "run"
+
+
+def _none_failed(states: list[Edge]) -> Verdict:
+    if Edge.FAILED in states:
+        return "doomed"
+    return "pending" if Edge.PENDING in states else "run"
+
+
+def _any_failed(states: list[Edge]) -> Verdict:
+    if Edge.FAILED in states:
+        return "run"
+    return "pending" if Edge.PENDING in states else "skip"
+
+
+RULES = {
+    "all_success": _all_success,
+    "any_success": _any_success,
+    "all_complete": _all_complete,
+    "none_failed": _none_failed,
+    "any_failed": _any_failed,
+}
