@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from memory.host import runs
 from memory.host.events import Failure
 from memory.host.models import Run
-from memory.host.runs import RunOrder
+from memory.host.run_orders import RunOrder
 from memory.models import Pass, PassState
 
 WRITER = "memory.passes"

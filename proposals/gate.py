@@ -14,7 +14,7 @@ from memory.host.errors import Conflict
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
-from memory.host.runs import RunOrder
+from memory.host.run_orders import RunOrder
 from memory.matching import FORGOTTEN
 from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
 

@@ -11,7 +11,7 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
 from memory.host.registry import Artifact
-from memory.host.runs import RunOrder
+from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, gate
 from proposals.models import Proposal, Revision

@@ -16,7 +16,7 @@ from memory.host import ids, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.models import Installation, Run
-from memory.host.runs import RunOrder
+from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.matching import FORGOTTEN
 from proposals import denials, drafts, gate, installation, locking, records, revisions, rules

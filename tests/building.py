@@ -17,7 +17,7 @@ from memory.host.registry import Artifact
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from openwop_console.runtime import definitions, engine, intake
-from openwop_console.runtime.intake import RunRequest
+from openwop_console.runtime.run_options import RunRequest
 
 PASSWORD = "correct horse battery staple"
 

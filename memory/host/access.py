@@ -124,6 +124,11 @@ def tenant_by_slug(slug: str) -> Tenant | None:
     return Tenant.objects.filter(slug=slug).first()
 
 
+def lock_tenant(tenant_id: UUID) -> None:
+    """What this tenant may have but once is decided one after the other, until the transaction ends."""
+    Tenant.objects.select_for_update().get(id=tenant_id)
+
+
 @transaction.atomic
 def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
     """A new tenant; its slug is lower-case letters, digits and hyphens."""

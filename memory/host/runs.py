@@ -5,7 +5,6 @@ worker died becomes ready by itself. ``holder`` is the fence: a step commits onl
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -27,6 +26,7 @@ from memory.host.events import (
     RunStarted,
 )
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
+from memory.host.run_orders import RunOrder
 
 WRITER = "memory.host.runs"
 LEASE = timedelta(seconds=30)
@@ -59,35 +59,6 @@ def on_end(function: Farewell) -> None:
     """Registration point: ``function`` is called, in the transaction, when a run has ended, whichever way."""
     if function not in _farewells:
         _farewells.append(function)
-
-
-@dataclass(frozen=True, slots=True)
-class RunOrder:
-    """What a new run is to be."""
-
-    workflow_id: str
-    definition: str
-    principal: str
-    agent_id: str = ""
-    system: bool = False
-    scope_id: str = ""
-    inputs: dict[str, Any] = field(default_factory=dict)
-    variables: dict[str, Any] = field(default_factory=dict)
-    configurable: dict[str, Any] = field(default_factory=dict)
-    tags: list[str] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
-    workspace: list[dict[str, Any]] = field(default_factory=list)
-    fork: "Fork | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """What a fork comes from; a branch reads what its source wrote up to ``inherits_until``."""
-
-    mode: str
-    source_run_id: UUID
-    from_seq: int
-    inherits_until: int | None = None
 
 
 @transaction.atomic
@@ -131,6 +102,18 @@ def find(tenant_id: UUID, run_id: UUID | None) -> Run:
     """The run of this tenant, or ``NotFound``; a foreign run is not found."""
     rows = Run.objects.of(tenant_id).select_related("tenant", "definition")
     return _there(rows.filter(id=run_id).first() if run_id else None)
+
+
+def those(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
+    """Those of ``run_ids`` that are the tenant's, by id, in one query."""
+    found: dict[UUID, Run] = Run.objects.of(tenant_id).in_bulk_by_id(run_ids)
+    return found
+
+
+def active_in(tenant_id: UUID, scope_id: str) -> Run | None:
+    """A run of that scope that has not ended, if there is one."""
+    found: Run | None = Run.objects.of(tenant_id).filter(scope_id=scope_id, completed_at=None).first()
+    return found
 
 
 def locked(tenant_id: UUID, run_id: UUID) -> Run:

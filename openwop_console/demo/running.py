@@ -14,7 +14,7 @@ from memory.host.models import ApiKey, Run, Tenant
 from memory.host.tenancy import TenantScope
 from openwop_console.demo.story import Errand, Story
 from openwop_console.runtime import engine, intake
-from openwop_console.runtime.intake import RunRequest
+from openwop_console.runtime.run_options import RunRequest
 
 Clock = Callable[[], datetime]
 INSTANCE = "seed"

@@ -17,7 +17,7 @@ from memory.host import node_types, registry
 from memory.host.errors import Invalid
 from memory.host.models import ArtifactKind, Installation, Tenant
 from memory.host.registry import Artifact
-from openwop_console.runtime import conditions
+from openwop_console.runtime import conditions, run_options
 
 FOLDER = Path(__file__).parent
 ErrorList = list[dict[str, str]]
@@ -55,7 +55,12 @@ def _graph_problems(definition: dict[str, Any]) -> ErrorList:
     for at, edge in enumerate(definition["edges"]):
         if {edge["sourceNodeId"], edge["targetNodeId"]} - set(nodes):
             errors.append({"field": f"$.edges[{at}]", "message": "names a node that is not there"})
-    return errors or [*_expression_problems(definition), *_cycle_problems(definition)]
+    return errors or [*_expression_problems(definition), *_cycle_problems(definition), *_option_problems(definition)]
+
+
+def _option_problems(definition: dict[str, Any]) -> ErrorList:
+    problem = run_options.problem_of_schema(definition.get("configurableSchema", {}))
+    return [{"field": "$.configurableSchema", "message": problem}] if problem else []
 
 
 def _expression_problems(definition: dict[str, Any]) -> ErrorList:

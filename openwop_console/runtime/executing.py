@@ -14,7 +14,7 @@ from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep, function_of
-from openwop_console.runtime import conditions, definitions, steps
+from openwop_console.runtime import artifacts, conditions, definitions, steps
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.run_memory import NodeMemory
 
@@ -136,7 +136,8 @@ def _settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> 
         variables = redactor.redact_json(outcome.variables)
         run.variables = redactor.redact_json({**run.variables, **variables})
         steps.finish(step, outputs=redactor.redact_json(outcome.outputs), variables=variables)
-        runs.progress(run, NodeCompleted(position.node_id), ready_at=now + runs.LEASE, now=now)
+        facts = [*artifacts.facts_of(position.node), NodeCompleted(position.node_id)]
+        runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
         return True
     if isinstance(outcome, Sleep):
         steps.settle(step, StepState.SLEEPING, wake_at=max(outcome.until, now + timedelta(milliseconds=1)))

@@ -1,7 +1,7 @@
 """What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,27 +9,20 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness
-from memory.host import audit, event_log, ids, interrupts, registry, runs, suspensions
-from memory.host.errors import Conflict, Forbidden, Invalid, WorkflowNotFound
+from memory.host import access, audit, event_log, ids, interrupts, registry, runs, suspensions
+from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
 from memory.host.models import Interrupt, Run
-from memory.host.runs import ENDS, RunOrder
+from memory.host.run_orders import RunOrder
+from memory.host.runs import ENDS
 from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import definitions
+from openwop_console.runtime import artifacts, definitions, run_options, steps
+from openwop_console.runtime.artifacts import RunArtifact
+from openwop_console.runtime.models import Step
+from openwop_console.runtime.run_options import RunRequest
 
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What a client asks for when it creates a run."""
-
-    workflow_id: str
-    inputs: dict[str, Any] = field(default_factory=dict)
-    agent_id: str = ""
-    tenant_slug: str = ""
-    configurable: dict[str, Any] = field(default_factory=dict)
-    tags: list[str] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
+RETRY_AFTER_S = 5
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
@@ -38,14 +31,14 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     A secret of the vault that somebody passes in is kept as its mark: a node resolves it by name (SR-1).
     """
     scope.check("runs:create")
-    if request.tenant_slug not in ("", scope.principal.tenant_slug):
-        raise Forbidden("A run is created in the tenant of its credential.", rule="tenant")
+    run_options.check(scope, request)
     text = registry.workflow_text(scope.tenant_id, request.workflow_id)
     if text is None:
         raise WorkflowNotFound
     definition = json.loads(text)
     for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
+    run_options.check_configurable(request.configurable, definition)
     variables = _variables(definition, request.inputs)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     order = RunOrder(
@@ -58,7 +51,20 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         configurable=clean(request.configurable),
         tags=clean(request.tags),
         metadata=clean(request.metadata),
+        scope_id=clean(request.scope_id),
     )
+    if request.dedup:
+        return _open_alone(scope, order, now)
+    return runs.open_run(scope.tenant_id, order, now=now)
+
+
+@transaction.atomic
+def _open_alone(scope: TenantScope, order: RunOrder, now: datetime) -> Run:
+    """The run, unless one of its scope is active: who asks at the same moment waits for the tenant's row."""
+    access.lock_tenant(scope.tenant_id)
+    active = runs.active_in(scope.tenant_id, order.scope_id)
+    if active:
+        raise RunAlreadyActive(activeRunId=ids.wire("run", active.id), activeHost="self", retryAfter=RETRY_AFTER_S)
     return runs.open_run(scope.tenant_id, order, now=now)
 
 
@@ -73,11 +79,21 @@ def _variables(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, 
     return values
 
 
-def read_run(scope: TenantScope, run_id: UUID | None) -> tuple[Run, list[Interrupt]]:
-    """The run, and what it waits for now, the oldest question first."""
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run, what it waits for now (the oldest question first), and where its nodes stand."""
+
+    run: Run
+    interrupts: list[Interrupt]
+    steps: dict[str, Step]
+
+
+def read_run(scope: TenantScope, run_id: UUID | None) -> RunState:
+    """Where the run stands."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
-    return run, suspensions.open_at(run) if run.status not in ENDS else []
+    asked = suspensions.open_at(run) if run.status not in ENDS else []
+    return RunState(run, asked, steps.of_run(run.tenant_id, run.id))
 
 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
@@ -138,3 +154,14 @@ def read_workflow(scope: TenantScope, workflow_id: str) -> dict[str, Any]:
         raise WorkflowNotFound
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def read_artifacts(scope: TenantScope, run_id: UUID | None) -> list[RunArtifact]:
+    """What the nodes of the run have left so far."""
+    scope.check("artifacts:read")
+    return list(artifacts.of_run(runs.find(scope.tenant_id, run_id)))
+
+
+def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str) -> RunArtifact:
+    scope.check("artifacts:read")
+    return artifacts.find(runs.find(scope.tenant_id, run_id), artifact_id)

@@ -14,7 +14,7 @@ from memory.host import audit, event_log, runs
 from memory.host.errors import NotFound
 from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import engine, intake
-from openwop_console.runtime.intake import RunRequest
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db(transaction=True)

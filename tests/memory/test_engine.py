@@ -14,8 +14,8 @@ from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from memory.tasks import worker_name
 from openwop_console.runtime import clock, definitions, engine, intake
-from openwop_console.runtime.intake import RunRequest
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from memory.matching import is_exact, is_mentioned, search_form
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import MemoryEntry, Tombstone
 from openwop_console.runtime import intake
-from openwop_console.runtime.intake import RunRequest
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import ids, runs
-from memory.host.runs import RunOrder
+from memory.host.run_orders import RunOrder
 from memory.passes import definition_of
 from tests import building
 from tests.pages.conftest import SignIn, body_of

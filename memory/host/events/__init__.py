@@ -29,6 +29,7 @@ from memory.host.events.base import (
 from memory.host.events.facts import (
     AgentDecided,
     AgentReasoned,
+    ArtifactCreated,
     HeartbeatEvaluated,
     HeartbeatStateChanged,
     MemoryWritten,
@@ -77,6 +78,7 @@ __all__ = [
     "ApprovalOverridden",
     "ApprovalReceived",
     "ApprovalRejected",
+    "ArtifactCreated",
     "Ask",
     "AuthorizationDecided",
     "CapBreached",

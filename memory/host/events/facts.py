@@ -48,6 +48,16 @@ class ProposalActivated(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ArtifactCreated(Event):
+    """A node left a typed artifact; its content is read from the run's artifacts."""
+
+    type = "artifact.created"
+    artifact_id: str
+    artifact_type: str
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceUpdated(Event):
     """RFC 0059: a file has this version now; the path is a name the tenant chose, as a memory_ref is."""
 

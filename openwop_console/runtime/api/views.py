@@ -15,7 +15,6 @@ from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import turns
 from openwop_console.runtime import intake
 from openwop_console.runtime.api.serializers import (
-    CancelRun,
     CreateRun,
     PollQuery,
     ResolveInterrupt,
@@ -30,15 +29,14 @@ LOOK_EVERY = 0.1
 
 @api_view(["POST"])
 def run_list(request: Request) -> Response:
-    order = checked(CreateRun, request.data).order()
+    order = checked(CreateRun, request.data).order(request.headers)
     run = intake.create_run(scope_of(request), order, now=timezone.now())
     return Response(created_document(run, request), status=201)
 
 
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
-    found, interrupts = intake.read_run(scope_of(request), ids.parse("run", run_id))
-    return Response(run_document(found, interrupts))
+    return Response(run_document(intake.read_run(scope_of(request), ids.parse("run", run_id))))
 
 
 @api_view(["GET"])
@@ -64,13 +62,6 @@ def _await(scope: TenantScope, run_id: str, after: int, wait: int) -> tuple[list
             return events, complete
         with turns.aside():
             time.sleep(LOOK_EVERY)
-
-
-@api_view(["POST"])
-def run_cancel(request: Request, run_id: str) -> Response:
-    checked(CancelRun, request.data)
-    found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
-    return Response({"runId": ids.wire("run", found.id), "status": found.status})
 
 
 @api_view(["POST"])

@@ -1,0 +1,34 @@
+"""What a new run is to be, before it is one."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork comes from; a branch reads what its source wrote up to ``inherits_until``."""
+
+    mode: str
+    source_run_id: UUID
+    from_seq: int
+    inherits_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What a new run is to be."""
+
+    workflow_id: str
+    definition: str
+    principal: str
+    agent_id: str = ""
+    system: bool = False
+    scope_id: str = ""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
+    configurable: dict[str, Any] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    workspace: list[dict[str, Any]] = field(default_factory=list)
+    fork: Fork | None = None

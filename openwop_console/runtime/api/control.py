@@ -1,0 +1,51 @@
+"""Cancel, pause and resume, one run or many (openwop-host 3.7 and 3.8)."""
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import ids
+from memory.host.operations import operation
+from memory.host.serializing import checked
+from memory.host.tenancy import scope_of
+from memory.wire import instant
+from openwop_console.runtime import control, intake
+from openwop_console.runtime.api import schemas
+from openwop_console.runtime.api.serializers import BulkCancel, CancelRun, PauseRun, ResumeRun, cancelled_document
+
+
+@operation("cancelRun", scope="runs:cancel", takes=CancelRun, gives={200: schemas.RUN_STATUS}, tag="runs")
+@api_view(["POST"])
+def run_cancel(request: Request, run_id: str) -> Response:
+    checked(CancelRun, request.data)
+    found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    return Response({"runId": ids.wire("run", found.id), "status": found.status})
+
+
+@operation("bulkCancelRuns", scope="runs:cancel", takes=BulkCancel, gives={200: schemas.BULK_CANCELLED}, tag="runs")
+@api_view(["POST"])
+def runs_bulk_cancel(request: Request) -> Response:
+    wanted = checked(BulkCancel, request.data).validated_data["runIds"]
+    outcomes = control.cancel_runs(scope_of(request), wanted, now=timezone.now())
+    return Response({"results": [cancelled_document(outcome) for outcome in outcomes]})
+
+
+@operation("pauseRun", scope="runs:cancel", takes=PauseRun, gives={202: schemas.RUN_PAUSED}, tag="runs")
+@api_view(["POST"])
+def run_pause(request: Request, run_id: str) -> Response:
+    drain = checked(PauseRun, request.data).validated_data.get("drainPolicy") != "immediate"
+    now = timezone.now()
+    found = control.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, now=now)
+    body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
+    return Response(body, status=202)
+
+
+@operation("resumeRun", scope="runs:cancel", takes=ResumeRun, gives={202: schemas.RUN_RESUMED}, tag="runs")
+@api_view(["POST"])
+def run_resume(request: Request, run_id: str) -> Response:
+    checked(ResumeRun, request.data)
+    now = timezone.now()
+    found = control.resume_run(scope_of(request), ids.parse("run", run_id), now=now)
+    body = {"runId": ids.wire("run", found.id), "status": found.status, "resumedAt": instant(now)}
+    return Response(body, status=202)

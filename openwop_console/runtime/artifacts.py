@@ -1,0 +1,53 @@
+"""What nodes of a run leave for people and clients: the outputs of a node that declares an ``artifactType``."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memory.host.errors import ArtifactNotFound
+from memory.host.events import ArtifactCreated
+from memory.host.models import Run
+from openwop_console.runtime import steps
+from openwop_console.runtime.models import StepState
+
+
+@dataclass(frozen=True, slots=True)
+class RunArtifact:
+    """One artifact of one run; ``content`` is what the node left, redacted as it was kept."""
+
+    artifact_id: str
+    artifact_type: str
+    node_id: str
+    content: dict[str, Any]
+    created_at: datetime
+
+
+def id_of(node_id: str) -> str:
+    """The id of a node's artifact inside its run: the same in a replay."""
+    return f"art_{hashlib.sha256(node_id.encode()).hexdigest()[:32]}"
+
+
+def facts_of(node: dict[str, Any]) -> list[ArtifactCreated]:
+    """What a node that is done tells of, beside that it is done."""
+    if kind := node.get("artifactType"):
+        return [ArtifactCreated(id_of(node["id"]), kind, node["id"])]
+    return []
+
+
+def of_run(run: Run) -> Iterator[RunArtifact]:
+    """The run's artifacts so far, in the order in which their nodes began."""
+    kinds = {node["id"]: node.get("artifactType") for node in json.loads(run.definition.text)["nodes"]}
+    for node_id, step in steps.of_run(run.tenant_id, run.id).items():
+        if step.state == StepState.DONE and kinds.get(node_id):
+            yield RunArtifact(id_of(node_id), kinds[node_id], node_id, step.outputs, step.started_at)
+
+
+def find(run: Run, artifact_id: str) -> RunArtifact:
+    """The artifact of that id; refuses when the run has none."""
+    for artifact in of_run(run):
+        if artifact.artifact_id == artifact_id:
+            return artifact
+    raise ArtifactNotFound

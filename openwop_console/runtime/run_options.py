@@ -1,0 +1,106 @@
+"""What a client may ask of a new run: checked before anything of the run exists (openwop-host 3.2)."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from memory.host.errors import CapabilityNotProvided, Forbidden, ForceEngineVersionForbidden, Invalid
+from memory.host.tenancy import TenantScope
+
+MAX_METADATA_BYTES = 50_000
+# What the closed body knows and this host does not do; asking for it is refused, never ignored.
+NOT_OFFERED = {
+    "callback_url": "webhooks",
+    "residency": "residency",
+    "mode": "agents.evalSuite",
+    "eval_suite": "agents.evalSuite",
+}
+CONFIGURABLE = {
+    "type": "object",
+    "properties": {
+        "recursionLimit": {"type": "integer", "minimum": 1},
+        "runTimeoutMs": {"type": "integer", "minimum": 1},
+        "model": {"type": "string", "minLength": 1},
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "maxTokens": {"type": "integer", "minimum": 1},
+        "promptOverrides": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+
+
+class MockProviderForbidden(Forbidden):
+    code = "mock_provider_forbidden"
+    message = "This host has no mock provider."
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a client asks for when it creates a run. ``dedup`` refuses a second active run of one ``scope_id``."""
+
+    workflow_id: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+    agent_id: str = ""
+    tenant_slug: str = ""
+    scope_id: str = ""
+    dedup: bool = False
+    engine_version: str = ""
+    callback_url: str = ""
+    residency: str = ""
+    mode: str = ""
+    eval_suite: str = ""
+    configurable: dict[str, Any] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def check(scope: TenantScope, request: RunRequest) -> None:
+    """Refuse what this principal may not ask for, or this host does not offer."""
+    if request.tenant_slug not in ("", scope.principal.tenant_slug):
+        raise Forbidden("A run is created in the tenant of its credential.", rule="tenant")
+    if request.engine_version:
+        raise ForceEngineVersionForbidden
+    for name, capability in NOT_OFFERED.items():
+        if getattr(request, name):
+            raise CapabilityNotProvided(capability=capability)
+    if request.dedup and not request.scope_id:
+        message = "is required with X-Dedup: enforce"
+        raise Invalid("A run is deduplicated by its scope.", errors=[{"field": "scopeId", "message": message}])
+    if len(json.dumps(request.metadata)) > MAX_METADATA_BYTES:
+        raise Invalid(errors=[{"field": "metadata", "message": f"has at most {MAX_METADATA_BYTES} bytes"}])
+
+
+def check_configurable(configurable: dict[str, Any], definition: dict[str, Any]) -> None:
+    """Refuse, with field paths, what the reserved keys or the workflow's own ``configurableSchema`` do not allow."""
+    if "mockProvider" in configurable:
+        raise MockProviderForbidden
+    errors = _errors(CONFIGURABLE, configurable) + _errors(definition.get("configurableSchema", {}), configurable)
+    if errors:
+        raise Invalid("The run cannot be configured like that.", errors=errors)
+
+
+def problem_of_schema(schema: dict[str, Any]) -> str:
+    """What is wrong with a ``configurableSchema`` as it is written, or nothing."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError:
+        return "is not a JSON Schema"
+    return "refers to another document" if _refers(schema) else ""
+
+
+def _refers(schema: Any) -> bool:
+    """Whether a schema points anywhere outside itself: nothing is fetched for a caller."""
+    if isinstance(schema, dict):
+        ref = schema.get("$ref", schema.get("$dynamicRef", "#"))
+        return not (isinstance(ref, str) and ref.startswith("#")) or any(_refers(value) for value in schema.values())
+    return isinstance(schema, list) and any(_refers(value) for value in schema)
+
+
+def _errors(schema: dict[str, Any], value: dict[str, Any]) -> list[dict[str, str]]:
+    found = Draft202012Validator(schema).iter_errors(value)
+    return [
+        {"field": f"configurable{problem.json_path[1:]}", "message": f"does not satisfy {problem.validator}"}
+        for problem in sorted(found, key=lambda problem: problem.json_path)
+    ]

@@ -1,0 +1,332 @@
+"""Runs with branches: what may begin, what is skipped, what is tried again, and what ends a run."""
+
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory.host import event_log, node_types, runs
+from memory.host.errors import Conflict, Invalid
+from memory.host.models import Run
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
+from openwop_console.runtime import control, definitions, engine, intake
+from openwop_console.runtime.run_options import RunRequest
+from tests import building
+from tests.building import node
+
+pytestmark = pytest.mark.django_db
+
+
+def graph(workflow_id: str, nodes: list[dict], *edges: tuple, settings: dict | None = None, **more: Any) -> dict:
+    """A definition; an edge is ``(source, target, {more})``."""
+    made = [
+        {"id": f"e{number}", "sourceNodeId": edge[0], "targetNodeId": edge[1], **(edge[2] if len(edge) > 2 else {})}
+        for number, edge in enumerate(edges)
+    ]
+    return {**building.definition(workflow_id, *nodes), "edges": made, "settings": settings or {}, **more}
+
+
+def started(definition: dict, **request: Any) -> Run:
+    building.install("acme", definition)
+    order = RunRequest(definition["id"], **request)
+    return intake.create_run(building.scope(), order, now=timezone.now())
+
+
+def advance_at(run: Run, now: datetime) -> Run:
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    return runs.find(run.tenant_id, run.id)
+
+
+def happened(run: Run, kind: str) -> list[str]:
+    return [event.node_id for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
+
+
+def types_of(run: Run) -> list[str]:
+    return [event.type for event in event_log.read(run.tenant_id, run.id)]
+
+
+def noop(node_id: str, **more: Any) -> dict:
+    return node(node_id, "core.noop", **more)
+
+
+def test_branches_go_on_while_one_of_them_sleeps() -> None:
+    nodes = [noop("start"), node("slow", "core.delay", {"delayMs": 20_000}), noop("quick"), noop("after"), noop("join")]
+    edges = [("start", "slow"), ("start", "quick"), ("quick", "after"), ("slow", "join"), ("after", "join")]
+    run, now = started(graph("sleepy", nodes, *edges)), timezone.now()
+    resting = advance_at(run, now)
+    assert (resting.status, resting.holder) == ("running", "")
+    assert happened(run, "node.completed") == ["start", "quick", "after"]
+    assert advance_at(run, now + timedelta(seconds=21)).status == "completed"
+    assert happened(run, "node.completed")[-2:] == ["slow", "join"]
+
+
+def test_two_delays_side_by_side_take_as_long_as_the_longer_one() -> None:
+    nodes = [node("a", "core.delay", {"delayMs": 5000}), node("b", "core.delay", {"delayMs": 5000}), noop("end")]
+    run, now = started(graph("pair", nodes, ("a", "end"), ("b", "end"))), timezone.now()
+    advance_at(run, now)
+    assert advance_at(run, now + timedelta(milliseconds=5100)).status == "completed"
+
+
+CONDITIONS = [
+    ({"type": "equals", "left": "color", "right": "red"}, True),
+    ({"type": "equals", "left": "output.color", "right": "red"}, True),
+    ({"type": "equals", "left": "flag", "right": 1}, False),
+    ({"type": "equals", "left": "missing", "right": None}, True),
+    ({"type": "notEquals", "left": "color", "right": "blue"}, True),
+    ({"type": "contains", "left": "tags", "right": "urgent"}, True),
+    ({"type": "contains", "left": "color", "right": "re"}, True),
+    ({"type": "contains", "left": "color", "right": 3}, False),
+    ({"type": "regex", "left": "color", "right": "^r.d$"}, True),
+    ({"type": "regex", "left": "tags", "right": "x"}, False),
+    ({"type": "expression", "expression": "amount > `10` && contains(tags, 'urgent')"}, True),
+    ({"type": "expression", "expression": "variables.amount < `10`"}, False),
+    ({"type": "expression", "expression": "length(color, color)"}, False),
+]
+
+
+@pytest.mark.parametrize(("condition", "holds"), CONDITIONS)
+def test_an_edge_is_taken_when_its_condition_holds_of_the_outputs_or_the_variables(
+    condition: dict, holds: bool
+) -> None:
+    ports = {name: building.from_input(name) for name in ("color", "flag", "tags")}
+    nodes = [noop("look", inputs=ports), noop("then"), noop("end")]
+    edges = [("look", "then", {"condition": condition}), ("then", "end")]
+    inputs = {"color": "red", "flag": True, "tags": ["urgent", "vip"], "amount": 12}
+    run = building.advance(started(graph("choice", nodes, *edges), inputs=inputs))
+    assert run.status == "completed"
+    assert happened(run, "node.skipped") == ([] if holds else ["then", "end"])
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"type": "expression", "expression": "a ||"},
+        {"type": "expression"},
+        {"type": "regex", "left": "a", "right": "("},
+        {"type": "regex", "left": "a"},
+        {"type": "equals"},
+        {"left": "a"},
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_refused_at_installation(condition: dict) -> None:
+    document = graph("bad", [noop("a"), noop("b")], ("a", "b", {"condition": condition}))
+    with pytest.raises(Invalid) as refused:
+        definitions.check(document)
+    assert refused.value.details["errors"][0]["field"] == "$.edges[0].condition"
+
+
+def failing(node_id: str) -> dict:
+    return node(node_id, "core.fail")
+
+
+RULES = [
+    # rule, good sources, failing sources, skipped sources -> what becomes of the run, and whether the node runs
+    ("all_success", 2, 0, 0, "completed", True),
+    ("all_success", 1, 1, 0, "failed", False),
+    ("all_success", 1, 0, 1, "completed", False),
+    ("any_success", 1, 1, 0, "completed", True),
+    ("any_success", 0, 2, 0, "failed", False),
+    ("any_success", 0, 0, 2, "completed", False),
+    ("all_complete", 1, 1, 0, "completed", True),
+    ("all_complete", 0, 2, 0, "completed", True),
+    ("all_complete", 0, 0, 2, "completed", True),
+    ("none_failed", 1, 0, 1, "completed", True),
+    ("none_failed", 1, 1, 0, "failed", False),
+    ("any_failed", 1, 1, 0, "completed", True),
+    ("any_failed", 2, 0, 0, "completed", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "good", "bad", "skipped", "status", "runs_it"), RULES)
+def test_trigger_rules_decide_what_begins(
+    rule: str, good: int, bad: int, skipped: int, status: str, runs_it: bool
+) -> None:
+    never = {"condition": {"type": "equals", "left": "x", "right": "never"}}
+    sources = [noop(f"good{n}") for n in range(good)] + [failing(f"bad{n}") for n in range(bad)]
+    lost = [noop(f"skipped{n}") for n in range(skipped)]
+    edges = [("root", each["id"], never) for each in lost]
+    edges += [("root", each["id"]) for each in sources]
+    edges += [(each["id"], "join", {"triggerRule": rule}) for each in [*sources, *lost]]
+    run = building.advance(started(graph("rules", [noop("root"), *sources, *lost, noop("join")], *edges)))
+    assert (run.status, "join" in happened(run, "node.started")) == (status, runs_it)
+
+
+def test_a_failure_that_nothing_handles_ends_the_run_at_once_and_what_had_begun_is_cancelled() -> None:
+    nodes = [node("wait", "core.delay", {"delayMs": 30_000}), noop("first"), failing("boom"), noop("never")]
+    run = building.advance(started(graph("early", nodes, ("first", "boom"), ("boom", "never"))))
+    assert (run.status, run.error["code"]) == ("failed", "node_failed")
+    assert (happened(run, "node.cancelled"), happened(run, "node.skipped")) == (["wait"], [])
+    assert types_of(run)[-1] == "run.failed"
+
+
+def test_a_disabled_node_is_passed_by() -> None:
+    run = building.advance(
+        started(graph("off", [noop("a"), noop("b", disabled=True), noop("c")], ("a", "b"), ("b", "c")))
+    )
+    assert (run.status, happened(run, "node.skipped")) == ("completed", ["b"])
+    assert happened(run, "node.completed") == ["a", "c"]
+
+
+def flaky(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
+    """``core.noop`` fails that often before it succeeds."""
+    calls = count()
+
+    def sometimes(ctx: NodeContext) -> Outcome:
+        ctx.memory.write("notes", f"attempt {ctx.attempt}")
+        if next(calls) < failures:
+            raise NodeFailure("provider_busy", "The provider was busy.")
+        return Done()
+
+    monkeypatch.setitem(node_types._types, "core.noop", sometimes)
+
+
+def test_a_node_is_tried_again_after_a_wait_that_doubles_and_only_its_last_effects_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flaky(monkeypatch, 2)
+    document = graph("again", [noop("a", settings={"maxRetries": 3, "retryDelayMs": 4000})])
+    run, now = started(document), timezone.now()
+    assert advance_at(run, now).status == "running"
+    assert advance_at(run, now + timedelta(seconds=3)).status == "running"
+    assert happened(run, "node.retried") == ["a"]
+    assert advance_at(run, now + timedelta(seconds=5)).status == "running"
+    assert advance_at(run, now + timedelta(seconds=14)).status == "completed"
+    retried = [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == "node.retried"]
+    assert [(each["attempt"], each["delayMs"]) for each in retried] == [(1, 4000), (2, 8000)]
+    assert building.contents(building.scope()) == ["attempt 3"]
+
+
+def test_a_node_that_fails_to_the_end_says_how_often_it_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    flaky(monkeypatch, 9)
+    run, now = started(graph("never", [noop("a")], settings={"maxRetries": 1, "retryDelayMs": 1})), timezone.now()
+    advance_at(run, now)
+    ended = advance_at(run, now + timedelta(seconds=1))
+    assert (ended.status, ended.error["code"]) == ("failed", "provider_busy")
+    failed = next(event for event in event_log.read(run.tenant_id, run.id) if event.type == "node.failed")
+    assert failed.payload["attempts"] == 2
+    assert building.contents(building.scope()) == []
+
+
+def test_a_node_that_sleeps_past_its_timeout_has_failed() -> None:
+    slow = node("slow", "core.delay", {"delayMs": 60_000}, settings={"timeout": 2000})
+    run, now = started(graph("late", [slow])), timezone.now()
+    advance_at(run, now)
+    assert [row[1] for row in runs.due(now=now + timedelta(seconds=2))] == [run.id]
+    ended = advance_at(run, now + timedelta(seconds=2))
+    assert (ended.status, ended.error["code"]) == ("failed", "node_timeout")
+
+
+def test_a_run_that_lasts_too_long_has_failed_and_says_what_was_breached() -> None:
+    document = graph("long", [node("slow", "core.delay", {"delayMs": 60_000})])
+    run, now = started(document, configurable={"runTimeoutMs": 1500}), timezone.now()
+    advance_at(run, now)
+    ended = advance_at(run, now + timedelta(seconds=2))
+    assert (ended.status, ended.error["code"]) == ("failed", "run_timeout")
+    breached = next(event for event in event_log.read(run.tenant_id, run.id) if event.type == "cap.breached")
+    assert (breached.payload["kind"], breached.payload["limit"]) == ("run-duration", 1500)
+    assert breached.payload["observed"] > 1500
+
+
+def test_a_run_executes_no_more_nodes_than_its_recursion_limit() -> None:
+    nodes = [noop(f"n{number}") for number in range(4)]
+    edges = [(f"n{number}", f"n{number + 1}") for number in range(3)]
+    run = building.advance(started(graph("many", nodes, *edges), configurable={"recursionLimit": 3}))
+    assert (run.status, run.error["code"]) == ("failed", "recursion_limit_exceeded")
+    assert happened(run, "node.completed") == ["n0", "n1", "n2"]
+    breached = next(event for event in event_log.read(run.tenant_id, run.id) if event.type == "cap.breached")
+    assert breached.payload == {"kind": "node-executions", "limit": 3, "observed": 4, "nodeId": "n3"}
+
+
+def test_an_expression_port_looks_at_variables_inputs_and_nodes() -> None:
+    expression = "join(' ', [variables.greeting, inputs.name, nodes.say.word])"
+    say = noop("say", inputs={"word": {"type": "static", "value": "again"}})
+    use = noop("use", inputs={"line": {"type": "expression", "expression": expression}})
+    document = graph("ports", [say, use], ("say", "use"))
+    document["variables"] = [{"name": "greeting", "type": "string", "defaultValue": "Hello"}]
+    run = building.advance(started(document, inputs={"name": "Ada"}))
+    state = intake.read_run(building.scope(), run.id)
+    assert state.steps["use"].outputs == {"line": "Hello Ada again"}
+
+
+def test_a_paused_run_begins_nothing_and_goes_on_where_it_stood() -> None:
+    acme = building.scope()
+    run, now = started(graph("two", [noop("a"), noop("b")], ("a", "b"))), timezone.now()
+    control.pause_run(acme, run.id, now=now)
+    assert advance_at(run, now + timedelta(seconds=1)).status == "paused"
+    assert happened(run, "node.started") == []
+    with pytest.raises(Conflict) as again:
+        control.pause_run(acme, run.id, now=now)
+    assert again.value.details["runStatus"] == "paused"
+    control.resume_run(acme, run.id, now=now)
+    assert advance_at(run, now + timedelta(seconds=1)).status == "completed"
+    with pytest.raises(Conflict):
+        control.resume_run(acme, run.id, now=now)
+
+
+def test_a_pause_that_drains_finishes_the_node_it_had_begun_before_it_is_paused() -> None:
+    acme = building.scope()
+    nodes = [node("slow", "core.delay", {"delayMs": 5000}), noop("next")]
+    run, now = started(graph("drain", nodes, ("slow", "next"))), timezone.now()
+    advance_at(run, now)
+    control.pause_run(acme, run.id, now=now + timedelta(seconds=1))
+    advance_at(run, now + timedelta(seconds=2))
+    assert "run.paused" not in types_of(run)
+    advance_at(run, now + timedelta(seconds=6))
+    assert types_of(run)[-2:] == ["node.completed", "run.paused"]
+    control.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
+
+
+def test_an_immediate_pause_leaves_the_node_asleep_and_the_time_does_not_count() -> None:
+    acme = building.scope()
+    document = graph("stop", [node("slow", "core.delay", {"delayMs": 5000})])
+    run, now = started(document, configurable={"runTimeoutMs": 8000}), timezone.now()
+    advance_at(run, now)
+    control.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    assert types_of(run)[-1] == "run.paused"
+    assert advance_at(run, now + timedelta(seconds=30)).status == "paused"
+    control.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
+
+
+def test_a_paused_run_is_cancelled_like_any_other() -> None:
+    acme = building.scope()
+    run, now = started(graph("both", [noop("a")])), timezone.now()
+    control.pause_run(acme, run.id, now=now)
+    intake.cancel_run(acme, run.id, now=now)
+    assert advance_at(run, now + timedelta(seconds=1)).status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("configurable", "field"),
+    [
+        ({"recursionLimit": 0}, "configurable.recursionLimit"),
+        ({"runTimeoutMs": "soon"}, "configurable.runTimeoutMs"),
+        ({"temperature": 3}, "configurable.temperature"),
+        ({"promptOverrides": {"a": 1}}, "configurable.promptOverrides.a"),
+        ({"tone": 7}, "configurable.tone"),
+    ],
+)
+def test_what_cannot_be_configured_is_refused_with_its_path(configurable: dict, field: str) -> None:
+    document = graph("schema", [noop("a")])
+    document["configurableSchema"] = {"type": "object", "properties": {"tone": {"type": "string"}}}
+    with pytest.raises(Invalid) as refused:
+        started(document, configurable=configurable)
+    assert refused.value.details["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize("schema", [{"type": 7}, {"$ref": "https://example.com/schema.json"}])
+def test_a_configurable_schema_that_is_none_or_points_elsewhere_is_refused(schema: dict) -> None:
+    with pytest.raises(Invalid):
+        definitions.check(graph("schema", [noop("a")]) | {"configurableSchema": schema})
+
+
+def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
+    brief = noop("brief", artifactType="brief", inputs={"text": {"type": "static", "value": "Ship it."}})
+    run = building.advance(started(graph("makes", [brief, noop("other")])))
+    [artifact] = intake.read_artifacts(building.scope(), run.id)
+    assert (artifact.artifact_type, artifact.content) == ("brief", {"text": "Ship it."})
+    [told] = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "artifact.created"]
+    assert told.payload["artifactId"] == artifact.artifact_id
