@@ -6,5 +6,5 @@ from openwop_console.runtime import views
 
 urlpatterns = [
     path("runs/<str:run_id>/again", views.run_again, name="run-again"),
-    path("runs/<str:run_id>/cancel", views.run_cancel, name="run-cancel"),
+    path("runs/<str:run_id>/steer", views.run_steer, name="run-steer"),
 ]

@@ -146,7 +146,7 @@ def test_trigger_rules_decide_what_begins(
     never = {"condition": {"type": "equals", "left": "x", "right": "never"}}
     sources = [noop(f"good{n}") for n in range(good)] + [failing(f"bad{n}") for n in range(bad)]
     lost = [noop(f"skipped{n}") for n in range(skipped)]
-    edges = [("root", each["id"], never) for each in lost]
+    edges: list[tuple] = [("root", each["id"], never) for each in lost]
     edges += [("root", each["id"]) for each in sources]
     edges += [(each["id"], "join", {"triggerRule": rule}) for each in [*sources, *lost]]
     run = building.advance(started(graph("rules", [noop("root"), *sources, *lost, noop("join")], *edges)))

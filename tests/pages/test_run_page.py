@@ -98,3 +98,27 @@ def test_no_query_makes_a_run_page_fail(ada: Client, query: str) -> None:
     run = building.remember("acme", "a").run
     assert ada.get(f"/runs/{ids.wire('run', run.id)}?{query}").status_code == 200
     assert ada.get(f"/runs?{query}").status_code == 200
+
+
+def test_a_run_is_paused_and_resumed_and_cancelled_from_its_page(ada: Client) -> None:
+    run = building.open_run(building.scope())
+    url = f"/runs/{ids.wire('run', run.id)}"
+    ada.post(f"{url}/steer", {"act": "pause"})
+    shown = body_of(ada.get(url))
+    assert "Resume the run" in shown
+    assert "Pause the run" not in shown
+    ada.post(f"{url}/steer", {"act": "resume"})
+    assert "Pause the run" in body_of(ada.get(url))
+    assert ada.post(f"{url}/steer", {"act": "explode"}).status_code == 400
+    ada.post(f"{url}/steer", {"act": "cancel"})
+    assert building.advance(run).status == "cancelled"
+    assert ada.post(f"{url}/steer", {"act": "pause"}).status_code == 409
+
+
+def test_what_happened_to_a_node_is_told_in_words(ada: Client) -> None:
+    nodes = [building.node("a", "core.noop"), building.node("b", "core.noop"), building.node("c", "core.noop")]
+    document = building.definition("skips", *nodes)
+    document["edges"][0]["condition"] = {"type": "equals", "left": "x", "right": "never"}
+    building.install("acme", document)
+    run = building.execute(building.scope(), "skips")
+    assert "not-taken" in body_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
