@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from memory.host import ids, sql
 from memory.host.models import Run
@@ -27,10 +27,11 @@ COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
 PRESENT = "e.retired_at IS NULL"
 AS_OF = (
-    "(e.position <= %s OR e.run_id = %s) AND NOT EXISTS (SELECT 1 FROM memory_retirement r "
+    "(e.position <= %s OR e.run_id = %s{inherited}) AND NOT EXISTS (SELECT 1 FROM memory_retirement r "
     "WHERE r.tenant_id = e.tenant_id AND r.entry_id = e.id AND r.from_position <= %s "
     "AND (r.until_position IS NULL OR r.until_position > %s))"
 )
+INHERITED = " OR (e.run_id = %s AND e.position <= %s)"
 
 
 class MemoryRecord(NamedTuple):
@@ -46,14 +47,37 @@ class MemoryRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """Memory as one run sees it: the ledger at ``position``, and the run's own writes."""
+    """Memory as one run sees it: the ledger at ``position``, and the run's own writes.
+
+    A branch also sees what the runs it comes from wrote, each up to a position: ``inherited``.
+    """
 
     run_id: UUID
     position: int
+    inherited: tuple[tuple[UUID, int], ...] = ()
 
     @classmethod
     def of(cls, run: Run) -> "RunView":
-        return cls(run.id, run.snapshot_position)
+        return cls(run.id, run.snapshot_position, _inherited(run) if run.inherits_until is not None else ())
+
+
+def _inherited(run: Run) -> tuple[tuple[UUID, int], ...]:
+    """The runs a branch comes from, and up to where it reads what each wrote; never more than the fork between read."""
+    found, until = [], run.inherits_until or 0
+    while run.source_run_id:
+        until = until if run.inherits_until is None else min(until, run.inherits_until)
+        found.append((run.source_run_id, until))
+        run = Run.objects.of(run.tenant_id).get(id=run.source_run_id)
+    return tuple(found)
+
+
+def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
+    """The position of the last of these entries that is there; 0 when none is."""
+    last = 0
+    for first in range(0, len(entry_ids), MAX_LIMIT):
+        rows = MemoryEntry.objects.of(tenant_id).filter(id__in=entry_ids[first : first + MAX_LIMIT])
+        last = max(last, rows.aggregate(last=Max("position"))["last"] or 0)
+    return last
 
 
 def list_entries(
@@ -87,7 +111,10 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
 def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
     if view is None:
         return f"{LIVE} AND {PRESENT}", [sql.instant(now)]
-    return f"{LIVE} AND {AS_OF}", [sql.instant(now), view.position, sql.key(view.run_id), view.position, view.position]
+    inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]
+    own = [sql.instant(now), view.position, sql.key(view.run_id), *inherited]
+    seen = AS_OF.format(inherited=INHERITED * len(view.inherited))
+    return f"{LIVE} AND {seen}", [*own, view.position, view.position]
 
 
 @cache

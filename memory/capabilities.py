@@ -1,9 +1,9 @@
-"""The eight memory dimensions and the degraded projection (RFC 0080 A and C). Pure.
+"""The eight memory dimensions, the degraded projection (RFC 0080 A and C), and what else is advertised. Pure.
 
 Both are derived from the very document that discovery serves, so the two cannot drift.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,3 +116,32 @@ def standings(memory_shape: Mapping[str, Any] | None, document: Document) -> lis
 
 def _asked(memory_shape: Mapping[str, Any]) -> set[str]:
     return {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
+
+
+def unmet(keys: Iterable[str], document: Document) -> list[str]:
+    """Those of ``keys`` that the host does not advertise, each once, in their order (RFC 0072 C, RFC 0092)."""
+    return [key for key in dict.fromkeys(keys) if not advertises(document, key)]
+
+
+def advertises(document: Document, key: str) -> bool:
+    """Whether the capability at the dotted ``key`` is claimed; a leading ``host.`` is the vocabulary's own word."""
+    segments = key.removeprefix("host.").split(".")
+    found: Any = document
+    for at, segment in enumerate(segments):
+        if isinstance(found, list):
+            return found.count(segment) > 0 and at == len(segments) - 1
+        if not isinstance(found, Mapping) or segment not in found:
+            return False
+        found = found[segment]
+    return _claimed(found, is_family=len(segments) == 1)
+
+
+def _claimed(value: Any, *, is_family: bool = False) -> bool:
+    """True itself, a name or a number; a list with something in it; a block that says ``supported``, or needs not to.
+
+    A family without ``supported`` promises its parts and not itself.
+    """
+    if isinstance(value, Mapping):
+        parts = value.values()
+        return value["supported"] is True if "supported" in value else not is_family and any(map(_claimed, parts))
+    return value is not False and bool(value)

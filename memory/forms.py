@@ -62,3 +62,10 @@ class ConfirmForm(forms.Form):
     def __init__(self, *args: Any, suspected: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["ticked"].choices = [(row, row) for row in suspected]  # type: ignore[attr-defined]
+
+
+class RangeForm(forms.Form):
+    """Which records to verify; the whole log when nothing is said."""
+
+    first = forms.IntegerField(label="From record", required=False, min_value=0, max_value=10**15)
+    last = forms.IntegerField(label="To record", required=False, min_value=0, max_value=10**15)

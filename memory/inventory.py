@@ -1,64 +1,106 @@
-"""The agents of a tenant: what they declare, what this host gives them, and what their memory looks like (RFC 0080 C).
+"""The agents of a tenant: what they declare, what this host gives them, and what their memory looks like (RFC 0072 A).
 
-The health of an agent's memory is derived from the document that discovery serves; the caller passes that very one.
+An entry is made in one place, for the list, for the single agent and for the pages. What is degraded in it is derived
+from the document that discovery serves; the caller passes that very one. The prompt is not part of an entry.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from memory import adapter
-from memory.capabilities import degraded_dimensions
+from memory import adapter, agent_manifests
+from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import registry
+from memory.host.errors import NotFound
+from memory.host.models import ArtifactKind, Installation
 from memory.host.tenancy import TenantScope
 
 
 @dataclass(frozen=True, slots=True)
-class AgentRow:
-    """One installed agent. With ``has_more``, ``entries`` is a lower bound.
+class AgentEntry:
+    """One installed agent as others may see it.
 
-    ``degraded`` is None when the manifest declares no memory shape: unknown, not healthy.
+    ``degraded`` are the capabilities it declared and does not get. ``degraded_dimensions`` is None when the manifest
+    declares no memory shape: unknown, not healthy.
     """
 
     agent_id: str
     persona: str
     label: str
-    memory_shape: Mapping[str, Any]
-    entries: int
-    has_more: bool
-    last_write: datetime | None
-    degraded: list[str] | None
+    description: str
+    model_class: str
+    pack_name: str
+    pack_version: str
+    tool_allowlist: tuple[str, ...]
+    memory_shape: Mapping[str, bool] | None
+    confidence_threshold: float | None
+    degraded: tuple[str, ...]
+    degraded_dimensions: tuple[str, ...] | None
 
     @property
     def health(self) -> str:
-        """``satisfied``, ``degraded`` or ``unknown``."""
-        if self.degraded is None:
+        """How its memory stands: ``satisfied``, ``degraded`` or ``unknown``."""
+        if self.degraded_dimensions is None:
             return "unknown"
-        return "degraded" if self.degraded else "satisfied"
+        return "degraded" if self.degraded_dimensions else "satisfied"
 
 
-def agent_rows(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> list[AgentRow]:
-    """Every installed agent of the tenant, in the order of their ids, in a fixed number of queries."""
-    scope.check("agents:read")
-    manifests = registry.agents(scope.tenant_id)
-    names = [manifest["agentId"] for manifest in manifests]
-    usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
-    return [_row(manifest, usage, document) for manifest in manifests]
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound."""
+
+    entry: AgentEntry
+    entries: int
+    has_more: bool
+    last_write: datetime | None
 
 
-def _row(
-    manifest: Mapping[str, Any], usage: Mapping[str, tuple[int, datetime]], document: Mapping[str, Any]
-) -> AgentRow:
-    entries, last_write = usage.get(manifest["agentId"], (0, None))
+def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
+    """Every installed agent of the tenant, in the order of their ids."""
+    scope.check("manifest:read")
+    return [entry_of(installed, document) for installed in registry.agents(scope.tenant_id)]
+
+
+def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
+    """One installed agent; unknown, removed and foreign ids are one ``NotFound``."""
+    scope.check("manifest:read")
+    installed = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
+    if installed is None:
+        raise NotFound("There is no installed agent by that id.")
+    return entry_of(installed, document)
+
+
+def entry_of(installed: Installation, document: Document) -> AgentEntry:
+    """What may be seen of an installed manifest on a host that advertises ``document``."""
+    manifest = json.loads(installed.text)
     shape = manifest.get("memoryShape")
-    return AgentRow(
+    asked = [*agent_manifests.optional_peers(manifest), *manifest.get("requiresCapabilities", [])]
+    return AgentEntry(
         agent_id=manifest["agentId"],
         persona=manifest["persona"],
         label=manifest.get("label") or manifest["persona"],
-        memory_shape=shape or {},
-        entries=min(entries, adapter.COUNTED),
-        has_more=entries > adapter.COUNTED,
-        last_write=last_write,
-        degraded=None if shape is None else degraded_dimensions(shape, document),
+        description=manifest.get("description", ""),
+        model_class=manifest["modelClass"],
+        pack_name=manifest.get("packName", manifest["agentId"]),
+        pack_version=installed.version,
+        tool_allowlist=tuple(agent_manifests.tools_in(manifest)),
+        memory_shape=None if shape is None else {key: shape[key] is True for key in REQUESTED if key in shape},
+        confidence_threshold=manifest.get("confidence", {}).get("defaultThreshold"),
+        degraded=tuple(unmet(asked, document)),
+        degraded_dimensions=None if shape is None else tuple(degraded_dimensions(shape, document)),
     )
+
+
+def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list[AgentRow]:
+    """Every installed agent of the tenant with its use of memory, in a fixed number of queries."""
+    scope.check("agents:read")
+    found = [entry_of(installed, document) for installed in registry.agents(scope.tenant_id)]
+    names = [each.agent_id for each in found]
+    usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
+    return [_row(each, usage) for each in found]
+
+
+def _row(found: AgentEntry, usage: Mapping[str, tuple[int, datetime]]) -> AgentRow:
+    count, last_write = usage.get(found.agent_id, (0, None))
+    return AgentRow(found, min(count, adapter.COUNTED), count > adapter.COUNTED, last_write)

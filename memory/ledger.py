@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from memory import drafts, harness, redaction, token_budget
 from memory.drafts import EntryDraft
-from memory.host import audit, event_log, ids, sql
-from memory.host.errors import NotFound, StreamClosed
+from memory.host import audit, effects, event_log, ids, sql
+from memory.host.errors import CapabilityNotProvided, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -32,9 +33,9 @@ LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 INSERT_ENTRY = (
     "INSERT INTO memory_memoryentry "
     "(tenant_id, id, memory_ref, content, search_text, tags, subject, run_id, node_id, agent_id, created_at, "
-    "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, position) "
+    "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, ephemeral, position) "
 )
-ENTRY = ", ".join(["%s"] * 17)
+ENTRY = ", ".join(["%s"] * 18)
 INSERT_TAGS = "INSERT INTO memory_entrytag (tenant_id, id, tag) "
 TAKE_POSITION = (
     "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
@@ -48,6 +49,9 @@ CHANGE = (
     f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
     "SELECT position FROM head"
 )
+
+# The first condition is the index's own, word for word: no other rows are looked at.
+EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,14 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     """The entry is stored under ``scope`` and ``memory.written`` stands on ``run``; both or neither.
 
     ``node_id`` is None for a host write, and for nothing else (RFC 0057 B). Refuses with ``Invalid`` what cannot be
-    stored, and ``NotFound`` when the run is another tenant's.
+    stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
     """
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
+    effects.refuse_in_replay(run)
     scope.tenant.check("memory:write")
+    if not settings.OPENWOP_MEMORY_WRITABLE:
+        raise CapabilityNotProvided("The memory of this host is read-only.", capability="memory.writable")
     tags = drafts.checked(draft, now)
     redactor = harness.for_run(run.tenant_id, run.id)
     content = redactor.redact(draft.content)
@@ -123,6 +130,7 @@ def _row(entry: _Entry, draft: EntryDraft, run: Run, node_id: str | None, now: d
         hashlib.sha256(entry.content.encode()).hexdigest(),
         entry.redactions,
         redaction.secret_shapes(entry.content),
+        settings.OPENWOP_MEMORY_INSTANCE,
     ]
 
 
@@ -230,6 +238,11 @@ def expired_rows(*, now: datetime, limit: int = CHUNK) -> list[tuple[UUID, UUID]
     """Expired entries of all tenants that the sweep has not removed yet, at most ``limit``."""
     rows = MemoryEntry.objects.filter(expires_at__lte=now).order_by("expires_at")
     return list(rows.values_list("tenant_id", "id")[:limit])
+
+
+def ephemeral_rows(instance: str, *, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+    """Entries of all tenants that ``instance`` wrote while it had no durable memory, at most ``limit``."""
+    return [(sql.as_uuid(tenant), sql.as_uuid(row)) for tenant, row in sql.rows(EPHEMERAL_ROWS, [instance, limit])]
 
 
 def position(tenant_id: UUID) -> int:

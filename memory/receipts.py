@@ -8,7 +8,7 @@ from typing import Any
 import rfc8785
 from django.conf import settings
 
-from memory.host import ids
+from memory.host import ids, signing
 from memory.host.erasure import Remains
 from memory.models import ForgetRequest, Pass
 from memory.wire import instant
@@ -54,17 +54,28 @@ def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any
 
 
 def signature_of(receipt: dict[str, Any]) -> str:
-    """The host's signature over the JCS form of a receipt (HMAC-SHA256)."""
-    return _signed(receipt, settings.SECRET_KEY)
-
-
-def _signed(receipt: dict[str, Any], key: str) -> str:
-    return hmac.new(key.encode(), rfc8785.dumps(receipt), hashlib.sha256).hexdigest()
+    """The host's Ed25519 signature over the JCS form of a receipt."""
+    return signing.sign(signing.RECEIPTS, receipt).text
 
 
 def is_genuine(request: ForgetRequest) -> bool:
     """Whether the stored receipt is one this host signed, with its key or one it had before."""
     if not request.receipt or not request.signature:
         return False
+    return signing.verifies(signing.RECEIPTS, request.receipt, request.signature) or _is_sealed(request)
+
+
+def _is_sealed(request: ForgetRequest) -> bool:
+    """Whether it is a receipt of before the host had signing keys, under HMAC-SHA256."""
+    body = rfc8785.dumps(request.receipt)
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return any(hmac.compare_digest(_signed(request.receipt, key), request.signature) for key in keys)
+    seals = [hmac.new(key.encode(), body, hashlib.sha256).hexdigest() for key in keys]
+    return any(hmac.compare_digest(seal, request.signature) for seal in seals)
+
+
+def proof(request: ForgetRequest) -> dict[str, Any]:
+    """The receipt, its signature and the keys that verify it; nothing before the subject is forgotten."""
+    if not request.signature:
+        return {}
+    keys = [{"keyId": key.key_id, "publicKey": key.text} for key in signing.public_keys(signing.RECEIPTS)]
+    return {"receipt": request.receipt, "signature": request.signature, "publicKeys": keys}

@@ -15,12 +15,9 @@ from urllib.parse import quote, quote_plus
 import ahocorasick_rs
 import re2
 
+from memory.host import ids
+
 MIN_LENGTH = 8
-
-
-def mark(secret_id: str) -> str:
-    """What stands in the place of a secret."""
-    return f"[REDACTED:{secret_id}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ def _replace(text: str, unions: list[tuple[int, int, list[int]]], owners: list[t
     parts, at = [], 0
     for start, end, inside in unions:
         secret_id = max((owners[number] for number in inside), key=lambda owner: owner[1])[0]
-        parts += [text[at:start], mark(secret_id)]
+        parts += [text[at:start], ids.redacted(secret_id)]
         at = end
     return Redacted("".join([*parts, text[at:]]), len(unions))
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory import forgetting, passes, retention
+from memory.host import checkpoints, idempotency
 from memory.models import ForgetRequest, Pass
 
 
@@ -29,6 +30,14 @@ def forget(tenant: str, request: str) -> None:
 
 def sweep() -> int:
     return retention.sweep(now=timezone.now())
+
+
+def sweep_answers() -> int:
+    return idempotency.sweep(now=timezone.now())
+
+
+def checkpoint_audit() -> int:
+    return checkpoints.mint_due(now=timezone.now())
 
 
 def lapse_previews() -> int:

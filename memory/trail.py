@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory import adapter
-from memory.host import event_log, ids, registry, runs
+from memory.host import event_log, ids, interrupts, registry, runs, suspensions
 from memory.host.event_log import Recorded
-from memory.host.models import Resolution, Run
+from memory.host.models import Interrupt, Resolution, Run
 from memory.host.tenancy import TenantScope
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TrailWrite:
 
     @property
     def fate(self) -> str:
-        """``present``, ``retired``, ``forgotten`` or ``expired``."""
+        """``present``, ``retired``, ``forgotten``, ``expired`` or ``ephemeral``."""
         if self.entry is not None:
             return "retired" if self.entry.retired_at else "present"
         return self.tombstone.reason if self.tombstone else "expired"
@@ -49,6 +49,14 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What the run waits for at a node, and the voices that were raised about it so far."""
+
+    interrupt: Interrupt
+    voices: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Trail:
     """Everything a run's log says, of at most ``LIMIT`` events; ``total`` is how many there are."""
 
@@ -57,6 +65,7 @@ class Trail:
     lanes: list[Lane]
     total: int
     uses: list[Resolution]
+    asked: list[Question]
 
 
 def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
@@ -67,7 +76,19 @@ def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     writes = _writes(scope, events, now)
     names = list(dict.fromkeys(event.node_id for event in events if event.node_id))
     lanes = [_lane(name, events, writes) for name in (*names, "")]
-    return Trail(run, events, lanes, event_log.length(scope.tenant_id, run.id), registry.used_by(run))
+    length = event_log.length(scope.tenant_id, run.id)
+    return Trail(run, events, lanes, length, registry.used_by(run), _asked(run))
+
+
+def _asked(run: Run) -> list[Question]:
+    plain = [each for each in suspensions.open_at(run) if interrupts.is_plain(each) and run.status not in runs.ENDING]
+    return [question_of(each) for each in plain]
+
+
+def question_of(interrupt: Interrupt) -> Question:
+    """The question with its voices, where several decide."""
+    several = interrupt.policy.get("requiredApprovals", 1) > 1
+    return Question(interrupt, [vote.action for vote in suspensions.votes_at(interrupt)] if several else [])
 
 
 def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:

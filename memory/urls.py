@@ -2,13 +2,17 @@
 
 from django.urls import URLPattern, path
 
-from memory.views import agents, audit, entries, forget, ledger, runs
+from memory.views import agents, audit, entries, forget, ledger, runs, workspace
 
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),
     path("memory/<str:mem_id>/restore", entries.restore, name="memory-entry-restore"),
+]
+workspaces: list[URLPattern] = [
+    path("workspace", workspace.files, name="workspace"),
+    path("workspace/<path:path>", workspace.file, name="workspace-file"),
 ]
 run: list[URLPattern] = [
     path("runs", runs.runs, name="runs"),
@@ -28,6 +32,7 @@ forgetting: list[URLPattern] = [
 audits: list[URLPattern] = [
     path("audit", audit.audit, name="audit"),
     path("audit/verify", audit.verify, name="audit-verify"),
+    path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
 
-urlpatterns = [*memory, *run, *agent, *forgetting, *audits]
+urlpatterns = [*memory, *workspaces, *run, *agent, *forgetting, *audits]

@@ -1,4 +1,4 @@
-"""What needs an operator now: the four lists of the first page, each None when a permission is missing. Reads only."""
+"""What needs an operator now: the lists of the first page, each None when a permission is missing. Reads only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from memory import adapter, forget_requests, inventory
-from memory.host import pages
+from memory.host import interrupts, pages, suspensions
+from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.inventory import AgentRow
@@ -16,6 +17,7 @@ from proposals.inbox import InboxPage
 
 DAYS = 14
 AGENTS_DRAWN = 8
+QUESTIONS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,19 @@ class Writes:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """Questions of runs that nobody has answered: the oldest, and how many there are in all."""
+
+    oldest: list[Interrupt]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Attention:
     """The first page: what waits, oldest first, and how much agents have written lately."""
 
     votes: InboxPage | None
+    answers: Answers | None
     forgets: list[ForgetRequest] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
@@ -58,6 +69,7 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
     forgets = forget_requests.unfinished(scope) if scope.can("memory:forget") else None
     return Attention(
         votes=inbox.awaiting_me(scope) if may_vote else None,
+        answers=_answers(scope) if scope.can(interrupts.SCOPE) and scope.can("runs:read") else None,
         forgets=forgets,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         residue=[each for each in forgets or [] if each.state == ForgetState.RESIDUE],
@@ -67,8 +79,13 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
     )
 
 
+def _answers(scope: TenantScope) -> Answers:
+    rows = suspensions.waiting(scope.tenant_id)
+    return Answers(list(rows[:QUESTIONS_SHOWN]), rows.count())
+
+
 def _degraded(scope: TenantScope, document: Mapping[str, Any], now: datetime) -> list[AgentRow]:
-    return [row for row in inventory.agent_rows(scope, document, now=now) if row.health == "degraded"]
+    return [row for row in inventory.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
 
 
 def _writes(scope: TenantScope, days: list[date], now: datetime) -> list[Writes]:

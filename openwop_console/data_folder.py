@@ -7,6 +7,7 @@ same moment is created by one of them and read by both.
 import fcntl
 import os
 import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -52,6 +53,11 @@ def kept_text(file: Path, make: Callable[[], str]) -> str:
         return file.read_text().strip()
     except OSError as refused:
         raise ImproperlyConfigured(f"{file} cannot be kept in the data folder ({refused.strerror})") from refused
+
+
+def instance_of(folder: Path) -> str:
+    """The name of the host that lives on ``folder``, the same as long as the folder is."""
+    return kept_text(folder / "instance", lambda: uuid.uuid4().hex)
 
 
 def _create_once(file: Path, text: str) -> None:

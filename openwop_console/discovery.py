@@ -10,10 +10,15 @@ from typing import Any
 import rfc8785
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
+from memory import workspace
 from memory.drafts import MAX_CONTENT_BYTES
-from memory.host import access, registry
+from memory.file_drafts import MAX_FILE_BYTES
+from memory.host import access, auditing, checkpoints, heartbeats, registry, scheduling
+from memory.host.models import ForkMode
+from openwop_console.runtime import limits
 from proposals import artifacts
 
 VERSION = "0.1.0"
@@ -26,24 +31,49 @@ def document() -> dict[str, Any]:
         "memory": _memory(),
         "agents": _agents(),
         "authorization": _authorization(),
+        "auth": _auth(),
+        "workspace": _workspace(),
         "secrets": {"supported": True, "scopes": ["tenant", "user", "run"]},
+        "scheduling": _scheduling(),
+        "heartbeat": _heartbeat(),
+        "replay": {"supported": True, "modes": list(ForkMode.values), "sideEffectSuppression": "recorded-outcome"},
     }
     return {
         "protocolVersion": "1.0",
         "implementation": {"name": "openwop-console", "version": VERSION, "vendor": "openwop-console"},
         "supportedTransports": ["rest"],
-        "supportedEnvelopes": [],
-        "schemaVersions": {},
-        "limits": {"clarificationRounds": 0, "schemaRounds": 0, "envelopesPerTurn": 0},
-        "fixtures": [name for name in registry.builtin_ids() if name.startswith("conformance-")],
+        "supportedEnvelopes": ["clarification.request"],
+        "schemaVersions": {"clarification.request": 1},
+        "limits": _limits(),
+        "fixtures": _fixtures(),
         **families,
         "capabilities": families,
     }
 
 
+def _limits() -> dict[str, int]:
+    return {
+        "clarificationRounds": 1,
+        "schemaRounds": 0,
+        "envelopesPerTurn": 0,
+        "maxNodeExecutions": limits.MAX_NODE_EXECUTIONS,
+        "maxRunDurationMs": limits.MAX_RUN_DURATION_MS,
+        "maxRequestBodyBytes": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+    }
+
+
+def _fixtures() -> list[str]:
+    """Those of memory write what they read, so a read-only host cannot show them."""
+    found = [name for name in registry.builtin_ids() if name.startswith("conformance-")]
+    writable = settings.OPENWOP_MEMORY_WRITABLE
+    return [name for name in found if writable or not name.startswith("conformance-agent-memory-")]
+
+
 def _memory() -> dict[str, Any]:
+    """Absent, ``writable`` means yes (RFC 0080 A)."""
     return {
         "supported": True,
+        **({} if settings.OPENWOP_MEMORY_WRITABLE else {"writable": False}),
         "maxEntrySizeBytes": MAX_CONTENT_BYTES,
         "ttlSupported": True,
         "search": {"supported": True, "modes": ["filter"]},
@@ -53,10 +83,11 @@ def _memory() -> dict[str, Any]:
 
 
 def _agents() -> dict[str, Any]:
-    """Without ``supported``: that would promise agent events and confidence escalation, which are not here yet."""
+    """Without ``supported``: that would promise an escalation by confidence, and this host asks no model for one."""
     durable = settings.OPENWOP_MEMORY_BACKEND == "long-term"
     return {
         **({"memoryBackends": ["long-term"]} if durable else {}),
+        "manifestRuntime": {"supported": True, "installScope": "tenant"},
         "proposals": {
             "artifactKinds": artifacts.installable_kinds(),
             "duplicationDetection": False,
@@ -65,11 +96,50 @@ def _agents() -> dict[str, Any]:
     }
 
 
+def _workspace() -> dict[str, Any]:
+    return {
+        "supported": True,
+        "versioned": True,
+        "maxFileBytes": MAX_FILE_BYTES,
+        "maxFiles": workspace.MAX_FILES,
+        "maxVersions": workspace.MAX_VERSIONS,
+    }
+
+
+def _auth() -> dict[str, Any]:
+    """The audit chain's profile; keys are raw Ed25519 in base64, the current one first and those before it behind."""
+    keys = auditing.public_keys()
+    return {
+        "profiles": ["openwop-audit-log-integrity"],
+        "auditLogIntegrity": {
+            "supported": True,
+            "checkpointPublicKey": keys[0]["publicKey"],
+            "checkpointPublicKeyFormat": "ed25519-raw-base64",
+            "checkpointPublicKeys": keys,
+            "checkpointEveryEntries": checkpoints.EVERY_ENTRIES,
+            "checkpointEverySeconds": checkpoints.EVERY_SECONDS,
+        },
+    }
+
+
+def _scheduling() -> dict[str, Any]:
+    return {"supported": True, "cron": True, "delayed": True, "maxFutureHorizon": scheduling.HORIZON_TEXT}
+
+
+def _heartbeat() -> dict[str, Any]:
+    return {
+        "supported": True,
+        "minIntervalSec": heartbeats.MIN_INTERVAL_S,
+        "maxRuntimeMs": heartbeats.MAX_RUNTIME_MS,
+    }
+
+
 def _authorization() -> dict[str, Any]:
     roles = [{"role": role, "scopes": sorted(scopes)} for role, scopes in access.ROLES.items()]
     return {"supported": True, "failClosed": True, "roles": roles}
 
 
+@csrf_exempt
 @require_safe
 def discovery(request: HttpRequest) -> HttpResponse:
     body = json.dumps(document(), separators=(",", ":"))

@@ -96,14 +96,26 @@ def answer_of(kind: type[Refusal]) -> Answer:
 
 
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The refusal, in the shape of the face that was asked."""
+    """The refusal, in the shape of the face that was asked; the answer carries it, for what is put on record."""
+    response = _dressed(request, refusal)
+    response.refusal = refusal  # type: ignore[attr-defined]
+    return response
+
+
+def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     face, status = face_of(request.path), status_of(refusal)
     if face == "page":
         return _page(request, refusal, status)
-    response = JsonResponse(_body(face, refusal), status=status)
-    if status == 401:
-        response["WWW-Authenticate"] = "Bearer"
-    return response
+    return JsonResponse(_body(face, refusal), status=status, headers=_headers(refusal, status))
+
+
+def _headers(refusal: Refusal, status: int) -> dict[str, str]:
+    """How to come in, and when to come again."""
+    wait = refusal.details.get("retryAfterMs")
+    return {
+        **({"WWW-Authenticate": "Bearer"} if status == 401 else {}),
+        **({"Retry-After": str(max(1, -(-int(wait) // 1000)))} if wait is not None else {}),
+    }
 
 
 def _body(face: str, refusal: Refusal) -> dict[str, Any]:
@@ -158,8 +170,9 @@ def drf_exception_handler(problem: Exception, context: dict[str, Any]) -> Respon
     request = context["request"]
     refusal = refusal_of(problem)
     status = status_of(refusal)
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return Response(_body(face_of(request.path), refusal), status=status, headers=headers)
+    response = Response(_body(face_of(request.path), refusal), status=status, headers=_headers(refusal, status))
+    response.refusal = refusal  # type: ignore[attr-defined]
+    return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

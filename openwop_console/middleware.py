@@ -1,9 +1,10 @@
 """Session or key -> principal, before any view; refusal -> page or envelope, after it.
 
-Every address of a face needs a credential unless it stands in ``PUBLIC``: authentication comes before existence, and a
-new route is closed until it is opened here.
+Every address of a face needs a credential unless it stands in ``PUBLIC``, or carries a signed token of its own
+(``BY_TOKEN``): authentication comes before existence, and a new route is closed until it is opened here.
 """
 
+import re
 from collections.abc import Callable
 from urllib.parse import urlencode
 
@@ -14,9 +15,10 @@ from django.utils.cache import patch_vary_headers
 from memory.host import tenancy
 from memory.host.errors import NotFound, Refusal, Unauthenticated
 from memory.host.tenancy import Principal
-from openwop_console import error_envelope
+from openwop_console import denials, error_envelope, idempotent
 
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
+BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -30,11 +32,13 @@ class ConsoleMiddleware:
         face = error_envelope.face_of(request.path)
         if not request.path.isprintable():
             return error_envelope.answer(request, NotFound())
+        request.principal = None  # type: ignore[attr-defined]
         try:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
+            response = idempotent.answer(request, self.get_response, clock=timezone.now)
         except Refusal as refusal:
-            return error_envelope.answer(request, refusal)
-        response = self.get_response(request)
+            response = error_envelope.answer(request, refusal)
+        denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
         if request.principal is not None and "Cache-Control" not in response:  # type: ignore[attr-defined]
@@ -54,7 +58,7 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
     if face == "page":
         operator = request.user
         return tenancy.operator_principal(operator) if operator.is_authenticated else None
-    if request.path.startswith(PUBLIC):
+    if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
     return tenancy.key_principal(_credential(request), now=timezone.now())
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from django_q.models import Schedule
 
+from memory.host import checkpoints
+
 
 @dataclass(frozen=True, slots=True)
 class Recurring:
@@ -18,7 +20,12 @@ class Recurring:
     minutes: int
 
 
-HOST = (Recurring("sweep", "memory.tasks.sweep", 1), Recurring("previews", "memory.tasks.lapse_previews", 15))
+HOST = (
+    Recurring("sweep", "memory.tasks.sweep", 1),
+    Recurring("previews", "memory.tasks.lapse_previews", 15),
+    Recurring("answers", "memory.tasks.sweep_answers", 60),
+    Recurring("checkpoints", "memory.tasks.checkpoint_audit", checkpoints.EVERY_SECONDS // 60),
+)
 
 
 def install() -> None:

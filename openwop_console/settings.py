@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 from environs import Env, validate
 
-from openwop_console import data_folder
+from openwop_console import data_folder, databases
 
 env = Env()
 
@@ -26,7 +26,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+# Event streams and long polls that one web process keeps waiting at a time; one more is told to come again.
+OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=120, validate=validate.Range(min=1, max=400))
 OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")
+OPENWOP_MEMORY_WRITABLE = env.bool("OPENWOP_MEMORY_WRITABLE", default=True)
+# The host whose next start ends what is written here; empty when memory is durable.
+OPENWOP_MEMORY_INSTANCE = data_folder.instance_of(OPENWOP_DATA_DIR) if OPENWOP_MEMORY_BACKEND == "ephemeral" else ""
 OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval-gate", "direct-rbac")
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
@@ -119,52 +124,39 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memory.host.bodies.StrictJSONParser"],
     "EXCEPTION_HANDLER": "openwop_console.error_envelope.drf_exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS is no door
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.1",
+    "TITLE": "OpenWOP operator console",
+    "DESCRIPTION": "Runs, agent memory and reviewable learning of one tenant: that of the key.",
+    "SERVERS": [{"url": "/"}],
+    "CAMELIZE_NAMES": True,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,
+    "PATH_CONVERTER_OVERRIDES": {"schedule_name": str},
+    "PREPROCESSING_HOOKS": ["openwop_console.api_document.served"],
+    "POSTPROCESSING_HOOKS": ["openwop_console.api_document.completed"],
+}
+
 # --- database, cache, queue -----------------------------------------------------------------------------------------
 
-SQLITE_OPTIONS = {
-    "transaction_mode": "IMMEDIATE",
-    "timeout": 20,
-    "init_command": (
-        "PRAGMA busy_timeout=20000;"
-        "PRAGMA journal_mode=WAL;"
-        "PRAGMA synchronous=NORMAL;"
-        "PRAGMA secure_delete=ON;"
-        "PRAGMA cache_size=-20000;"
-    ),
-}
-# Connections persist; no pool, because django-q2 forks and its children would share the pool's sockets.
-POSTGRES_OPTIONS = {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
+OPENWOP_PROCESS = env.str("OPENWOP_PROCESS", default="")  # web or worker, said by the console to its children
 
 
 def _database() -> dict[str, Any]:
-    """``DATABASE_URL`` with the options that were measured; a SQLite file in the data folder when it is unset."""
-    if not env.str("DATABASE_URL", default=""):
-        given: dict[str, Any] = {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(OPENWOP_DATA_DIR / "console.sqlite3"),
-        }
-    else:
-        given = {**env.dj_db_url("DATABASE_URL")}
-    if given["NAME"] == ":memory:":
-        raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
-    if given["ENGINE"] == "django.db.backends.sqlite3":
-        return given | {
-            "NAME": str(BASE_DIR / given["NAME"]),  # the same file whatever folder a process is started in
-            "CONN_MAX_AGE": None,
-            "OPTIONS": SQLITE_OPTIONS | given.get("OPTIONS", {}),
-            # A file for tests too: the in-memory default shares its cache, and threads get "table is locked" at once.
-            "TEST": {"NAME": str(OPENWOP_DATA_DIR / "test.sqlite3")},
-        }
-    if given["ENGINE"] == "django.db.backends.postgresql":
-        persistent = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-        return given | persistent | {"OPTIONS": POSTGRES_OPTIONS | given.get("OPTIONS", {})}
-    raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
+    """``DATABASE_URL``, or a SQLite file in the data folder when it is unset."""
+    named = bool(env.str("DATABASE_URL", default=""))
+    given = {**env.dj_db_url("DATABASE_URL")} if named else databases.sqlite_file(OPENWOP_DATA_DIR)
+    return databases.with_options(given, base=BASE_DIR, folder=OPENWOP_DATA_DIR, is_web=OPENWOP_PROCESS == "web")
 
 
 DATABASES = {"default": _database()}

@@ -22,6 +22,7 @@ from openwop_console.listening import Address, answers
 
 POLL = 0.1
 WEB_PROCESSES = 2
+# Beside those that wait for a stream or a poll (turns.py).
 WEB_THREADS = 16
 # Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
 WEB_PATIENCE = 10
@@ -77,7 +78,7 @@ def start_web(address: Address, lock: IO[str], environment: Mapping[str, str]) -
         "host": address.host,
         "port": address.port,
         "workers": WEB_PROCESSES,
-        "blocking-threads": WEB_THREADS,
+        "blocking-threads": settings.OPENWOP_MAX_STREAMS + WEB_THREADS,
         "blocking-threads-idle-timeout": 600,
         "workers-kill-timeout": WEB_PATIENCE - 2,
         "log-level": "error",  # granian warns about threads that only ever wait (turns.py)

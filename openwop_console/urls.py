@@ -3,7 +3,7 @@
 from allauth.account import views as account
 from django.urls import URLPattern, include, path
 
-from openwop_console import discovery, error_envelope, views
+from openwop_console import api_document, error_envelope, views
 
 handler400 = error_envelope.bad_request
 handler403 = error_envelope.permission_denied
@@ -11,14 +11,16 @@ handler404 = error_envelope.not_found
 handler500 = error_envelope.server_error
 
 public: list[URLPattern] = [
-    path(".well-known/openwop", discovery.discovery, name="discovery"),
-    path("healthz", discovery.health, name="health"),
+    path(".well-known/openwop", api_document.discovered, name="discovery"),
+    path("v1/openapi.json", api_document.openapi, name="api-document"),
+    path("healthz", api_document.health, name="health"),
     path("login", account.login, name="account_login"),
     path("logout", account.logout, name="account_logout"),
 ]
 pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),
     path("settings", views.settings, name="settings"),
+    path("api", views.api, name="api"),
     path("archives", views.archives, name="archives"),
     path("consolidation", views.consolidation, name="consolidation"),
     path("commitments", views.commitments, name="commitments"),

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 from django.conf import settings as configuration
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory.host import access, advertised, exports, pages, tenancy
+from memory.host import access, advertised, auditing, exports, pages, tenancy
 from memory.wire import instant
-from openwop_console import attention
+from openwop_console import api_document, api_page, attention
 from openwop_console.attention import Attention
 
+READS = "manifest:read"  # what every role has but the auditor's
 SCOPES = {
     "manifest:read": "read the definitions of workflows",
     "runs:read": "read runs and their events",
@@ -25,7 +28,7 @@ SCOPES = {
     "proposals:create": "submit proposals",
     "proposals:revise": "revise and archive proposals",
     "proposals:request-activation": "ask for a proposal to be activated",
-    "approvals:respond": "vote on proposals and reject them",
+    "approvals:respond": "vote on proposals and answer what runs ask",
     "memory:write": "write memory",
     "memory:retire": "retire and restore memory",
     "passes:run": "run and schedule passes",
@@ -53,8 +56,11 @@ class Permission:
 
 @require_safe
 def needs_you(request: HttpRequest) -> HttpResponse:
-    """What waits for this operator, oldest first."""
+    """What waits for this operator, oldest first; who may read the audit log alone is led there."""
     scope, now = tenancy.scope_of(request), timezone.now()
+    if scope.can(auditing.SCOPE) and not scope.can(READS):
+        return redirect("audit")
+    scope.check(READS)
     found = attention.of(scope, advertised.document(), now=now)
     if request.GET.get("format") == "json":
         return exports.document(_needs(found))
@@ -66,8 +72,9 @@ def _needs(found: Attention) -> dict[str, object]:
     """The counts of the page; None is what this operator may not see."""
     return {
         "votes": found.votes.total if found.votes else None,
+        "answers": found.answers.total if found.answers else None,
         "forgets": None if found.forgets is None else len(found.forgets),
-        "degradedAgents": None if found.agents is None else [agent.agent_id for agent in found.agents],
+        "degradedAgents": None if found.agents is None else [agent.entry.agent_id for agent in found.agents],
         "residue": len(found.residue),
         "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
     }
@@ -77,6 +84,7 @@ def _needs(found: Attention) -> dict[str, object]:
 def settings(request: HttpRequest) -> HttpResponse:
     """Who may do what, and what this host is."""
     scope, document = tenancy.scope_of(request), advertised.document()
+    scope.check(READS)
     if request.GET.get("format") == "json":
         return exports.document(document)
     context = {
@@ -102,9 +110,27 @@ def _permissions(mine: frozenset[str]) -> list[Permission]:
     ]
 
 
+@require_safe
+def api(request: HttpRequest) -> HttpResponse:
+    """The API of this host, from the document that clients read."""
+    tenancy.scope_of(request)
+    document = api_document.document()
+    groups = api_page.groups(document)
+    context = {
+        "nav": "settings",
+        "info": document["info"],
+        "openapi": document["openapi"],
+        "groups": groups,
+        "count": sum(len(group.operations) for group in groups),
+        "schemas": api_page.schemas(document),
+        "as_json": reverse("api-document"),
+    }
+    return pages.render(request, "console/api.html", context)
+
+
 def _unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
     """A section whose capability is not advertised explains itself; signing in comes first, as everywhere."""
-    tenancy.scope_of(request)
+    tenancy.scope_of(request).check(READS)
     context = {"nav": nav, "heading": heading, "capability": capability, "text": text}
     return pages.render(request, "unsupported.html", context)
 

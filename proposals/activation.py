@@ -13,10 +13,10 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.tenancy import TenantScope
-from proposals import denials, gate, lifecycle
+from proposals import denials, gate, lifecycle, overrides
 from proposals.models import Decision, Gate, GateState
 
-ANSWER_KEYS = {"decision", "reason"}
+ANSWER_KEYS = {"decision", "reason", "override"}
 
 
 @node_type(gate.GATE_TYPE)
@@ -63,19 +63,16 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
     found = gate.of_run(run)
     if found is None or found.node_id != node_id:
         raise InterruptNotFound
-    denials.authorize(scope, "decide", found.proposal_id, now=now)
+    overriding = isinstance(resume_value, dict) and resume_value.get("override") is True
+    denials.authorize(scope, "override" if overriding else "decide", found.proposal_id, now=now)
     if found.state != GateState.OPEN:
         raise InterruptAlreadyResolved(nodeId=node_id, gateState=found.state)
     decision, reason = _answer(resume_value)
-    lifecycle.decide(
-        scope,
-        found.proposal_id,
-        revision=found.revision,
-        sha256=found.sha256,
-        decision=decision,
-        reason=reason,
-        now=now,
-    )
+    seen: dict[str, Any] = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
+    if overriding:
+        overrides.override(scope, found.proposal_id, **seen)
+    else:
+        lifecycle.decide(scope, found.proposal_id, decision=decision, **seen)
 
 
 def _answer(value: Any) -> tuple[str, str]:
@@ -86,6 +83,16 @@ def _answer(value: Any) -> tuple[str, str]:
         problem = f"needs a decision, one of {', '.join(Decision.values)}"
     elif not isinstance(value.get("reason", ""), str):
         problem = "has a reason that is no text"
+    else:
+        problem = _override_problem(value)
     if problem:
         raise InvalidResumeValue(errors=[{"field": "resumeValue", "message": problem}])
     return value["decision"], value.get("reason", "")
+
+
+def _override_problem(value: dict[str, Any]) -> str:
+    if not isinstance(value.get("override", False), bool):
+        return "has an override that is neither true nor false"
+    if value.get("override") and (value["decision"] != Decision.GRANTED or not value.get("reason", "").strip()):
+        return "overrides with a grant and a reason, or not at all"
+    return ""

@@ -11,7 +11,14 @@ from uuid import UUID
 
 from memory.host import ids, runs, suspensions
 from memory.host.errors import Conflict
-from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalRejected, Event, QuorumProgress
+from memory.host.events import (
+    ApprovalAsk,
+    ApprovalGranted,
+    ApprovalOverridden,
+    ApprovalRejected,
+    Event,
+    QuorumProgress,
+)
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
 from memory.host.run_orders import RunOrder
@@ -25,6 +32,7 @@ GATE_TYPE = "core.openwop.governance.approvalGate"
 INSTALL_TYPE = "vendor.console.install-artifact"
 QUORUM = 1
 REQUIRED_SCOPE = "approvals:respond"
+JUSTIFIED = "The reason is on record in the audit log, under approval.override of this gate."
 
 
 def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str = "activate a proposal") -> str:
@@ -104,14 +112,16 @@ def question(gate: Gate) -> Wait:
     return Wait("approval", gate_id, ask)
 
 
-def vote(gate: Gate, run: Run, *, principal: str, decision: str, reason: str, now: datetime) -> Vote:
+def vote(
+    gate: Gate, run: Run, *, principal: str, decision: str, reason: str, overrides: bool = False, now: datetime
+) -> Vote:
     """The vote is on record and the gate decided by it: one rejection vetoes, ``quorum`` grants grant.
 
     The run is locked. It goes on when it waits for this; one that has not asked yet finds the answer when it does. The
-    same vote again changes nothing; another one by the same principal is refused.
+    same vote again changes nothing; another one by the same principal is refused. An override counts as one grant.
     """
     there: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal).first()
-    if there and there.decision != decision:
+    if there and (there.decision, there.overrides) != (decision, overrides):
         raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=there.decision)
     if there:
         return there
@@ -123,9 +133,10 @@ def vote(gate: Gate, run: Run, *, principal: str, decision: str, reason: str, no
         revision=gate.revision,
         sha256=gate.sha256,
         reason=reason,
+        overrides=overrides,
         at=now,
     ).insert(by=WRITER)
-    granted = _count_grants(gate)
+    granted = grants_at(gate)
     if decision == Decision.REJECTED:
         close(gate, GateState.REJECTED, now=now)
     elif granted >= gate.quorum:
@@ -135,7 +146,8 @@ def vote(gate: Gate, run: Run, *, principal: str, decision: str, reason: str, no
     return cast
 
 
-def _count_grants(gate: Gate) -> int:
+def grants_at(gate: Gate) -> int:
+    """How many principals have granted so far, overrides included."""
     return int(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED).count())
 
 
@@ -143,6 +155,8 @@ def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
     gate_id = ids.wire("gate", gate.id)
     if cast.decision == Decision.REJECTED:
         return ApprovalRejected(gate_id, cast.principal)
+    if cast.overrides:
+        return ApprovalOverridden(gate_id, cast.principal, JUSTIFIED)
     return ApprovalGranted(gate_id, cast.principal, QuorumProgress(granted, gate.quorum))
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import ids, runs
+from memory.host import effects, ids, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.models import Installation, Run
@@ -161,6 +161,7 @@ def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: dateti
 
 def install_granted(run: Run, now: datetime) -> Installation:
     """What the gate of ``run`` granted is installed and the proposal applied. The engine holds the lock of the run."""
+    effects.refuse_in_replay(run)
     granted = gate.of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
         raise Conflict("The gate of this run was not granted; nothing was installed.")

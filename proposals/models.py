@@ -168,7 +168,7 @@ class Gate(TenantOwned):
 
 
 class Vote(TenantOwned):
-    """What one principal decided at a gate, with the revision and digest it saw."""
+    """What one principal decided at a gate, with the revision and digest it saw; ``overrides`` marks it for good."""
 
     writer = "proposals.gate"
 
@@ -178,6 +178,7 @@ class Vote(TenantOwned):
     revision = models.PositiveIntegerField()
     sha256 = models.CharField(max_length=64)
     reason = models.CharField(max_length=500, default="", blank=True)
+    overrides = models.BooleanField(default=False)
     at = models.DateTimeField()
 
     gate = tenant_link("proposals.Gate", "gate_id")
@@ -185,5 +186,9 @@ class Vote(TenantOwned):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("tenant", "gate_id", "principal"), name="a_principal_votes_once_a_gate"),
+            models.CheckConstraint(
+                condition=Q(overrides=False) | (Q(decision=Decision.GRANTED) & ~Q(reason="")),
+                name="an_override_grants_and_says_why",
+            ),
             TenantFK(column="gate_id", to="proposals_gate", name="a_vote_is_cast_at_a_gate_of_its_tenant"),
         )

@@ -20,6 +20,7 @@ NEXT_STATES: dict[str, dict[str, str]] = {
     "revise": {State.DRAFT: State.REVISED, State.REVISED: State.REVISED},
     "apply": {State.DRAFT: State.APPLIED, State.REVISED: State.APPLIED, State.APPLIED: State.APPLIED},
     "decide": {State.DRAFT: State.DRAFT, State.REVISED: State.REVISED},
+    "override": {State.DRAFT: State.DRAFT, State.REVISED: State.REVISED},
     "withdraw": {State.DRAFT: State.DRAFT, State.REVISED: State.REVISED},
     "reject": {State.DRAFT: State.REJECTED, State.REVISED: State.REJECTED, State.REJECTED: State.REJECTED},
     "archive": {
@@ -33,14 +34,15 @@ SCOPES = {
     "create": "proposals:create",
     "revise": "proposals:revise",
     "decide": "approvals:respond",
+    "override": "approvals:override",
     "withdraw": "proposals:request-activation",
     "reject": "approvals:respond",
     "archive": "proposals:revise",
 }
 BARRED_BY_A_GATE = frozenset({"revise"})
-NEEDS_AN_OPEN_GATE = frozenset({"decide"})
+NEEDS_AN_OPEN_GATE = frozenset({"decide", "override"})
 NEEDS_A_GATE = NEEDS_AN_OPEN_GATE | {"withdraw"}
-A_PERSON_DECIDES = frozenset({"decide", "reject"})
+A_PERSON_DECIDES = frozenset({"decide", "override", "reject"})
 
 
 def activates_directly() -> bool:

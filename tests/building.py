@@ -9,11 +9,10 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from memory import adapter, ledger, search
+from memory import adapter, agent_manifests, ledger, search
 from memory.drafts import EntryDraft
-from memory.host import access, ids, registry, runs, tenancy
-from memory.host.models import ArtifactKind, Run, Tenant
-from memory.host.registry import Artifact
+from memory.host import access, advertised, ids, runs, tenancy
+from memory.host.models import Installation, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from openwop_console.runtime import definitions, engine, intake
@@ -174,7 +173,8 @@ def contents(owner: TenantScope, memory_ref: str = "notes", **options: Any) -> l
     return [row.content for row in adapter.list_entries(ref(owner, memory_ref), **given)]
 
 
-def install_agent(slug: str, manifest: dict[str, Any]) -> None:
-    """The agent of that manifest is installed in the tenant."""
-    artifact = Artifact(ArtifactKind.AGENT, manifest["agentId"], "1.0.0", json.dumps(manifest))
-    registry.install(tenant(slug).id, artifact, source="host", installed_by="host", now=timezone.now())
+def install_agent(slug: str, manifest: dict[str, Any]) -> Installation:
+    """The agent of that manifest is installed in the tenant; what it does not say is filled in."""
+    owner = tenancy.host_scope(tenant(slug), scopes=frozenset({"agents:manage"}))
+    whole = {"persona": "Agent", "modelClass": "general", "systemPrompt": "You help.", **manifest}
+    return agent_manifests.install(owner, whole, advertised.document(), now=timezone.now())

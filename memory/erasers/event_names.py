@@ -1,6 +1,6 @@
 """The event log as a store of a forget: it stays, and the receipt says how many events name the subject.
 
-Events hold ids, refs and labels. A name that somebody put into a ref or a label is on the log for good (RFC 0080).
+Events hold ids, refs, labels and paths. A name that somebody put into one of them is on the log for good (RFC 0080).
 """
 
 from uuid import UUID
@@ -9,16 +9,19 @@ from memory.host import event_log
 from memory.host.erasure import Holding, Identifiers, Kept
 from memory.matching import mentioned_in
 
-BECAUSE = "Events are never changed. These name the subject in a memory_ref or a label; keep names out of both."
+BECAUSE = (
+    "Events are never changed. These name the subject in a memory_ref, a label or a path; keep names out of all three."
+)
+NAMING = ("memory.written", "workspace.updated")
 
 
 class EventNames(Kept):
-    """Events whose refs or labels name the subject; nothing of them is erased."""
+    """Events whose refs, labels or paths name the subject; nothing of them is erased."""
 
     store = "names on the event log"
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        payloads = event_log.payloads(tenant_id, "memory.written")
+        payloads = (payload for kind in NAMING for payload in event_log.payloads(tenant_id, kind))
         stays = sum(1 for payload in payloads if mentioned_in(subject.terms, payload))
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
 

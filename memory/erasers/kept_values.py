@@ -20,6 +20,7 @@ class KeptValues:
     store: str
     table: ClassVar[Any]
     columns: ClassVar[tuple[str, ...]]
+    chunk: ClassVar[int] = CHUNK
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         found = list(self._mentions(tenant_id, subject))
@@ -29,7 +30,7 @@ class KeptValues:
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
         rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
-        for row, *values in rows.iterator(chunk_size=CHUNK):
+        for row, *values in rows.iterator(chunk_size=self.chunk):
             if mentioned_in(subject.terms, values):
                 yield row, values
 
@@ -37,7 +38,7 @@ class KeptValues:
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over every column of every row, as one text."""
-        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=CHUNK)
+        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=self.chunk)
         return judged(subject.terms, ((row["id"], search_form(whole_text(row))) for row in rows), chosen, spared)
 
     def cleaned(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class RunValues(KeptValues):
 
     store = "run inputs and variables"
     table = Run
-    columns = ("inputs", "variables", "metadata", "configurable", "tags")
+    columns = ("inputs", "variables", "metadata", "configurable", "tags", "workspace")
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -16,6 +16,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q
 
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
@@ -110,8 +111,13 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
 def grant_role(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
     """``principal`` holds ``role`` from now on; granting it again changes nothing."""
     require_role_name(role)
-    if not RoleGrant.objects.of(tenant_id).filter(principal=principal, role=role).exists():
-        RoleGrant(tenant_id=tenant_id, principal=principal, role=role, granted_at=now).insert(by=WRITER)
+    if RoleGrant.objects.of(tenant_id).filter(principal=principal, role=role).exists():
+        return
+    try:
+        with transaction.atomic():
+            RoleGrant(tenant_id=tenant_id, principal=principal, role=role, granted_at=now).insert(by=WRITER)
+    except IntegrityError:
+        pass  # somebody else granted it first
 
 
 def require_role_name(role: str) -> None:
@@ -215,11 +221,29 @@ def key_of(text: str, *, now: datetime) -> ApiKey:
         key = ApiKey.objects.of(tenant_id).select_related("tenant").filter(id=key_id).first()
     if not hmac.compare_digest(key.digest if key else _digest(""), _digest(parts[2])) or not key:
         raise Unauthenticated
+    return _let_in(key, now)
+
+
+def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> ApiKey:
+    """The key in whose name the host acts while nobody presents it; refused as if somebody did."""
+    key: ApiKey | None = ApiKey.objects.of(tenant_id).select_related("tenant").filter(id=key_id).first()
+    if key is None:
+        raise Unauthenticated
+    return _let_in(key, now)
+
+
+def _let_in(key: ApiKey, now: datetime) -> ApiKey:
     if key.revoked_at:
         raise KeyRevoked
     if key.expires_at and key.expires_at <= now:
         raise KeyExpired
     return key
+
+
+def key_is_good(tenant_id: UUID, key_id: UUID, *, now: datetime) -> bool:
+    """Whether the key, which was presented before, would still be let in."""
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
+    return bool(ApiKey.objects.of(tenant_id).filter(unexpired, id=key_id, revoked_at=None).exists())
 
 
 def _digest(secret: str) -> str:

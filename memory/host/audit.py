@@ -1,22 +1,50 @@
-"""The audit chain: append and verify (openwop-host 2.4).
+"""The audit chain: append, and the walk that recomputes it (openwop-host 2.4).
 
 Each record carries the SHA-256 of the JCS form (RFC 8785) of the one before it. The row of the tenant's chain is the
 lock, so two appends never take one number.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import rfc8785
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 
 from memory.host.models import AuditChain, AuditRecord
 
 WRITER = "memory.host.audit"
+
+Follower = Callable[[AuditRecord, datetime], None]
+_followers: list[Follower] = []
+
+
+def on_append(function: Follower) -> None:
+    """Registration point: ``function`` is called, in the transaction, behind every record."""
+    if function not in _followers:
+        _followers.append(function)
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where the chain does not hold: what was computed there, and what stands there ("" when nothing does)."""
+
+    at_seq: int
+    expected: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One record of a walk: its JCS form, None where there is none, and what does not fit at it."""
+
+    seq: int
+    form: bytes | None
+    broken: Break | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +81,46 @@ def append(
     record.insert(by=WRITER)
     chain.next_seq, chain.head_hash = record.seq + 1, record.entry_hash
     chain.save(by=WRITER, update_fields=["next_seq", "head_hash"])
+    for function in _followers:
+        function(record, now)
     return record
+
+
+@transaction.atomic
+def append_once(
+    tenant_id: UUID,
+    *,
+    within: timedelta,
+    actor: str,
+    action: str,
+    target: str = "",
+    details: dict[str, Any] | None = None,
+    now: datetime,
+) -> AuditRecord | None:
+    """Like ``append``, but None and no record when the very same act is on record since ``within`` ago.
+
+    Asked under the lock of the chain, so of two at once one is put on record.
+    """
+    same = {"actor": actor, "action": action, "target": target}
+    wanted = details or {}
+    if _is_on_record(tenant_id, same, wanted, now - within):
+        return None
+    _locked_chain(tenant_id)
+    if _is_on_record(tenant_id, same, wanted, now - within):
+        return None
+    return append(tenant_id, **same, details=wanted, now=now)
+
+
+def is_on_record(
+    tenant_id: UUID, *, within: timedelta, actor: str, action: str, target: str, details: dict[str, Any], now: datetime
+) -> bool:
+    """Whether the very same act is on record since ``within`` ago; what ``append_once`` asks, without the lock."""
+    return _is_on_record(tenant_id, {"actor": actor, "action": action, "target": target}, details, now - within)
+
+
+def _is_on_record(tenant_id: UUID, same: dict[str, str], details: dict[str, Any], since: datetime) -> bool:
+    rows = AuditRecord.objects.of(tenant_id).filter(**same, occurred_at__gt=since).order_by("-occurred_at")
+    return any(found == details for found in rows.values_list("details", flat=True).iterator(chunk_size=100))
 
 
 def _locked_chain(tenant_id: UUID) -> AuditChain:
@@ -70,9 +137,9 @@ def _locked_chain(tenant_id: UUID) -> AuditChain:
     return found
 
 
-def hash_of(record: AuditRecord) -> str:
-    """SHA-256 over the JCS form of everything the record says, the hash before it included."""
-    body = {
+def form_of(record: AuditRecord) -> dict[str, Any]:
+    """Everything the record says, the hash before it included: what is hashed, and what a verifier is given."""
+    return {
         "tenant": str(record.tenant_id),
         "seq": record.seq,
         "occurredAt": record.occurred_at.astimezone(UTC).isoformat(),
@@ -82,26 +149,74 @@ def hash_of(record: AuditRecord) -> str:
         "details": record.details,
         "prevHash": record.prev_hash or None,
     }
-    return hashlib.sha256(rfc8785.dumps(body)).hexdigest()
+
+
+def hash_of(record: AuditRecord) -> str:
+    """SHA-256 over the JCS form of the record."""
+    return _digest(rfc8785.dumps(form_of(record)))
+
+
+def _digest(form: bytes) -> str:
+    return hashlib.sha256(form).hexdigest()
+
+
+def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
+    """The records ``first`` to ``last`` in their order, each recomputed, a step a record; in constant memory.
+
+    A record that was changed breaks at itself, one that does not continue the record before it too, and a gap at its
+    first number. The end is held against the record behind it, or against the head of the chain.
+    """
+    rows = AuditRecord.objects.of(tenant_id)
+    before = rows.filter(seq=first - 1).first() if first else None
+    expected, number = hash_of(before) if before else "", first
+    for record in rows.filter(seq__gte=first, seq__lte=last).order_by("seq").iterator(chunk_size=1000):
+        form = rfc8785.dumps(form_of(record))
+        own = _digest(form)
+        yield Step(record.seq, form, _break_at(record, number, expected, own))
+        expected, number = own, record.seq + 1
+    if number <= last:
+        yield Step(number, None, Break(number, expected, ""))
+    elif number > first and (found := _behind(tenant_id, last)) not in (None, expected):
+        yield Step(last, None, Break(last, expected, found or ""))
+
+
+def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Break | None:
+    if record.seq != number:
+        return Break(number, expected, "")
+    if record.prev_hash != expected:
+        return Break(number, expected, record.prev_hash)
+    return Break(number, own, record.entry_hash) if record.entry_hash != own else None
+
+
+def _behind(tenant_id: UUID, last: int) -> str | None:
+    """The hash of the record ``last`` as what stands behind it has it: the head of the chain, or the next record.
+
+    The head is read first: when it is further, the next record is committed. None when that one is gone, which is for
+    a walk beyond ``last`` to say.
+    """
+    chain = AuditChain.objects.of(tenant_id).first()
+    if chain is None or chain.next_seq <= last:
+        return ""
+    if chain.next_seq == last + 1:
+        return str(chain.head_hash)
+    successor = AuditRecord.objects.of(tenant_id).filter(seq=last + 1).first()
+    return str(successor.prev_hash) if successor else None
+
+
+def end_of(tenant_id: UUID) -> int:
+    """The number of the newest record, as the records or the head of the chain have it; -1 before the first."""
+    newest_seq = AuditRecord.objects.of(tenant_id).aggregate(found=Max("seq"))["found"]
+    return max(-1 if newest_seq is None else newest_seq, total(tenant_id) - 1)
 
 
 def verify(tenant_id: UUID) -> Verdict:
     """Walk the whole chain and recompute every hash; says where it first breaks."""
-    before, number = "", 0
-    for record in AuditRecord.objects.of(tenant_id).order_by("seq").iterator(chunk_size=1000):
-        if record.seq != number or record.prev_hash != before:
-            return Verdict(number, number, expected=before, actual=record.prev_hash)
-        if record.entry_hash != hash_of(record):
-            return Verdict(number, number, expected=hash_of(record), actual=record.entry_hash)
-        before, number = record.entry_hash, number + 1
-    return _verify_head(tenant_id, before, number)
-
-
-def _verify_head(tenant_id: UUID, last: str, count: int) -> Verdict:
-    chain = AuditChain.objects.of(tenant_id).first()
-    if chain is None or (chain.next_seq == count and chain.head_hash == last):
-        return Verdict(count, None)
-    return Verdict(count, count, expected=chain.head_hash, actual=last)
+    checked = 0
+    for step in walk(tenant_id, first=0, last=end_of(tenant_id)):
+        if step.broken:
+            return Verdict(checked, step.broken.at_seq, expected=step.broken.expected, actual=step.broken.actual)
+        checked += 1
+    return Verdict(checked, None)
 
 
 def newest(tenant_id: UUID, *, before: int | None = None, limit: int = 50) -> list[AuditRecord]:
@@ -113,6 +228,14 @@ def newest(tenant_id: UUID, *, before: int | None = None, limit: int = 50) -> li
 def every(tenant_id: UUID) -> Iterator[AuditRecord]:
     """The whole chain in its order, for a file."""
     yield from AuditRecord.objects.of(tenant_id).order_by("seq").iterator(chunk_size=1000)
+
+
+def last_of(tenant_id: UUID, action: str, **details: Any) -> AuditRecord | None:
+    """The newest record of that action whose details say this."""
+    rows = AuditRecord.objects.of(tenant_id).filter(action=action)
+    wanted = {f"details__{name}": value for name, value in details.items()}
+    found: AuditRecord | None = rows.filter(**wanted).order_by("-occurred_at", "-seq").first()
+    return found
 
 
 def total(tenant_id: UUID) -> int:

@@ -28,11 +28,17 @@ class StrictJSONParser(BaseParser):
     """The parser of all faces. An empty body is an empty object."""
 
     media_type = "application/json"
+    too_large: type[TooLarge] = TooLarge
+
+    def most(self) -> int:
+        """The size of the largest body that is read."""
+        return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        raw = stream.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
-        if len(raw) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            raise TooLarge(f"A body has at most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
+        most = self.most()
+        raw = stream.read(most + 1)
+        if len(raw) > most:
+            raise self.too_large(f"A body has at most {most} bytes.")
         if not raw.strip():
             return {}
         try:

@@ -36,10 +36,14 @@ class KeyRevoked(Unauthenticated):
 
 
 class Forbidden(Refusal):
-    """The principal is known and may not. ``details`` names the missing scope or the rule."""
+    """The principal is known and may not. ``details`` names the missing scope or the rule.
+
+    ``on_record`` is set by whoever has put the denial on record, which happens once.
+    """
 
     code = "forbidden"
     message = "This credential may not do that."
+    on_record = False
 
 
 class NotFound(Refusal):
@@ -159,6 +163,13 @@ class CapabilityRequired(Unprocessable):
     message = "The workflow needs a capability that this host does not advertise."
 
 
+class PackPeerDependencyMissing(Unprocessable):
+    """``missing`` names the capabilities that the pack cannot do without and this host does not advertise."""
+
+    code = "pack_peer_dependency_missing"
+    message = "The pack needs a capability that this host does not advertise."
+
+
 class InvalidFromSeq(Unprocessable):
     code = "invalid_from_seq"
     message = "The source run has no event at that sequence."
@@ -169,6 +180,13 @@ class ReplayMemorySnapshotUnavailable(Unprocessable):
 
     code = "replay_memory_snapshot_unavailable"
     message = "What the source run read from memory can no longer be served."
+
+
+class EffectInReplay(Conflict):
+    """A replay tells again what its source did; it changes nothing and nobody is told a second time."""
+
+    code = "effect_in_replay"
+    message = "A replay has no effects."
 
 
 class IdempotencyKeyMismatch(Conflict):

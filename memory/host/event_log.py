@@ -4,21 +4,24 @@ The row of the stream is the lock. A terminal event closes its stream in the sam
 whatever runs beside it; an append to a closed stream is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Count, Exists, OuterRef
 
 from memory.host import ids, sql
 from memory.host.errors import StreamClosed
-from memory.host.events import Event, payload_of
-from memory.host.models import RunEvent, Stream
+from memory.host.events import Event, RunCancelled, RunCompleted, RunFailed, payload_of
+from memory.host.models import Run, RunEvent, Stream
 
 WRITER = "memory.host.event_log"
 PAGE = 1000
+LATEST = timedelta(minutes=1)
+ENDINGS = frozenset({RunCompleted.type, RunFailed.type, RunCancelled.type})
 
 TAKE_NUMBERS = (
     "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
@@ -36,6 +39,7 @@ SELECT = (
     "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
     "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"
 )
+LENGTHS = "SELECT id, next_sequence FROM host_stream WHERE (tenant_id, id) IN (VALUES {pairs})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +60,47 @@ def open_stream(tenant_id: UUID, stream_id: UUID) -> None:
     Stream(tenant_id=tenant_id, id=stream_id).insert(by=WRITER)
 
 
+def exists(tenant_id: UUID, stream_id: UUID) -> bool:
+    """Whether the tenant has a stream of that id."""
+    return bool(Stream.objects.of(tenant_id).filter(id=stream_id).exists())
+
+
 def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> int:
     """``events`` stand at the end of the stream, in order; the sequence of the last one is returned.
 
     Runs inside the caller's transaction: the fact and the change it tells of commit together. Raises ``StreamClosed``
     after a terminal event, and for a stream that is not this tenant's.
     """
+    rows = [_row(tenant_id, stream_id, event, now) for event in events]
+    return _put(tenant_id, stream_id, rows, closing=events[-1].terminal, now=now)
+
+
+def retell(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
+    """What ``told`` tells of another stream stands at the end of this one as well, word for word.
+
+    It is about no row here: a fact told again is no second fact, and who wrote an entry stays the run that wrote it.
+    """
+    tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.instant(now)
+    rows = [
+        [tenant, sql.key(ids.new_id()), stream, each.type, each.node_id, at, sql.document(each.payload), None]
+        for each in told
+    ]
+    return _put(tenant_id, stream_id, rows, closing=told[-1].type in ENDINGS, now=now)
+
+
+def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
+    """The rows have the next numbers of the stream, which takes no more behind them when they close it."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("an event is appended in the transaction of the change it tells of")
-    closing = events[-1].terminal
     with connection.cursor() as cursor:
         closed_at = sql.instant(now) if closing else None
-        cursor.execute(TAKE_NUMBERS, [len(events), closed_at, sql.key(tenant_id), sql.key(stream_id)])
+        cursor.execute(TAKE_NUMBERS, [len(rows), closed_at, sql.key(tenant_id), sql.key(stream_id)])
         row = cursor.fetchone()
         if row is None:
             raise StreamClosed
-        first = row[0] - len(events)
-        rows = [[*_row(tenant_id, stream_id, event, now), first + offset] for offset, event in enumerate(events)]
-        cursor.executemany(INSERT, rows) if len(rows) > 1 else cursor.execute(INSERT, rows[0])
+        first = row[0] - len(rows)
+        numbered = [[*values, first + offset] for offset, values in enumerate(rows)]
+        cursor.executemany(INSERT, numbered) if len(numbered) > 1 else cursor.execute(INSERT, numbered[0])
     return int(row[0]) - 1
 
 
@@ -118,13 +145,40 @@ def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
     return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
 
 
+def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[dict[str, Any]]:
+    """The payloads of one type that the stream has of one node before a sequence, in order."""
+    rows = RunEvent.objects.of(tenant_id).filter(stream_id=stream_id, node_id=node_id, type=kind, sequence__lt=before)
+    return list(rows.order_by("sequence").values_list("payload", flat=True))
+
+
 def length(tenant_id: UUID, stream_id: UUID) -> int:
     """How many events the stream holds."""
     row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()
     return row or 0
 
 
+def lengths(streams: Collection[tuple[UUID, UUID]]) -> dict[UUID, int]:
+    """How many events each stream holds, of any number of tenants, in one query; ``streams`` are (tenant, stream)."""
+    if not streams:
+        return {}
+    pairs = ", ".join(["(%s, %s)"] * len(streams))
+    found = sql.rows(LENGTHS.format(pairs=pairs), [sql.key(each) for pair in streams for each in pair])
+    return {sql.as_uuid(row[0]): int(row[1]) for row in found}
+
+
 def payloads(tenant_id: UUID, kind: str) -> Iterator[dict[str, Any]]:
     """The payload of every event of one type that the tenant has, oldest first."""
     rows = RunEvent.objects.of(tenant_id).filter(type=kind).order_by("id")
     yield from rows.values_list("payload", flat=True).iterator(chunk_size=2000)
+
+
+def counts(
+    tenant_id: UUID, kinds: Collection[str], *, since: datetime, until: datetime, workflow_id: str = ""
+) -> dict[str, int]:
+    """How many events of each type there are behind ``since`` up to ``until``: of the runs of one workflow, or all."""
+    rows = RunEvent.objects.of(tenant_id).filter(type__in=kinds, timestamp__gt=since, timestamp__lte=until)
+    rows = rows.filter(id__gte=ids.first_of(since - LATEST))  # an id is made about when its event happens
+    if workflow_id:
+        run = Run.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("stream_id"), workflow_id=workflow_id)
+        rows = rows.filter(Exists(run))
+    return dict(rows.order_by().values_list("type").annotate(found=Count("id")))

@@ -32,3 +32,16 @@ def parse(prefix: str, text: str) -> UUID | None:
     if head != prefix or len(digits) != WIRE_LENGTH or not set(digits) <= set("0123456789abcdef"):
         return None
     return UUID(hex=digits)
+
+
+def is_wire(value: object) -> bool:
+    """Whether ``value`` has the form of an id of this host, of whatever kind; it need not be one of anything."""
+    if not isinstance(value, str):
+        return False
+    prefix = value.partition("_")[0]
+    return prefix.isascii() and prefix.isalpha() and len(prefix) <= 8 and parse(prefix, value) is not None
+
+
+def redacted(secret_id: str) -> str:
+    """What stands in the place of a secret wherever it would be kept (SR-1)."""
+    return f"[REDACTED:{secret_id}]"

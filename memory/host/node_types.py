@@ -7,6 +7,7 @@ from their ``apps.py``. A node either is done, sleeps until a time, or waits for
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Protocol
 
 from memory.host.events import Ask
@@ -14,10 +15,10 @@ from memory.host.models import Run
 
 
 class NodeFailure(Exception):
-    """The node failed: a stable code, and a fixed sentence without content."""
+    """The node failed: a stable code, and a fixed sentence without content. ``final`` is not tried again."""
 
-    def __init__(self, code: str, message: str) -> None:
-        self.code, self.message = code, message
+    def __init__(self, code: str, message: str, *, final: bool = False) -> None:
+        self.code, self.message, self.final = code, message, final
         super().__init__(message)
 
 
@@ -74,6 +75,16 @@ class RunMemory(Protocol):
     ) -> str: ...
 
 
+class RunFiles(Protocol):
+    """``ctx.files``: the workspace as one run sees it. An unknown path is None."""
+
+    def list(self, prefix: str = "") -> Sequence[dict[str, Any]]: ...
+
+    def read(self, path: str) -> dict[str, Any] | None: ...
+
+    def write(self, path: str, content: str, *, content_type: str = "text/markdown") -> dict[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class NodeContext:
     """What a node may see and do."""
@@ -85,6 +96,7 @@ class NodeContext:
     variables: Mapping[str, Any]
     agent: Mapping[str, Any]
     memory: RunMemory
+    files: RunFiles
     started_at: datetime
     attempt: int
     resume_value: Any
@@ -92,23 +104,73 @@ class NodeContext:
 
 
 NodeFunction = Callable[[NodeContext], Outcome]
+ConfigCheck = Callable[[Mapping[str, Any]], list[tuple[str, str]]]
+ToolsOf = Callable[[Mapping[str, Any]], Sequence[str]]
+MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
+FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
 _types: dict[str, NodeFunction] = {}
+_tools: dict[str, ToolsOf] = {}
+_checks: dict[str, ConfigCheck] = {}
 
 
-def node_type(type_id: str) -> Callable[[NodeFunction], NodeFunction]:
-    """Register the function that executes nodes of ``type_id``."""
+class OnReplay(StrEnum):
+    """What a replay does with a node that its source run has executed (openwop-host 3.8).
+
+    ``RECORDED``: it is not called, and what came of it stands; a type that says nothing is of this kind. ``CALLED``: it
+    is called on what it was told then, and must come to the same; it only reads, and writes memory in its last call.
+    ``REFUSED``: it acts on the world and what came of that is not on record, so the replay fails there.
+    """
+
+    RECORDED = "recorded"
+    CALLED = "called"
+    REFUSED = "refused"
+
+
+_on_replay: dict[str, OnReplay] = {}
+
+
+def node_type(
+    type_id: str, *, tools: Sequence[str] | ToolsOf = (), on_replay: OnReplay = OnReplay.RECORDED
+) -> Callable[[NodeFunction], NodeFunction]:
+    """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
+
+    ``tools`` is a function of the node's config where that decides. An agent whose manifest does not allow one of them
+    cannot execute the node.
+    """
 
     def register(function: NodeFunction) -> NodeFunction:
         if _types.get(type_id, function).__qualname__ != function.__qualname__:
             raise RuntimeError(f"node type {type_id} is registered twice")
         _types[type_id] = function
+        _tools[type_id] = tools if callable(tools) else lambda config: tools
+        _on_replay[type_id] = on_replay
         return function
 
     return register
 
 
+def checks_config(type_id: str, check: ConfigCheck) -> None:
+    """``check`` looks at nodes of ``type_id`` before they are installed: fields of the node, and what is wrong."""
+    _checks[type_id] = check
+
+
+def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the type of ``node`` finds wrong with how it is configured."""
+    check = _checks.get(node["typeId"])
+    return check(node) if check else []
+
+
 def function_of(type_id: str) -> NodeFunction | None:
     return _types.get(type_id)
+
+
+def on_replay_of(type_id: str) -> OnReplay:
+    return _on_replay.get(type_id, OnReplay.RECORDED)
+
+
+def tools_of(type_id: str, config: Mapping[str, Any]) -> Sequence[str]:
+    """The tools that a node of that type and config uses."""
+    return _tools[type_id](config) if type_id in _tools else ()
 
 
 def known() -> list[str]:

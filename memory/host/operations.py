@@ -1,9 +1,10 @@
-"""What an endpoint of a face says about itself in ``/v1/openapi.json``: one decorator above the view.
+"""What an endpoint of a face says about itself in ``/v1/openapi.json``: one decorator above the view, and its schemas.
 
 The document is generated from the URL configuration, these words and the serializers; a view without them fails a test.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -11,6 +12,61 @@ from rest_framework import serializers
 
 View = TypeVar("View", bound=Callable[..., Any])
 Serializer = type[serializers.Serializer[Any]]
+Schema = dict[str, Any]
+TEXT: Schema = {"type": "string", "minLength": 1}
+TIME: Schema = {"type": "string", "format": "date-time"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def closed(title: str = "", /, **properties: Schema) -> Schema:
+    """An object of exactly these properties; with a title it is a component of the document, under that name."""
+    named = {"title": title} if title else {}
+    return named | {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+def also(schema: Schema, /, **optional: Schema) -> Schema:
+    """The closed object, which may have these properties besides."""
+    return {**schema, "properties": {**schema["properties"], **optional}}
+
+
+def listed(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def nullable(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def words(values: Iterable[Any]) -> Schema:
+    """One of these words."""
+    return {"type": "string", "enum": [str(each) for each in values]}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a view has said of itself, for those who ask the view and not the document."""
+
+    name: str
+    scope: str | None
+    waits: bool = False
+
+
+def operations_of(view: Any) -> dict[str, Operation]:
+    """The operations of ``view`` by method; under the empty name the one of a view that answers but one."""
+    found: dict[str, Operation] = getattr(view, "operations", {})
+    return found
+
+
+def operation_of(view: Any, method: str) -> Operation | None:
+    """What ``method`` of ``view`` has said of itself."""
+    known = operations_of(view)
+    return known.get(method) or known.get("")
 
 
 def operation(
@@ -23,24 +79,42 @@ def operation(
     headers: tuple[str, ...] = (),
     method: str | None = None,
     tag: str = "",
+    waits: bool = False,
 ) -> Callable[[View], View]:
-    """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public.
+    """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public;
+    several are separated by a space.
 
     ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query, ``headers`` what it
     reads beside the credential. ``gives`` maps each status to a JSON Schema, a serializer, or None for an empty body;
     refusals need not be named, the generator adds the envelope. A view of several methods names each with ``method``.
+    One that ``waits`` for another process commits as it goes, with an ``Idempotency-Key`` too.
     """
-    parameters: list[Any] = [
-        *([query] if query else []),
-        *(OpenApiParameter(h, str, OpenApiParameter.HEADER) for h in headers),
-    ]
-    return extend_schema(
+    documented = extend_schema(
         operation_id=name,
-        request=takes,
+        request={"application/json": takes} if isinstance(takes, Mapping) else takes,
         responses=dict(gives),
-        parameters=parameters,
+        parameters=_parameters(query, headers),
         methods=[method] if method else None,
         tags=[tag] if tag else None,
         auth=[] if scope is None else None,
         extensions={"x-required-scope": scope} if scope else None,
     )
+
+    return _telling(documented, method or "", Operation(name, scope, waits))
+
+
+def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]:
+    named = [OpenApiParameter(header, str, OpenApiParameter.HEADER) for header in headers]
+    return [query, *named] if query else [*named]
+
+
+def _telling(documented: Any, method: str, told: Operation) -> Callable[[View], View]:
+    """The decorator that documents a view and lets it tell of its operation."""
+
+    def decorate(view: View) -> View:
+        known = operations_of(view)
+        shown: View = documented(view)
+        shown.operations = {**known, method: told}  # type: ignore[attr-defined]
+        return shown
+
+    return decorate

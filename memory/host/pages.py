@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from memory.host import ids
-from memory.host.audit import Verdict
+from memory.host.checkpoints import Finding
 from memory.host.errors import Conflict, Invalid
 
 PAGE = 50
@@ -135,9 +135,9 @@ class ChainSeen:
     broken_at: int | None = None
 
 
-def remember_verdict(tenant_id: UUID, verdict: Verdict, *, now: datetime) -> None:
+def remember_finding(tenant_id: UUID, found: Finding, *, now: datetime) -> None:
     """The header of every page says so from now on."""
-    seen = ChainSeen("verified" if verdict.intact else "broken", now, verdict.broken_at)
+    seen = ChainSeen("verified" if found.intact else "broken", now, found.broken_at)
     cache.set(f"chain:{tenant_id.hex}", seen, timeout=None)
 
 

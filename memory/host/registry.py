@@ -9,11 +9,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
+from memory.host import audit
+from memory.host.effects import is_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
 
@@ -52,11 +54,12 @@ def digest(text: str) -> str:
 
 @transaction.atomic
 def install(tenant_id: UUID, artifact: Artifact, *, source: str, installed_by: str, now: datetime) -> Installation:
-    """``artifact`` is the current version of its name. The same bytes again change nothing; other bytes under an
-    installed ref are refused, because a ref that runs have used never changes its meaning."""
+    """``artifact`` is the current version of its name. The same bytes again change nothing, unless they were removed:
+    then they are back. Other bytes under an installed ref are refused, because a ref that runs have used never changes
+    its meaning."""
     there = Installation.objects.of(tenant_id).filter(ref=artifact.ref).first()
     if there:
-        return _same_or_refuse(there, artifact)
+        return _back_if_removed(_same_or_refuse(there, artifact))
     current = (
         Installation.objects.of(tenant_id)
         .select_for_update()
@@ -95,6 +98,14 @@ def _same_or_refuse(there: Installation, artifact: Artifact) -> Installation:
     return there
 
 
+def _back_if_removed(there: Installation) -> Installation:
+    """The version is current again when nothing has taken its place."""
+    if there.superseded_at and current(there.tenant_id, there.kind, there.name) is None:
+        there.superseded_at = None
+        there.save(by=WRITER, update_fields=["superseded_at"])
+    return there
+
+
 def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
     """The version of ``name`` that a run started now would use."""
     found: Installation | None = (
@@ -110,19 +121,29 @@ def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
 
 
 def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime) -> Installation:
-    """What ``name`` means for this run: what it resolved before, else the current version; the use is noted."""
-    uses = Resolution.objects.of(run.tenant_id).select_related("installation").filter(run_id=run.id)
-    for use in uses:
-        if (use.installation.kind, use.installation.name) == (kind, name):
-            found: Installation = use.installation
-            return found
-    installation = current(run.tenant_id, kind, name)
+    """What ``name`` means for this run: what it resolved before, else the current version; the use is noted.
+
+    A replay uses what its source has used, whatever was installed since.
+    """
+    found = _used(run.tenant_id, run.id, kind, name)
+    if found:
+        return found
+    if is_replay(run) and run.source_run_id:
+        installation = _used(run.tenant_id, run.source_run_id, kind, name)
+    else:
+        installation = current(run.tenant_id, kind, name)
     if installation is None:
         raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
     Resolution(
         tenant_id=run.tenant_id, run_id=run.id, installation_id=installation.id, node_id=node_id, resolved_at=now
     ).insert(by=WRITER)
     return installation
+
+
+def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation | None:
+    uses = Resolution.objects.of(tenant_id).select_related("installation").filter(run_id=run_id)
+    named = (use.installation for use in uses if (use.installation.kind, use.installation.name) == (kind, name))
+    return next(named, None)
 
 
 def uses_of(tenant_id: UUID, installation_id: UUID, *, limit: int = 50) -> list[Resolution]:
@@ -178,7 +199,27 @@ def texts_of(tenant_id: UUID) -> Iterator[str]:
         yield from table.objects.of(tenant_id).values_list("text", flat=True).iterator(chunk_size=200)
 
 
-def agents(tenant_id: UUID) -> list[dict[str, Any]]:
-    """The manifests of the tenant's installed agents, in the order of their ids."""
-    rows = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None).order_by("name")
-    return [json.loads(row.text) for row in rows]
+@transaction.atomic
+def remove(tenant_id: UUID, kind: str, name: str, *, actor: str, now: datetime) -> Installation:
+    """Nothing is installed under ``name`` any more; what runs have used stays readable by its ref. Audited."""
+    rows = Installation.objects.of(tenant_id).select_for_update()
+    found: Installation | None = rows.filter(kind=kind, name=name, superseded_at=None).first()
+    if found is None:
+        raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
+    found.superseded_at = now
+    found.save(by=WRITER, update_fields=["superseded_at"])
+    audit.append(tenant_id, actor=actor, action=f"{kind}.removed", target=found.ref, now=now)
+    return found
+
+
+def last(tenant_id: UUID, kind: str, name: str) -> Installation | None:
+    """The current version of ``name``; when it was removed, the version that was, with its ``superseded_at``."""
+    rows = Installation.objects.of(tenant_id).filter(kind=kind, name=name)
+    found: Installation | None = rows.order_by(F("superseded_at").desc(nulls_first=True)).first()
+    return found
+
+
+def agents(tenant_id: UUID) -> list[Installation]:
+    """The tenant's installed agents, in the order of their ids, which is the same on every database."""
+    rows = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None)
+    return sorted(rows, key=lambda row: row.name)

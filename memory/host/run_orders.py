@@ -7,11 +7,16 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a fork comes from; a branch reads what its source wrote up to ``inherits_until``."""
+    """What a fork comes from, by the names under which a run keeps it.
 
-    mode: str
+    A branch reads the ledger at ``snapshot_position``, as its source did, and what its source wrote up to
+    ``inherits_until``, which is None when the source had not begun.
+    """
+
+    fork_mode: str
     source_run_id: UUID
     from_seq: int
+    snapshot_position: int = 0
     inherits_until: int | None = None
 
 

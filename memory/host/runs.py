@@ -4,7 +4,8 @@
 worker died becomes ready by itself. ``holder`` is the fence: a step commits only while its worker still holds the run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,18 +14,11 @@ from django.db import transaction
 from django.db.models import F
 
 from memory.host import event_log, ids, registry
+from memory.host.effects import is_replay, refuse_in_replay
 from memory.host.errors import Conflict, NotFound
-from memory.host.events import (
-    Event,
-    Failure,
-    Owner,
-    RunCancelled,
-    RunCompleted,
-    RunFailed,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-)
+from memory.host.event_log import Recorded
+from memory.host.events.base import Event, Failure, Owner
+from memory.host.events.lifecycle import RunCancelled, RunCompleted, RunFailed, RunPaused, RunResumed, RunStarted
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
 from memory.host.run_orders import RunOrder
 
@@ -83,10 +77,8 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         scope_id=order.scope_id,
         created_at=now,
         ready_at=now if ready else None,
+        **(asdict(order.fork) if order.fork else {}),
     )
-    if order.fork:
-        run.fork_mode, run.source_run_id = order.fork.mode, order.fork.source_run_id
-        run.from_seq, run.inherits_until = order.fork.from_seq, order.fork.inherits_until
     run.insert(by=WRITER)
     _tell_ready(run)
     return run
@@ -148,16 +140,35 @@ def release_held_by(instance: str, *, now: datetime) -> int:
 
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
     """The run is running; what it may read of memory is fixed from here on, and its time begins."""
-    _move(run, RunStatus.RUNNING)
-    run.started_at, run.snapshot_position = now, snapshot_position
-    run.deadline_at = now + lasts if lasts else None
-    run.save(by=WRITER, update_fields=["status", "started_at", "snapshot_position", "deadline_at"])
+    _begin(run, snapshot_position, lasts, now)
     owner = Owner(tenant=run.tenant.slug, principal=run.principal)
     event_log.append(run.tenant_id, run.id, RunStarted(workflow_id=run.workflow_id, owner=owner), now=now)
 
 
+def _begin(run: Run, snapshot_position: int, lasts: timedelta | None, now: datetime) -> None:
+    _move(run, RunStatus.RUNNING)
+    run.started_at, run.snapshot_position = now, snapshot_position
+    run.deadline_at = now + lasts if lasts else None
+    run.save(by=WRITER, update_fields=["status", "started_at", "snapshot_position", "deadline_at"])
+
+
+def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime) -> None:
+    """What is on the log of ``source`` stands on that of its fork, which begins with it and ends as it did."""
+    if told[0].type == RunStarted.type:
+        _begin(run, source.snapshot_position, lasts, now)
+    if told[-1].type not in event_log.ENDINGS:
+        event_log.retell(run.tenant_id, run.id, told, now=now)
+        progress(run, ready_at=now + LEASE if run.holder else now, now=now)
+        return
+    if source.status == RunStatus.CANCELLED:
+        _move(run, RunStatus.CANCELLING)
+    run.error = source.error
+    _end(run, source.status, told=told, now=now)
+
+
 def note(run: Run, *events: Event, now: datetime) -> None:
     """``events`` stand on the run's log; the run itself stays as it is."""
+    refuse_in_replay(run)
     event_log.append(run.tenant_id, run.id, *events, now=now)
 
 
@@ -193,6 +204,8 @@ def wake(run: Run, *, now: datetime) -> None:
 
 def pause(run: Run, *, drain: bool, now: datetime) -> None:
     """The locked run begins no node any more. With ``drain`` those it had begun are finished first."""
+    if is_replay(run):
+        raise Conflict("A replay tells of its source's life; it has no pauses of its own.", runStatus=run.status)
     _move(run, RunStatus.PAUSED)
     run.paused_at, run.draining = now, drain
     if not run.holder:
@@ -257,7 +270,7 @@ def cancel(run: Run, *events: Event, cancelled_by: str, now: datetime) -> None:
     _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=cancelled_by), now=now)
 
 
-def _end(run: Run, status: str, *events: Event, now: datetime) -> None:
+def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> None:
     with transaction.atomic():
         _move(run, status)
         run.completed_at, run.ready_at, run.holder = now, None, ""
@@ -265,7 +278,10 @@ def _end(run: Run, status: str, *events: Event, now: datetime) -> None:
             by=WRITER,
             update_fields=["status", "completed_at", "ready_at", "holder", "error", "variables", "current_node"],
         )
-        event_log.append(run.tenant_id, run.id, *events, now=now)
+        if told:
+            event_log.retell(run.tenant_id, run.id, told, now=now)
+        else:
+            event_log.append(run.tenant_id, run.id, *events, now=now)
         for function in _farewells:
             function(run, now)
 

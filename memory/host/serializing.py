@@ -15,6 +15,18 @@ class Closed(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class Text(serializers.CharField):
+    """A JSON string as it was sent, white space and all; a number is none."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return str(super().to_internal_value(data))
+
+
 def checked(serializer: type[Closed], data: Any) -> Any:
     """The serializer over ``data`` after it was found valid; refuses otherwise."""
     filled = serializer(data=data)

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import event_log, ids, runs
+from memory.host import effects, event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
-from memory.host.models import Interrupt, InterruptVote, Run
+from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.node_types import Wait
 
 WRITER = "memory.host.suspensions"
@@ -51,6 +51,7 @@ class InvalidResumeValue(Invalid):
 
 def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
     """The question is on record and on the log of the run, which is locked; the node waits until it is answered."""
+    effects.refuse_in_replay(run)
     interrupt = _interrupt(run, node_id, wait, now).insert(by=WRITER)
     interrupt_id = ids.wire("int", interrupt.id)
     suspended = NodeSuspended(node_id, interrupt_id, wait.kind, wait.key)
@@ -60,6 +61,7 @@ def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
 
 def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime) -> Interrupt:
     """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting."""
+    effects.refuse_in_replay(run)
     interrupt = _interrupt(run, node_id, wait, now)
     interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, ANSWERED
     interrupt.insert(by=WRITER)
@@ -67,6 +69,24 @@ def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *fac
     resolved = InterruptResolved(node_id, interrupt_id, wait.kind)
     event_log.append(run.tenant_id, run.id, _requested(interrupt_id, node_id, wait), *facts, resolved, now=now)
     return interrupt
+
+
+def take_over(run: Run, answered: Interrupt, *, now: datetime) -> Interrupt:
+    """``run``, a branch, has asked what its source asked, and has the answer; both are on its log already."""
+    taken = Interrupt(
+        tenant_id=run.tenant_id,
+        run_id=run.id,
+        node_id=answered.node_id,
+        kind=answered.kind,
+        key=answered.key,
+        data=answered.data,
+        policy=answered.policy,
+        created_at=now,
+        resolved_at=now,
+        resume_value=answered.resume_value,
+        outcome=answered.outcome,
+    )
+    return taken.insert(by=WRITER)
 
 
 def _interrupt(run: Run, node_id: str, wait: Wait, now: datetime) -> Interrupt:
@@ -105,6 +125,22 @@ def open_at(run: Run) -> list[Interrupt]:
     return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
 
 
+def waiting(tenant_id: UUID) -> Any:
+    """The plain interrupts that runs of the tenant wait at now, the oldest question first, each with its run."""
+    rows = Interrupt.objects.of(tenant_id).filter(resolved_at=None, policy__plain=True)
+    return rows.exclude(run__status__in=runs.ENDING).select_related("run").order_by("id")
+
+
+def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
+    """Refuse to answer what nobody waits for any more: it was answered, is out of time, or its run has ended."""
+    if run.status == RunStatus.CANCELLED and interrupt.outcome not in (ANSWERED, TIMED_OUT):
+        raise InterruptCancelled(nodeId=interrupt.node_id)
+    if interrupt.resolved_at is not None or run.status in runs.ENDING:
+        raise InterruptAlreadyResolved(nodeId=interrupt.node_id, runStatus=run.status)
+    if interrupt.timeout_at and interrupt.timeout_at <= now:
+        raise InterruptAlreadyResolved(nodeId=interrupt.node_id, outcome=TIMED_OUT)
+
+
 @transaction.atomic
 def answer(
     run: Run,
@@ -133,10 +169,34 @@ def answer(
     runs.wake(run, now=now)
 
 
+def withdraw(run: Run, *, node_id: str | None = None, now: datetime) -> None:
+    """Nobody is asked any more at ``node_id``, or anywhere in the run, which is locked; the log says why by itself."""
+    rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
+    rows = rows if node_id is None else rows.filter(node_id=node_id)
+    rows.update(resolved_at=now, outcome=ENDED)
+
+
+def run_has_ended(run: Run, now: datetime) -> None:
+    """A run that has ended asks nobody."""
+    withdraw(run, now=now)
+
+
+def add_exchange(interrupt: Interrupt, exchange: dict[str, Any]) -> None:
+    """``exchange`` stands beside what is asked, for those who decide; the wait goes on. The run is locked."""
+    interrupt.data = {**interrupt.data, "exchanges": [*interrupt.data.get("exchanges", []), exchange]}
+    interrupt.save(by=WRITER, update_fields=["data"])
+
+
 def add_vote(interrupt: Interrupt, *, voter: str, action: str, now: datetime) -> bool:
-    """The voice counts from now on; False when ``voter`` has raised it before. The run is locked."""
+    """The voice counts from now on; False when ``voter`` has raised it before. The run is locked.
+
+    A voice is raised one way: the same voter may not raise it otherwise later.
+    """
     votes = InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id, voter=voter)
-    if votes.exists():
+    earlier: InterruptVote | None = votes.first()
+    if earlier and earlier.action != action:
+        raise Conflict("You have answered otherwise at this gate.", nodeId=interrupt.node_id, action=earlier.action)
+    if earlier:
         return False
     InterruptVote(tenant_id=interrupt.tenant_id, interrupt_id=interrupt.id, voter=voter, action=action, at=now).insert(
         by=WRITER

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from memory.host import access, ids
 from memory.host.errors import Forbidden, Unauthenticated
-from memory.host.models import Operator, Run, Tenant
+from memory.host.models import ApiKey, Operator, Run, Tenant
 
 MAX_REF = 256
-RUN_SCOPES = frozenset({"memory:read", "memory:write"})
+RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,41 @@ def operator_principal(operator: Operator) -> Principal:
 
 def key_principal(text: str, *, now: datetime) -> Principal:
     """The principal behind an API key."""
-    key = access.key_of(text, now=now)
+    return _of_key(access.key_of(text, now=now))
+
+
+def _of_key(key: ApiKey) -> Principal:
     bound = frozenset(key.agents) if key.agents else None
     return _principal(key.tenant, ids.wire("key", key.id), "key", key.name or "API key", bound)
+
+
+def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
+    """The scope of a principal who is not here but has asked for something to be done now: what it may do now.
+
+    Refused when it would not be let in any more. The host itself starts runs.
+    """
+    if principal_id == "host":
+        return host_scope(Tenant.objects.get(id=tenant_id), scopes=RUN_SCOPES | {"runs:create"})
+    key_id, operator_id = ids.parse("key", principal_id), ids.parse("usr", principal_id)
+    if key_id:
+        return tenant_scope(_of_key(access.standing_key(tenant_id, key_id, now=now)))
+    operators = Operator.objects.filter(tenant_id=tenant_id).select_related("tenant")
+    operator = operators.filter(id=operator_id).first() if operator_id else None
+    if operator is None:
+        raise Unauthenticated
+    return tenant_scope(operator_principal(operator))
+
+
+def still_holds(scope: TenantScope, name: str, *, now: datetime) -> bool:
+    """Whether the key behind ``scope`` is good and holds the permission at this moment, not when it came in."""
+    key_id = ids.parse("key", scope.principal.id)
+    good = key_id is not None and access.key_is_good(scope.tenant_id, key_id, now=now)
+    return good and name in access.scopes_of(scope.tenant_id, scope.principal.id)
+
+
+def named_scope(tenant: Tenant, principal_id: str) -> TenantScope:
+    """A principal that a suite names, with what its roles give it here and no credential: for seams alone."""
+    return TenantScope(_principal(tenant, principal_id, "key", principal_id))
 
 
 def _principal(
@@ -102,7 +134,7 @@ def host_scope(tenant: Tenant, *, scopes: frozenset[str] = RUN_SCOPES) -> Tenant
 
 
 def run_scope(run: Run) -> TenantScope:
-    """A run acting in the tenant that owns it; memory and nothing else."""
+    """A run acting in the tenant that owns it; memory, workspace files and nothing else."""
     tenant = run.tenant
     return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run"))
 

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 
 from memory.host import audit, ids, sql
+from memory.host.effects import is_replay
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
 
@@ -107,8 +108,10 @@ def resolve(run: Run, name: str, *, now: datetime) -> str:
     """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's.
 
     That the run has resolved it is on record before the value is returned, so no later write of the run in any process
-    can miss it.
+    can miss it. A replay is given what was kept instead of the value, and opens nothing.
     """
+    if is_replay(run):
+        return ids.redacted(name)
     owners = [(SecretScope.RUN, ids.wire("run", run.id)), (SecretScope.USER, run.principal), (SecretScope.TENANT, "")]
     found = {(row.scope, row.owner): row for row in Secret.objects.of(run.tenant_id).filter(name=name)}
     secret = next((found[owner] for owner in owners if owner in found), None)

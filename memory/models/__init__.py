@@ -4,7 +4,7 @@ from memory.models import entry as entry
 from memory.models.background import Pass, PassState
 from memory.models.forget import ForgetRequest, ForgetState
 from memory.models.kept import KeptContent, KeptRead
-from memory.models.workspace import WorkspaceFile
+from memory.models.workspace import Workspace, WorkspaceFile
 
 __all__ = [
     "ForgetRequest",
@@ -13,5 +13,6 @@ __all__ = [
     "KeptRead",
     "Pass",
     "PassState",
+    "Workspace",
     "WorkspaceFile",
 ]

@@ -9,8 +9,8 @@ class MemoryEntry(TenantOwned):
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
     ``position`` is a number of the tenant's ledger: a run that started at position p reads the entries with
-    ``position <= p`` that were not retired at p (``Retirement``). An ``ephemeral`` entry was written by a host without
-    durable memory and is gone when the next one starts.
+    ``position <= p`` that were not retired at p (``Retirement``). ``ephemeral`` names the host without durable memory
+    that wrote the entry, which is gone when that host starts again; it is empty when memory is durable.
     """
 
     writer = "memory.ledger"
@@ -32,7 +32,7 @@ class MemoryEntry(TenantOwned):
     sha256 = models.CharField(max_length=64)
     redactions = models.IntegerField(default=0)
     secret_shapes = models.IntegerField(default=0)
-    ephemeral = models.BooleanField(default=False, db_default=False)
+    ephemeral = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     run = tenant_link("host.Run", "run_id")
 
@@ -57,7 +57,9 @@ class MemoryEntry(TenantOwned):
                 condition=models.Q(expires_at__isnull=False),
                 name="memory_entry_expiry",
             ),
-            models.Index(fields=("tenant", "id"), condition=models.Q(ephemeral=True), name="memory_entry_ephemeral"),
+            models.Index(
+                fields=("tenant", "ephemeral", "id"), condition=~models.Q(ephemeral=""), name="memory_entry_ephemeral"
+            ),
         )
 
 
@@ -130,7 +132,7 @@ class Tombstone(TenantOwned):
     """What remains of an entry that is gone: its id, its writer and why; no content."""
 
     writer = "memory.ledger"
-    REASONS = (("forgotten", "forgotten"), ("expired", "expired"))
+    REASONS = (("forgotten", "forgotten"), ("expired", "expired"), ("ephemeral", "ephemeral"))
 
     run_id = models.UUIDField()
     reason = models.CharField(max_length=16, choices=REASONS)

@@ -32,7 +32,7 @@ class ForgetRequest(TenantOwned):
     finished_at = models.DateTimeField(null=True)
     pass_id = models.UUIDField(null=True)
     receipt = models.JSONField(null=True)
-    signature = models.CharField(max_length=64, default="", blank=True)
+    signature = models.CharField(max_length=128, default="", blank=True)
 
     background = tenant_link("memory.Pass", "pass_id", null=True)
 

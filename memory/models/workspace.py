@@ -2,11 +2,22 @@
 
 from django.db import models
 
-from memory.host.models import TenantOwned
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class Workspace(TenantOwned):
+    """A tenant's workspace. One row a tenant; its lock orders the changes."""
+
+    writer = "memory.workspace"
+
+    changed_at = models.DateTimeField()
 
 
 class WorkspaceFile(TenantOwned):
-    """One version of one file. The newest is ``current``; a deleted file has no rows, and begins at 1 again."""
+    """One version of one file. The newest is ``current``; a deleted file has no rows, and begins at 1 again.
+
+    ``run_id`` is the run that wrote the version, empty when somebody did over the face.
+    """
 
     writer = "memory.workspace"
 
@@ -21,10 +32,13 @@ class WorkspaceFile(TenantOwned):
     updated_by = models.CharField(max_length=64)
     run_id = models.UUIDField(null=True)
 
+    run = tenant_link("host.Run", "run_id", null=True)
+
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=("tenant", "path", "version"), name="a_version_of_a_file_is_written_once"),
             models.UniqueConstraint(
                 fields=("tenant", "path"), condition=models.Q(current=True), name="one_version_of_a_file_is_current"
             ),
+            TenantFK(column="run_id", to="host_run", name="a_version_was_written_by_a_run_of_its_tenant"),
         )

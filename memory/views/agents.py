@@ -14,7 +14,18 @@ from memory.host.errors import NotFound
 from memory.inventory import AgentRow
 from memory.wire import instant
 
-COLUMNS = ("agentId", "label", "health", "degraded", "entries", "lastWrite")
+COLUMNS = (
+    "agentId",
+    "label",
+    "packName",
+    "packVersion",
+    "health",
+    "degradedMemoryDimensions",
+    "degraded",
+    "toolAllowlist",
+    "entries",
+    "lastWrite",
+)
 
 
 @require_safe
@@ -34,14 +45,19 @@ def agents(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/agents.html", context)
 
 
-def _row(agent: AgentRow) -> dict[str, Any]:
+def _row(row: AgentRow) -> dict[str, Any]:
+    entry, dimensions = row.entry, row.entry.degraded_dimensions
     return {
-        "agentId": agent.agent_id,
-        "label": agent.label,
-        "health": agent.health,
-        "degraded": agent.degraded,
-        "entries": agent.entries,
-        "lastWrite": instant(agent.last_write) if agent.last_write else None,
+        "agentId": entry.agent_id,
+        "label": entry.label,
+        "packName": entry.pack_name,
+        "packVersion": entry.pack_version,
+        "health": entry.health,
+        "degradedMemoryDimensions": None if dimensions is None else list(dimensions),
+        "degraded": list(entry.degraded),
+        "toolAllowlist": list(entry.tool_allowlist),
+        "entries": row.entries,
+        "lastWrite": instant(row.last_write) if row.last_write else None,
     }
 
 
@@ -50,18 +66,19 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """One agent: the eight dimensions, each with where it is advertised and what it means when it is missing."""
     scope, now, document = tenancy.scope_of(request), timezone.now(), advertised.document()
     rows = inventory.agent_rows(scope, document, now=now)
-    found = next((row for row in rows if row.agent_id == agent_id), None)
+    found = next((row for row in rows if row.entry.agent_id == agent_id), None)
     if found is None:
         raise NotFound("There is no installed agent by that id.")
+    shape = found.entry.memory_shape
+    declared = None if shape is None else dict(shape)
     if request.GET.get("format") == "json":
-        return exports.document(_row(found) | {"memoryShape": dict(found.memory_shape)})
-    shape = None if found.degraded is None else found.memory_shape
+        return exports.document(_row(found) | {"memoryShape": declared})
     context = {
         "nav": "agents",
         "now": now,
         "agent": found,
         "standings": capabilities.standings(shape, document),
-        "shape": json.dumps(dict(found.memory_shape), indent=2) if shape is not None else "",
+        "shape": "" if declared is None else json.dumps(declared, indent=2),
         "raw": json.dumps({name: document.get(name) for name in ("memory", "agents", "multiAgent")}, indent=2),
         "as_json": pages.address(request, format="json"),
     }

@@ -114,8 +114,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = forget_requests.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
-        receipt = {"receipt": found.receipt, "signature": found.signature} if found.signature else {}
-        return exports.document(_row(found) | receipt)
+        return exports.document(_row(found) | receipts.proof(found))
     context = _context(request, found, forget_id)
     if found.state == ForgetState.PREVIEWED:
         stores = [_store(holding) for holding in forgetting.holdings_of(scope, found)]

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import trail
+from memory import answer_forms, trail
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
 from memory.host.models import TERMINAL, Run
@@ -83,6 +83,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     if request.GET.get("format") == "json":
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
+    asked = [answer_forms.shown(scope, each.interrupt, each.voices) for each in told.asked]
     context = {
         "nav": "memory",
         "now": timezone.now(),
@@ -99,6 +100,8 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
         "names": access.names_of(scope.tenant_id, [told.run.principal]),
+        "asked": asked,
+        "polls": told.run.status not in TERMINAL and not any(each.form for each in asked),
     }
     status = pages.poll_status(request, over=told.run.status in TERMINAL)
     return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)

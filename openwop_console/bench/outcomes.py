@@ -40,7 +40,7 @@ HEAD = ("id", "workload", "engine", "measured", "goal", "")
 
 def table(outcomes: Iterable[Outcome]) -> str:
     """The rows in the order of their ids, in columns."""
-    rows = [HEAD, *(outcome.cells for outcome in sorted(outcomes, key=lambda outcome: outcome.id))]
+    rows = [HEAD, *(outcome.cells for outcome in sorted(outcomes, key=lambda outcome: int(outcome.id[1:])))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

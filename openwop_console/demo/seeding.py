@@ -12,7 +12,8 @@ from pathlib import Path
 
 from django.contrib.auth.hashers import check_password
 
-from memory.host import access, registry, runs, vault
+from memory import agent_manifests
+from memory.host import access, advertised, registry, runs, tenancy, vault
 from memory.host.models import ArtifactKind, Operator, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from openwop_console.demo import logins, proposing, running
@@ -23,7 +24,6 @@ from openwop_console.runtime import definitions
 from proposals import artifacts
 
 BY = "host"
-AGENT_VERSION = "1.0.0"
 
 Made = Counter[str]
 
@@ -87,7 +87,7 @@ def _secrets(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None
 def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None:
     """Every version that was ever installed stays as it is, superseded or not."""
     for manifest in story.agents:
-        _install(tenant, Artifact(ArtifactKind.AGENT, manifest["agentId"], AGENT_VERSION, text_of(manifest)), made, now)
+        _install_agent(tenant, manifest, made, now)
     for template in story.prompt_templates:
         _install(tenant, artifacts.artifact_of(ArtifactKind.PROMPT_TEMPLATE, text_of(template)), made, now)
     for definition in story.workflows:
@@ -97,6 +97,14 @@ def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -
 def _install(tenant: Tenant, artifact: Artifact, made: Made, now: datetime) -> None:
     if registry.by_ref(tenant.id, artifact.ref) is None:
         registry.install(tenant.id, artifact, source=BY, installed_by=BY, now=now)
+        made["installations"] += 1
+
+
+def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime) -> None:
+    ref = f"agent:{manifest['agentId']}@{manifest['packVersion']}"
+    if registry.by_ref(tenant.id, ref) is None:
+        scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
+        agent_manifests.install(scope, manifest, advertised.document(), now=now)
         made["installations"] += 1
 
 

@@ -9,8 +9,19 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
         from memory.host import erasure, runs
-        from openwop_console.runtime import definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
+        from openwop_console.runtime import (  # noqa: F401
+            definitions,
+            gates,
+            nodes,
+            probes,
+            resolving,
+            steps_erasure,
+            tasks,
+            timetable,
+        )
 
+        resolving.register()
         definitions.register_builtins()
+        definitions.on_install(timetable.keep_triggers)
         runs.on_ready(tasks.enqueue_run)
         erasure.register(steps_erasure.STEP_OUTPUTS)

@@ -1,4 +1,5 @@
-"""What the supervisor calls four times a second, and once at its start: runs and passes that nobody attends to.
+"""What the supervisor calls four times a second, and once at its start: runs and passes that nobody attends to, and the
+ticks of schedules and heartbeats.
 
 Waking may be doubled, because a claim decides who works; it is only kept from filling the queue while workers are busy.
 """
@@ -8,7 +9,7 @@ from uuid import UUID
 
 from memory import tasks as memory_tasks
 from memory.host import runs
-from openwop_console.runtime import tasks
+from openwop_console.runtime import firing, tasks
 
 PATIENCE = timedelta(seconds=30)
 
@@ -22,14 +23,15 @@ def recover(instance: str, now: datetime) -> int:
 
 
 def tick(now: datetime) -> int:
-    """Due runs are queued, each again only after 30 seconds without a worker; returns how many."""
+    """Due runs are queued, each again only after 30 seconds without a worker, and what is due by time has been started;
+    returns how many."""
     for run_id in [run_id for run_id, at in _queued.items() if now - at > PATIENCE]:
         del _queued[run_id]
     due = [(tenant_id, run_id) for tenant_id, run_id, ready_at in runs.due(now=now) if _is_new(run_id, ready_at)]
     for tenant_id, run_id in due:
         tasks.enqueue(tenant_id, run_id)
         _queued[run_id] = now
-    return len(due) + _tick_passes(now)
+    return len(due) + firing.fire_due(now) + tasks.enqueue_heartbeats(now) + _tick_passes(now)
 
 
 def _is_new(run_id: UUID, ready_at: datetime) -> bool:

@@ -3,6 +3,7 @@
 Expressions are JMESPath, which looks at values and nothing else; regular expressions are RE2's, which cannot run away.
 """
 
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import jmespath
 import re2
 from jmespath.exceptions import JMESPathError
+from jmespath.visitor import TreeInterpreter
 
 Values = Mapping[str, Any]
+HEAVIEST = 50_000
 
 
 class BadExpression(ValueError):
@@ -111,3 +114,48 @@ def _at(path: str, values: Values) -> Any:
         else:
             return None
     return found
+
+
+class TooLong(TimeoutError):
+    """The evaluation has not ended in its time."""
+
+
+class TooLarge(ValueError):
+    """The evaluation came to more than an answer may hold."""
+
+
+class _Bounded(TreeInterpreter):  # type: ignore[misc]
+    """Gives up at ``deadline``, a reading of the monotonic clock, and at any value that has grown too large."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+        if time.monotonic() > self._deadline:
+            raise TooLong
+        found = super().visit(node, *args, **kwargs)
+        _weigh(found)
+        return found
+
+
+def _weigh(value: Any) -> None:
+    """Refuse what is too large once it is written out, however small it is while its parts are shared."""
+    left, waiting = HEAVIEST, [value]
+    while waiting:
+        item = waiting.pop()
+        left -= len(item) if isinstance(item, str | list | dict) else 1
+        if left < 0:
+            raise TooLarge
+        if isinstance(item, list):
+            waiting += item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+
+
+def evaluate_until(expression: str, values: Values, deadline: float) -> Any:
+    """What ``evaluate`` finds, within time and memory: raises ``TooLong`` soon after ``deadline``, or ``TooLarge``."""
+    try:
+        return _Bounded(deadline).visit(_compiled(expression).parsed, values)
+    except JMESPathError:
+        return None

@@ -9,8 +9,9 @@ from datetime import datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from memory.host import node_types, registry
@@ -21,6 +22,21 @@ from openwop_console.runtime import conditions, run_options
 
 FOLDER = Path(__file__).parent
 ErrorList = list[dict[str, str]]
+
+
+class Keeper(Protocol):
+    """Keeps what a definition brings beside its nodes, or refuses it."""
+
+    def __call__(self, tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None: ...
+
+
+_keepers: list[Keeper] = []
+
+
+def on_install(function: Keeper) -> None:
+    """Registration point: ``function`` is called, in the transaction, when a workflow is installed."""
+    if function not in _keepers:
+        _keepers.append(function)
 
 
 @cache
@@ -55,7 +71,20 @@ def _graph_problems(definition: dict[str, Any]) -> ErrorList:
     for at, edge in enumerate(definition["edges"]):
         if {edge["sourceNodeId"], edge["targetNodeId"]} - set(nodes):
             errors.append({"field": f"$.edges[{at}]", "message": "names a node that is not there"})
-    return errors or [*_expression_problems(definition), *_cycle_problems(definition), *_option_problems(definition)]
+    return errors or [
+        *_config_problems(definition),
+        *_expression_problems(definition),
+        *_cycle_problems(definition),
+        *_option_problems(definition),
+    ]
+
+
+def _config_problems(definition: dict[str, Any]) -> ErrorList:
+    return [
+        {"field": f"$.nodes[{at}].{field}", "message": problem}
+        for at, node in enumerate(definition["nodes"])
+        for field, problem in node_types.problems_of(node)
+    ]
 
 
 def _option_problems(definition: dict[str, Any]) -> ErrorList:
@@ -115,7 +144,11 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
         message = "belongs to a workflow of the host"
         raise Invalid("The workflow definition is not valid.", errors=[{"field": "$.id", "message": message}])
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text)
-    return registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
+    with transaction.atomic():
+        installed = registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
+        for function in _keepers if installed.superseded_at is None else ():
+            function(tenant, definition, installed_by=installed_by, now=now)
+    return installed
 
 
 def agents_of(definition: dict[str, Any]) -> set[str]:

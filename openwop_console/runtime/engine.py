@@ -15,6 +15,7 @@ from django.db import transaction
 
 from memory import ledger
 from memory.host import runs, suspensions
+from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
     CapBreached,
@@ -29,7 +30,7 @@ from memory.host.events import (
     NodeFailed as NodeFailedEvent,
 )
 from memory.host.models import Interrupt, Run, RunStatus
-from openwop_console.runtime import definitions, graph, limits, steps
+from openwop_console.runtime import definitions, graph, limits, retelling, steps
 from openwop_console.runtime.executing import Clock, NodeFailed, Position, execute
 from openwop_console.runtime.models import Step, StepState
 
@@ -86,13 +87,20 @@ def _next(run: Run, clock: Clock) -> bool:
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
     definition = json.loads(run.definition.text)
+    if is_replay(run):
+        return retelling.go_on(run, definition, done, now)
     if run.status == RunStatus.PENDING:
-        lasts = limits.duration_of(run, definition)
-        runs.start(run, snapshot_position=ledger.position(run.tenant_id), lasts=lasts, now=now)
+        _start(run, definition, now)
     if run.deadline_at and run.deadline_at <= now:
         _end_too_long(run, done, now)
         return False
     return _go_on(run, definition, done, clock, now)
+
+
+def _start(run: Run, definition: dict[str, Any], now: datetime) -> None:
+    """The run reads memory as it is now; a branch that begins at the beginning, as it was for its source."""
+    position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
+    runs.start(run, snapshot_position=position, lasts=limits.duration_of(run, definition), now=now)
 
 
 def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: Clock, now: datetime) -> bool:
@@ -199,8 +207,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     position = failed.position
     definition = position.definition
     if run.status == RunStatus.PENDING:
-        lasts = limits.duration_of(run, definition)
-        runs.start(run, snapshot_position=ledger.position(run.tenant_id), lasts=lasts, now=now)
+        _start(run, definition, now)
     step = steps.of_run(run.tenant_id, run.id).get(position.node_id)
     run.current_node = position.node_id
     facts: list[Event] = []
@@ -215,6 +222,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
         steps.retry(step, failed.failure, at=now + delay)
     else:
         steps.fail(step, failed.failure)
+        suspensions.withdraw(run, node_id=position.node_id, now=now)
         facts.append(NodeFailedEvent(position.node_id, failed.failure, step.attempt))
     runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
     return True

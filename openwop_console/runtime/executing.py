@@ -2,26 +2,28 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, OperationalError
 
-from memory import harness
+from memory import agent_manifests, harness, kept_reads
 from memory.host import runs, suspensions
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
-from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep, function_of
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, RunMemory, Sleep, function_of, tools_of
 from openwop_console.runtime import artifacts, conditions, definitions, steps
 from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_memory import NodeMemory
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]
 CRASHED = Failure("node_crashed", "The node failed for a reason of the host; the host's log has it.")
 UNKNOWN_TYPE = Failure("node_type_unknown", "This host has no such node type.")
+NOT_ALLOWED = Failure("tool_not_allowed", "The agent's manifest does not allow a tool that this node uses.")
 TIMED_OUT = Failure("node_timeout", "The node took longer than its timeout allows.")
 
 
@@ -38,6 +40,12 @@ class Position:
     def node(self) -> dict[str, Any]:
         return definitions.node_of(self.definition, self.node_id)
 
+    @property
+    def agent(self) -> dict[str, Any]:
+        """Who the node acts as: its own agent, else the run's; empty when there is neither."""
+        run_agent = {"agentId": self.run.agent_id} if self.run.agent_id else {}
+        return self.node.get("agent") or run_agent
+
 
 class NodeFailed(Exception):
     """Carries a node's failure out of its transaction, which is rolled back. ``final`` is not tried again."""
@@ -51,21 +59,35 @@ def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool
     """The node was called and its outcome is on record; whether the run can go on at once."""
     if step.deadline_at and step.deadline_at <= now:
         raise NodeFailed(position, TIMED_OUT, final=True)
-    outcome = _call(position, step, now)
+    memory = NodeMemory(position.run, position.node_id, position.agent.get("agentId", ""), now)
+    outcome = _call(position, step, memory, now)
     if step.deadline_at and step.deadline_at < clock():
         raise NodeFailed(position, TIMED_OUT, final=True)
+    again = step.state != StepState.STARTED
+    kept_reads.keep(position.run, position.node_id, memory.reads, again=again, now=now)
     return _settle(position, step, outcome, now)
 
 
-def _call(position: Position, step: Step, now: datetime) -> Outcome:
+def call_again(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
+    """What a node of a replay, of a type that may be called again, comes to as at ``now`` with the recorded memory."""
+    function = function_of(position.node["typeId"])
+    assert function is not None
+    return function(_context(position, step, memory, now))
+
+
+def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
     """The node's outcome. Its own failure, a refusal and a bug each end the step with a code and a fixed sentence."""
     function = function_of(position.node["typeId"])
     if function is None:
         raise NodeFailed(position, UNKNOWN_TYPE, final=True)
+    tools = tools_of(position.node["typeId"], position.node["config"])
+    if agent_manifests.refused_tools(position.run.tenant_id, position.agent.get("agentId", ""), tools):
+        raise NodeFailed(position, NOT_ALLOWED, final=True)
     try:
-        return function(_context(position, step, now))
+        return function(_context(position, step, memory, now))
     except (NodeFailure, Refusal) as problem:
-        raise NodeFailed(position, _said(position.run, problem)) from problem
+        final = isinstance(problem, NodeFailure) and problem.final
+        raise NodeFailed(position, _said(position.run, problem), final=final) from problem
     except OperationalError:
         raise
     except DatabaseError as refused:
@@ -82,10 +104,11 @@ def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
     return Failure(problem.code, harness.for_run(run.tenant_id, run.id).redact(problem.message).text)
 
 
-def _context(position: Position, step: Step, now: datetime) -> NodeContext:
+def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -> NodeContext:
     run, node = position.run, position.node
-    agent = node.get("agent") or ({"agentId": run.agent_id} if run.agent_id else {})
-    interrupt = suspensions.at_node(run, position.node_id) if step.state == StepState.WAITING else None
+    agent = position.agent
+    asked = step.state == StepState.WAITING or step.attempt > 1
+    interrupt = suspensions.at_node(run, position.node_id) if asked else None
     return NodeContext(
         run=run,
         node_id=position.node_id,
@@ -93,7 +116,8 @@ def _context(position: Position, step: Step, now: datetime) -> NodeContext:
         inputs=_inputs(position),
         variables=run.variables,
         agent=agent,
-        memory=NodeMemory(run, position.node_id, agent.get("agentId", ""), now),
+        memory=memory,
+        files=NodeFiles(run, position.node_id, now),
         started_at=step.started_at,
         attempt=step.attempt,
         resume_value=interrupt.resume_value if interrupt else None,
@@ -143,6 +167,7 @@ def _settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> 
         steps.settle(step, StepState.SLEEPING, wake_at=max(outcome.until, now + timedelta(milliseconds=1)))
     else:
         steps.settle(step, StepState.WAITING)
-        suspensions.ask(run, position.node_id, outcome, now=now)
+        asked = harness.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
+        suspensions.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
     runs.progress(run, ready_at=now + runs.LEASE, now=now)
     return True

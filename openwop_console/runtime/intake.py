@@ -1,14 +1,14 @@
 """What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness
+from memory import harness, workspace
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs, suspensions
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -17,7 +17,7 @@ from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import artifacts, definitions, run_options, steps
+from openwop_console.runtime import artifacts, definitions, resolving, run_options, steps
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
@@ -39,7 +39,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
     run_options.check_configurable(request.configurable, definition)
-    variables = _variables(definition, request.inputs)
+    variables = variables_of(definition, request.inputs)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     order = RunOrder(
         workflow_id=request.workflow_id,
@@ -52,6 +52,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         tags=clean(request.tags),
         metadata=clean(request.metadata),
         scope_id=clean(request.scope_id),
+        workspace=workspace.snapshot(scope),
     )
     if request.dedup:
         return _open_alone(scope, order, now)
@@ -68,32 +69,43 @@ def _open_alone(scope: TenantScope, order: RunOrder, now: datetime) -> Run:
     return runs.open_run(scope.tenant_id, order, now=now)
 
 
-def _variables(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+def variables_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the variables of a run with these inputs begin with; refused when a required one would be missing."""
     declared = definition["variables"]
     defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
-    values = {**defaults, **inputs}
-    missing = [each["name"] for each in declared if each.get("required") and each["name"] not in values]
+    missing = missing_in(definition, inputs)
     if missing:
         errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
         raise Invalid("The workflow needs more inputs.", errors=errors)
-    return values
+    return {**defaults, **inputs}
+
+
+def missing_in(definition: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
+    """The inputs that the workflow requires and a run with these would not have."""
+    declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
+    return [each["name"] for each in declared if each["name"] not in inputs]
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run, what it waits for now (the oldest question first), and where its nodes stand."""
+    """A run, what it waits for now (the oldest question first), and where its nodes stand.
+
+    ``tokens`` are of the interrupts that this principal may answer.
+    """
 
     run: Run
     interrupts: list[Interrupt]
     steps: dict[str, Step]
+    tokens: dict[UUID, str] = field(default_factory=dict)
 
 
-def read_run(scope: TenantScope, run_id: UUID | None) -> RunState:
-    """Where the run stands."""
+def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime | None = None) -> RunState:
+    """Where the run stands; with the time, tokens too."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
     asked = suspensions.open_at(run) if run.status not in ENDS else []
-    return RunState(run, asked, steps.of_run(run.tenant_id, run.id))
+    tokens = resolving.tokens_for(scope, asked, now=now) if now else {}
+    return RunState(run, asked, steps.of_run(run.tenant_id, run.id), tokens)
 
 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
@@ -120,21 +132,34 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run
     return run
 
 
+def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID | None) -> Interrupt:
+    """A plain interrupt of the run, answered or not."""
+    scope.check("runs:read")
+    run = runs.find(scope.tenant_id, run_id)
+    found = suspensions.by_id(scope.tenant_id, interrupt_id) if interrupt_id else None
+    if found is None or found.run_id != run.id or not interrupts.is_plain(found):
+        raise InterruptNotFound
+    return found
+
+
 def resolve_interrupt(
-    scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: Any, *, now: datetime
+    scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: Any, *, voter: str = "", now: datetime
 ) -> Run:
     """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did.
 
-    The resolver authorizes and keeps its own transactions, because a denial stays on record although it is refused.
+    Without the permission everything is one refusal, whether it is there or not; where something is, the resolver puts
+    the denial on record. The resolver keeps its own transactions, so that the record stays although it refuses.
     """
+    if not scope.can(interrupts.SCOPE) and not Run.objects.of(scope.tenant_id).filter(id=run_id).exists():
+        scope.check(interrupts.SCOPE)
     run = runs.find(scope.tenant_id, run_id)
     nodes = json.loads(run.definition.text)["nodes"]
-    type_id = next((node["typeId"] for node in nodes if node["id"] == node_id), "")
-    resolver = interrupts.resolver_of(type_id)
+    resolver = interrupts.resolver_of(next((node["typeId"] for node in nodes if node["id"] == node_id), ""))
     if resolver is None:
-        scope.check("approvals:respond")
+        scope.check(interrupts.SCOPE)
         raise InterruptNotFound
-    resolver(scope, run, node_id, resume_value, now)
+    value = resolving.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
+    resolver(scope, run, node_id, value, now)
     return runs.find(scope.tenant_id, run.id)
 
 

@@ -7,20 +7,34 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from memory.host import registry, vault
+from memory.host import registry, runs, vault
+from memory.host.events import AgentDecided, AgentReasoned
 from memory.host.models import ArtifactKind
-from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep, node_type
+from memory.host.node_types import (
+    FILES_READ,
+    FILES_WRITE,
+    MEMORY_READ,
+    MEMORY_WRITE,
+    Done,
+    NodeContext,
+    NodeFailure,
+    OnReplay,
+    Outcome,
+    Sleep,
+    node_type,
+)
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 LONGEST_DELAY_MS = 86_400_000
+TAKEN = "task-taken"
 
 
-@node_type("core.noop")
+@node_type("core.noop", on_replay=OnReplay.CALLED)
 def noop(ctx: NodeContext) -> Outcome:
     return Done(outputs=dict(ctx.inputs))
 
 
-@node_type("core.delay")
+@node_type("core.delay", on_replay=OnReplay.CALLED)
 def delay(ctx: NodeContext) -> Outcome:
     """Done ``delayMs`` after the node started: from its config, else from the run's variable of that name."""
     wanted = ctx.config.get("delayMs", ctx.variables.get("delayMs", 1000))
@@ -30,12 +44,12 @@ def delay(ctx: NodeContext) -> Outcome:
     return Done() if ctx.now >= until else Sleep(until)
 
 
-@node_type("core.fail")
+@node_type("core.fail", on_replay=OnReplay.CALLED)
 def fail(ctx: NodeContext) -> Outcome:
     raise NodeFailure(str(ctx.config.get("code", "node_failed")), "The workflow told this node to fail.")
 
 
-@node_type("vendor.console.compose")
+@node_type("vendor.console.compose", on_replay=OnReplay.CALLED)
 def compose(ctx: NodeContext) -> Outcome:
     """A text from an installed prompt template, or from the config's own ``text``; inputs fill its placeholders."""
     template, ref = ctx.config.get("text", ""), None
@@ -47,7 +61,7 @@ def compose(ctx: NodeContext) -> Outcome:
     return Done(outputs={"text": _fill(template, ctx.inputs), **({"promptRef": ref} if ref else {})})
 
 
-@node_type("vendor.console.recall")
+@node_type("vendor.console.recall", on_replay=OnReplay.CALLED, tools=(MEMORY_READ,))
 def recall(ctx: NodeContext) -> Outcome:
     """What the agent remembers, newest first, as entries and as one text."""
     ref, tag = _fill(_memory_ref(ctx), ctx.inputs), _fill(ctx.config.get("tag", ""), ctx.inputs)
@@ -55,7 +69,7 @@ def recall(ctx: NodeContext) -> Outcome:
     return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
 
 
-@node_type("vendor.console.remember")
+@node_type("vendor.console.remember", on_replay=OnReplay.CALLED, tools=(MEMORY_WRITE,))
 def remember(ctx: NodeContext) -> Outcome:
     """The node's text is remembered in the agent's name; ``ttlSeconds`` makes it expire."""
     values = {**ctx.inputs, **_secrets(ctx)}
@@ -68,6 +82,50 @@ def remember(ctx: NodeContext) -> Outcome:
         expires_at=ctx.now + timedelta(seconds=ttl) if ttl else None,
     )
     return Done(outputs={"memoryId": memory_id})
+
+
+@node_type("vendor.console.dispatch")
+def dispatch(ctx: NodeContext) -> Outcome:
+    """The installed agent took the task: that it reasoned and decided is on the log, never what (RFC 0002, RFC 0070).
+
+    This host asks no model, so there is no confidence to report, and nothing to escalate.
+    """
+    agent_id = str(ctx.agent.get("agentId", ""))
+    registry.resolve(ctx.run, ArtifactKind.AGENT, agent_id, node_id=ctx.node_id, now=ctx.now)
+    runs.note(ctx.run, AgentReasoned(agent_id), AgentDecided(agent_id, TAKEN), now=ctx.now)
+    return Done(outputs={"decision": TAKEN})
+
+
+@node_type("vendor.console.read-file", tools=(FILES_READ,))
+def read_file(ctx: NodeContext) -> Outcome:
+    """A workspace file as the run sees it."""
+    found = ctx.files.read(_fill(_path(ctx), ctx.inputs))
+    if found is None:
+        raise NodeFailure("workspace_file_missing", "The run sees no workspace file by that path.")
+    return Done(outputs=found)
+
+
+@node_type("vendor.console.write-file", tools=(FILES_WRITE,))
+def write_file(ctx: NodeContext) -> Outcome:
+    """The node's text is a workspace file's newest version; the outputs say which."""
+    values = {**ctx.inputs, **_secrets(ctx)}
+    content = _fill(ctx.config.get("content", "{{content}}"), values)
+    content_type = str(ctx.config.get("contentType", "text/markdown"))
+    return Done(outputs=ctx.files.write(_fill(_path(ctx), values), content, content_type=content_type))
+
+
+def _path(ctx: NodeContext) -> str:
+    path = ctx.config.get("path")
+    if not isinstance(path, str) or not path:
+        raise NodeFailure("workspace_path_missing", "The node's config names no path.")
+    return path
+
+
+@node_type("vendor.console.effect", on_replay=OnReplay.REFUSED, tools=(MEMORY_WRITE,))
+def effect(ctx: NodeContext) -> Outcome:
+    """Stands for an act on the world: it leaves a mark in memory and says nothing of what came of it."""
+    ctx.memory.write(_memory_ref(ctx), f"{ctx.node_id} has acted", tags=["effect"])
+    return Done()
 
 
 def _memory_ref(ctx: NodeContext) -> str:

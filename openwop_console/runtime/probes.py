@@ -4,16 +4,31 @@ They go through the same adapter, ledger and vault as every other node.
 """
 
 import secrets as random_secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from memory.host import ids, vault
 from memory.host.errors import NotFound
 from memory.host.models import SecretScope
-from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
+from memory.host.node_types import (
+    MEMORY_READ,
+    MEMORY_WRITE,
+    Done,
+    NodeContext,
+    NodeFailure,
+    OnReplay,
+    Outcome,
+    node_type,
+)
 
 
-@node_type("core.identity")
+def _tools(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """A probe writes what it reads; without one the node touches no memory."""
+    return (MEMORY_READ, MEMORY_WRITE) if config.get("memoryAction") is not None else ()
+
+
+@node_type("core.identity", on_replay=OnReplay.CALLED, tools=_tools)
 def identity(ctx: NodeContext) -> Outcome:
     """Its inputs are its outputs; with a ``memoryAction`` it carries out that probe as well."""
     action = ctx.config.get("memoryAction")

@@ -1,42 +1,55 @@
 """``ctx.memory``: the adapter and the ledger as one node of one run uses them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memory import adapter, ledger
+from memory import adapter, kept_reads, ledger
 from memory.adapter import MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
+from memory.kept_reads import Read
 from memory.wire import entry_document
+
+Reads = list[Read]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeMemory:
-    """Reads the run's start snapshot and the run's own writes; writes in the name of this node and its agent."""
+    """Reads the run's start snapshot and the run's own writes; writes in the name of this node and its agent.
+
+    Every read is noted in ``reads``, so that it can be kept with the step.
+    """
 
     run: Run
     node_id: str
     agent_id: str
     now: datetime
+    reads: Reads = field(default_factory=Reads)
 
     def list(self, memory_ref: str, *, limit: int = 0, tag: str = "") -> Sequence[dict[str, Any]]:
         scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
-        if scope is None:
-            return []
-        view = RunView.of(self.run)
-        return [_document(row) for row in adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view)]
+        found: Sequence[MemoryRecord] = ()
+        if scope is not None:
+            found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=RunView.of(self.run))
+        return self._note(listing(memory_ref, limit=limit, tag=tag), found)
 
     def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
         scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
         entry_id = ids.parse("mem", memory_id)
-        if scope is None or entry_id is None:
-            return None
-        found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.of(self.run))
-        return _document(found) if found else None
+        found = None
+        if scope is not None and entry_id is not None:
+            found = adapter.get_entry(scope, entry_id, now=self.now, view=RunView.of(self.run))
+        documents = self._note(getting(memory_ref, memory_id), [found] if found else [])
+        return documents[0] if documents else None
+
+    def _note(self, request: str, found: Sequence[MemoryRecord]) -> Sequence[dict[str, Any]]:
+        documents = [_document(row) for row in found]
+        self.reads.append(Read(request, documents))
+        return documents
 
     def write(
         self,
@@ -54,6 +67,16 @@ class NodeMemory:
         draft = EntryDraft(content, tuple(tags), subject, self.agent_id, expires_at)
         written = ledger.write_entry(scope, draft, run=self.run, node_id=self.node_id, now=now or self.now)
         return ids.wire("mem", written.id)
+
+
+def listing(memory_ref: str, *, limit: int, tag: str) -> str:
+    """The digest of a request to list."""
+    return kept_reads.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag})
+
+
+def getting(memory_ref: str, memory_id: str) -> str:
+    """The digest of a request to get."""
+    return kept_reads.digest_of({"op": "get", "memoryRef": memory_ref, "memoryId": memory_id})
 
 
 def _document(record: MemoryRecord) -> dict[str, Any]:

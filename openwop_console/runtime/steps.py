@@ -16,14 +16,15 @@ def of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
     return {step.node_id: step for step in Step.objects.of(tenant_id).filter(run_id=run_id).order_by("id")}
 
 
-def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, now: datetime) -> Step:
-    """The node is being executed for the first time; ``timeout`` from now it has failed."""
+def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: int = 1, now: datetime) -> Step:
+    """The node is being executed for the first time in this run; ``timeout`` from now it has failed."""
     deadline = now + timeout if timeout else None
     return Step(
         tenant_id=run.tenant_id,
         run_id=run.id,
         node_id=node_id,
         state=StepState.STARTED,
+        attempt=attempt,
         started_at=now,
         deadline_at=deadline,
     ).insert(by=WRITER)
@@ -34,6 +35,21 @@ def skip(run: Run, node_id: str, *, now: datetime) -> None:
     Step(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id, state=StepState.SKIPPED, started_at=now).insert(
         by=WRITER
     )
+
+
+def take_over(run: Run, step: Step, *, now: datetime) -> None:
+    """The node stands in ``run``, a branch, as it stands in the run that the branch comes from."""
+    Step(
+        tenant_id=run.tenant_id,
+        run_id=run.id,
+        node_id=step.node_id,
+        state=step.state,
+        attempt=step.attempt,
+        outputs=step.outputs,
+        variables=step.variables,
+        error=step.error,
+        started_at=now,
+    ).insert(by=WRITER)
 
 
 def settle(step: Step, state: str, *, wake_at: datetime | None = None) -> None:

@@ -1,13 +1,16 @@
 """What django-q2 calls for runs. The clock is read here."""
 
+from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
+from memory.host import heartbeats
 from memory.host.models import Run
 from memory.tasks import worker_name
-from openwop_console.runtime import engine
+from openwop_console.runtime import engine, watching
 
 
 def enqueue_run(run: Run) -> None:
@@ -21,3 +24,22 @@ def enqueue(tenant_id: UUID, run_id: UUID) -> None:
 
 def advance(tenant: str, run: str) -> None:
     engine.advance(UUID(hex=tenant), UUID(hex=run), holder=worker_name(), clock=timezone.now)
+
+
+def enqueue_heartbeats(now: datetime) -> int:
+    """The due tick of every heartbeat is queued, by whoever takes it first; returns how many."""
+    return sum(_enqueue_tick(*each, now=now) for each in heartbeats.due(now=now))
+
+
+@transaction.atomic
+def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> bool:
+    next_at = heartbeats.take_tick(tenant_id, heartbeat_id, tick_at, interval_s, now=now)
+    if next_at == tick_at:
+        return False
+    async_task("openwop_console.runtime.tasks.beat", tenant_id.hex, heartbeat_id.hex, next_at.isoformat())
+    return True
+
+
+def beat(tenant: str, heartbeat: str, next_at: str) -> None:
+    """One tick, unless the next one has come before a worker was free."""
+    watching.beat(UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now)

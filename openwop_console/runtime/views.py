@@ -1,17 +1,22 @@
 """What a page asks of runs beyond looking at them."""
 
 from collections.abc import Callable
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from memory.host import ids
+from memory import answer_forms, trail
+from memory.answer_forms import AnswerForm
+from memory.host import ids, pages
 from memory.host.errors import Invalid
 from memory.host.models import Run
+from memory.host.pages import Submission
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import control, intake
+from openwop_console.runtime import control, forking, intake
+from openwop_console.runtime.forms import ForkForm
 
 STEER: dict[str, Callable[..., Run]] = {
     "cancel": intake.cancel_run,
@@ -27,6 +32,13 @@ def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
 
 
 @require_POST
+def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
+    order, now = ForkForm(request.POST).order(), timezone.now()
+    run = forking.fork(scope_of(request), ids.parse("run", run_id), order, now=now)
+    return redirect("run", run_id=ids.wire("run", run.id))
+
+
+@require_POST
 def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
     """The run is cancelled, paused or resumed, as the button says."""
     steer = STEER.get(request.POST.get("act", ""))
@@ -34,3 +46,31 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
         raise Invalid("That is not something to do with a run.")
     steer(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=run_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResponse:
+    """What the run waits for, and the form of its answer; a good answer leads back to the run."""
+    scope, run = scope_of(request), ids.parse("run", run_id)
+    interrupt = intake.read_interrupt(scope, run, ids.parse("int", interrupt_id))
+    form = AnswerForm(interrupt, request.POST if request.method == "POST" else None)
+    sent: Submission[Run] = Submission()
+    if request.method == "POST":
+        sent = pages.submit(form, lambda _: _answer(request, form, run))
+        if sent.result:
+            return redirect("run", run_id=run_id)
+    question = trail.question_of(interrupt)
+    context = {
+        "nav": "memory",
+        "now": timezone.now(),
+        "run_id": run_id,
+        "each": answer_forms.shown(scope, interrupt, question.voices, form),
+        "conflict": sent.conflict,
+    }
+    status = sent.status if request.method == "POST" else 200
+    return pages.render(request, "memory/run_answer.html", context, status=status)
+
+
+def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
+    node_id, now = form.interrupt.node_id, timezone.now()
+    return intake.resolve_interrupt(scope_of(request), run_id, node_id, form.resume_value(), now=now)

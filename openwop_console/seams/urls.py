@@ -1,5 +1,16 @@
 """Every seam, one line each. ``/v1/host/sample/proposals`` is product, not a seam, and stands in ``proposals``."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from openwop_console.seams import agents, governance, identity, time, workspace
+
+urlpatterns: list[URLPattern] = [
+    path("v1/host/sample/agents/<str:agent_id>/dispatch", agents.dispatch, name="seam-agent-dispatch"),
+    path("v1/host/sample/workspace/op", workspace.workspace_op, name="seam-workspace-op"),
+    path("v1/host/sample/scheduling/tick", time.scheduling_tick, name="seam-scheduling-tick"),
+    path("v1/host/sample/heartbeat/tick", time.heartbeat_tick, name="seam-heartbeat-tick"),
+    path("v1/host/sample/governance/approval-gate", governance.approval_gate, name="seam-approval-gate"),
+    path("v1/host/sample/authorization/decide", identity.authorization_decide, name="seam-authorization-decide"),
+    path("v1/host/sample/identity/cross-workspace-read", identity.cross_workspace_read, name="seam-cross-read"),
+    path("v1/host/sample/identity/owned-run", identity.owned_run, name="seam-owned-run"),
+]

@@ -71,7 +71,7 @@ WORDS = {
         "archive": "archived",
         "pencil": "draft",
         "clock": "pending",
-        "hourglass": "expired",
+        "hourglass": "expired ephemeral",
         "circle-pause": "paused suspended",
         "eraser": "forgotten",
         "circle-dashed": "unknown unverified unattributed",

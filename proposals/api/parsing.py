@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
@@ -70,6 +71,7 @@ def _behind_space(body: str, at: int) -> int:
     return at
 
 
+@extend_schema_field({"type": "object"})
 class ArtifactField(serializers.Field[str, Any, Any, Any]):
     """The artifact's text. That it is an object, and one of its kind, is for the domain to find."""
 

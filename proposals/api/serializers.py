@@ -176,6 +176,7 @@ def _vote_document(vote: Vote) -> dict[str, Any]:
     return {
         "principal": vote.principal,
         "decision": vote.decision,
+        "override": vote.overrides,
         "reason": vote.reason,
         "revision": vote.revision,
         "sha256": vote.sha256,

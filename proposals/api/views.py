@@ -9,9 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
+from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from proposals import inbox, installation, lifecycle, review, revisions
+from proposals.api import schemas
 from proposals.api.parsing import ArtifactParser
 from proposals.api.serializers import (
     CreateProposal,
@@ -25,6 +27,7 @@ from proposals.api.serializers import (
 )
 
 
+@operation("listProposals", scope="proposals:read", query=ListQuery, gives={200: schemas.PROPOSALS}, tag="proposals")
 @api_view(["GET"])
 def proposal_list(request: Request) -> Response:
     wanted = checked(ListQuery, query_of(request)).wanted()
@@ -32,6 +35,9 @@ def proposal_list(request: Request) -> Response:
     return Response({"proposals": [proposal_document(each) for each in found]})
 
 
+@operation(
+    "createProposal", scope="proposals:create", takes=CreateProposal, gives={201: schemas.PROPOSAL}, tag="proposals"
+)
 @api_view(["POST"])
 @parser_classes([ArtifactParser])
 def proposal_create(request: Request) -> Response:
@@ -40,6 +46,16 @@ def proposal_create(request: Request) -> Response:
     return Response(proposal_document(revisions.standing(made)), status=201)
 
 
+@operation("getProposal", method="GET", scope="proposals:read", gives={200: schemas.PROPOSAL}, tag="proposals")
+@operation(
+    "reviseProposal",
+    method="PATCH",
+    scope="proposals:revise",
+    takes=ReviseProposal,
+    gives={200: schemas.PROPOSAL},
+    tag="proposals",
+)
+@operation("archiveProposal", method="DELETE", scope="proposals:revise", gives={200: schemas.PROPOSAL}, tag="proposals")
 @api_view(["GET", "PATCH", "DELETE"])
 @parser_classes([ArtifactParser])
 def proposal(request: Request, proposal_id: str) -> Response:
@@ -54,6 +70,12 @@ def proposal(request: Request, proposal_id: str) -> Response:
     return Response(proposal_document(revisions.standing(found)))
 
 
+@operation(
+    "applyProposal",
+    scope="proposals:request-activation",
+    gives={200: schemas.APPLIED, 202: schemas.PENDING},
+    tag="proposals",
+)
 @api_view(["POST"])
 def proposal_apply(request: Request, proposal_id: str) -> Response:
     """Public clients send no body and no content type; whatever is sent is not looked at."""
@@ -62,6 +84,9 @@ def proposal_apply(request: Request, proposal_id: str) -> Response:
     return Response(body, status=status)
 
 
+@operation(
+    "rejectProposal", scope="approvals:respond", takes=RejectProposal, gives={200: schemas.PROPOSAL}, tag="proposals"
+)
 @api_view(["POST"])
 def proposal_reject(request: Request, proposal_id: str) -> Response:
     reason = checked(RejectProposal, request.data).given_reason()
@@ -69,11 +94,13 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
     return Response(proposal_document(revisions.standing(rejected)))
 
 
+@operation("listRevisions", scope="proposals:read", gives={200: schemas.REVISIONS}, tag="proposals")
 @api_view(["GET"])
 def proposal_revisions(request: Request, proposal_id: str) -> Response:
     return Response(revisions_document(review.detail(scope_of(request), ids.parse("prop", proposal_id))))
 
 
+@operation("getInstalledArtifact", scope="artifacts:read", gives={200: schemas.INSTALLATION}, tag="proposals")
 @api_view(["GET"])
 def artifact(request: Request, ref: str) -> Response:
     return Response(installation_document(installation.find(scope_of(request), ref)))

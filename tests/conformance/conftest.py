@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,6 +19,7 @@ class Host:
 
     url: str
     keys: dict[str, str]
+    process: ConsoleProcess | None = None
 
     def client(self, name: str = "acme/owner") -> httpx.Client:
         return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.keys[name]}"}, timeout=30)
@@ -46,16 +49,29 @@ class Host:
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """A console with two tenants, and a key for each role that the scenarios need."""
+    with a_console(tmp_path_factory.mktemp("conformance")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def seamed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """The same with its seams open."""
+    with a_console(tmp_path_factory.mktemp("seamed"), OPENWOP_TEST_SEAM_ENABLED="true") as found:
+        yield found
+
+
+@contextmanager
+def a_console(folder: Path, **environment: str) -> Iterator[Host]:
     with fresh_database() as database:
-        process = ConsoleProcess(tmp_path_factory.mktemp("conformance") / "data", database)
-        process.start()
+        process = ConsoleProcess(folder / "data", database)
+        process.start(**environment)
         try:
-            yield Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS})
+            yield Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS}, process)
         finally:
             process.end()
 
 
-KEYS = ("acme/owner", "acme/viewer", "acme/author", "globex/owner")
+KEYS = ("acme/owner", "acme/viewer", "acme/author", "acme/auditor", "globex/owner")
 
 
 def key_of(process: ConsoleProcess, tenant: str, role: str) -> str:

@@ -1,6 +1,7 @@
 """The closed body of ``POST /v1/runs``, ``configurable``, deduplication, and what this host does not offer (3.2)."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,11 @@ from tests.conformance.conftest import Host
 
 
 def test_what_was_asked_for_comes_back_in_the_snapshot(host: Host) -> None:
-    asked = {"configurable": {"model": "m-1", "own": [1]}, "tags": ["ui"], "metadata": {"console.view": "inbox"}}
+    asked: dict[str, Any] = {
+        "configurable": {"model": "m-1", "own": [1]},
+        "tags": ["ui"],
+        "metadata": {"console.view": "inbox"},
+    }
     snapshot = host.run("conformance-noop", inputs={"extra": {"a": None}}, scopeId="s-1", **asked)
     schemas.check("run-snapshot", snapshot)
     assert {name: snapshot[name] for name in asked} == asked

@@ -270,7 +270,7 @@ def test_the_interrupt_of_a_gate_is_answered_once_by_who_may_and_with_a_decision
     for value in (
         {"decision": "maybe"},
         {},
-        {"decision": "granted", "override": True},
+        {"decision": "granted", "override": "yes"},
         {"decision": "granted", "reason": 1},
     ):
         status, refused = reviewer("post", interrupt(run_id), {"resumeValue": value})

@@ -1,10 +1,15 @@
 """Forget: final, verified and receipted; the event log stays as it was."""
 
+import base64
+import hashlib
+import hmac
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
@@ -17,7 +22,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
 from memory.matching import is_exact, is_mentioned, search_form
-from memory.models import ForgetRequest, ForgetState
+from memory.models import ForgetRequest, ForgetState, KeptContent
 from memory.models.entry import MemoryEntry, Tombstone
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
@@ -60,6 +65,10 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was() -> None:
     building.advance(intake.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
     building.remember("acme", f"Marta wrote from\n{MARTA}.", "Somebody else wrote.", subject="x")
     building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])
+    look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
+    building.install("acme", look)
+    building.execute(acme, "look")
+    assert MARTA in str(list(KeptContent.objects.values_list("text", flat=True)))
     runs = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))
     before, events = whole_log(acme, runs), RunEvent.objects.count()
 
@@ -399,3 +408,21 @@ def test_a_receipt_is_genuine_after_the_host_s_key_was_changed() -> None:
         assert receipts.is_genuine(done)
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
         assert not receipts.is_genuine(done)
+
+
+def test_a_receipt_of_before_the_signing_keys_is_genuine_by_its_seal() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    done = forget(acme)
+    done.signature = hmac.new(b"only-for-tests", rfc8785.dumps(done.receipt), hashlib.sha256).hexdigest()
+    assert receipts.is_genuine(done)
+    done.receipt["auditSeq"] += 1
+    assert not receipts.is_genuine(done)
+
+
+def test_a_receipt_comes_with_the_key_that_anybody_verifies_it_with() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    shown = receipts.proof(forget(acme))
+    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(shown["publicKeys"][0]["publicKey"]))
+    key.verify(base64.b64decode(shown["signature"]), rfc8785.dumps(shown["receipt"]))

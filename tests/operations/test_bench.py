@@ -21,7 +21,7 @@ def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(tmp
     ended = bench(tmp_path, *TINY)
     assert ended.returncode == 0, ended.stderr
     rows = [line.split()[0] for line in ended.stdout.splitlines() if " sqlite " in line]
-    assert rows == ["B5", "B5", "B6", "B7", "B8"]
+    assert rows == ["B5", "B5", "B6", "B7", "B8", "B24"]
     assert "Only the ratios count" in ended.stdout
     assert not list(tmp_path.rglob("*.sqlite3*"))
 

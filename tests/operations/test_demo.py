@@ -169,11 +169,14 @@ def test_the_page_of_an_entry_names_its_node(acme):
 
 def test_every_agent_has_a_valid_manifest_and_one_says_nothing_about_its_memory(acme, globex):
     for tenant in (acme, globex):
-        for manifest in registry.agents(tenant.id):
+        for installed in registry.agents(tenant.id):
+            manifest = json.loads(installed.text)
+            assert manifest.pop("packName").startswith("private.")
+            assert manifest.pop("packVersion") == installed.version
             schemas.check("agent-manifest", manifest)
     rows = inventory.agent_rows(signed_in("ada@acme.example"), discovery.document(), now=timezone.now())
 
-    assert {row.agent_id: row.health for row in rows} == {
+    assert {row.entry.agent_id: row.entry.health for row in rows} == {
         "private.acme.nightly": "satisfied",
         "private.acme.refund-checker": "unknown",
         "private.acme.researcher": "satisfied",

@@ -3,11 +3,14 @@
 import threading
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from django.db import connection
 
-from openwop_console import turns
+from openwop_console import databases, turns
 from tests.fixtures_console import ConsoleProcess
 
 
@@ -39,6 +42,40 @@ def test_who_waits_aside_lets_the_others_pass_and_has_its_turn_again() -> None:
     serve(turns.taking_turns(application), 3)
     assert done[-1] == "0"
     assert sorted(done) == ["0", "1", "2"]
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_goes_on_with_the_turn_from_thread_to_thread() -> None:
+    seen: list[Any] = []
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        connection.ensure_connection()
+        seen.append(connection.connection)
+        if environ["n"] == 0:
+            with turns.aside():
+                time.sleep(0.2)
+            connection.ensure_connection()
+            seen.append(connection.connection)
+        return []
+
+    serve(turns.taking_turns(application), 8)
+    assert len(seen) == 9
+    assert len({id(each) for each in seen}) == 1
+    while turns._left:
+        turns._left.pop().close()
+
+
+def test_the_web_process_alone_has_a_pool_and_keeps_no_connection_of_postgresql_beside_it() -> None:
+    given = {"ENGINE": "django.db.backends.postgresql", "NAME": "console"}
+    opened = {
+        is_web: databases.with_options(given, base=Path("/"), folder=Path("/"), is_web=is_web)
+        for is_web in (True, False)
+    }
+    assert opened[True]["CONN_MAX_AGE"] == 0
+    assert 4 <= opened[True]["OPTIONS"]["pool"]["max_size"] <= 8
+    assert opened[False]["CONN_MAX_AGE"] > 0
+    assert "pool" not in opened[False]["OPTIONS"]
 
 
 def serve(application: turns.Application, requests: int) -> None:

@@ -122,3 +122,22 @@ def test_what_happened_to_a_node_is_told_in_words(ada: Client) -> None:
     building.install("acme", document)
     run = building.execute(building.scope(), "skips")
     assert "not-taken" in body_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+
+
+def test_a_run_is_forked_from_its_page_and_the_fork_says_what_it_comes_from(ada: Client) -> None:
+    source = building.remember("acme", "alpha").run
+    url = f"/runs/{ids.wire('run', source.id)}"
+    assert f'action="{url}/fork"' in body_of(ada.get(url))
+    for mode, words in (("replay", "Replay of"), ("branch", "Branch of")):
+        made = ada.post(f"{url}/fork", {"mode": mode, "from_seq": "1"})
+        assert made.status_code == 302
+        shown = body_of(ada.get(made["Location"]))
+        assert words in shown
+        assert f'href="{url}"' in shown
+        assert "from event 1" in shown
+
+
+@pytest.mark.parametrize("form", [{}, {"mode": "rewind", "from_seq": "0"}, {"mode": "branch", "from_seq": "-1"}])
+def test_a_fork_form_that_is_none_is_refused(ada: Client, form: dict[str, str]) -> None:
+    source = building.remember("acme", "alpha").run
+    assert ada.post(f"/runs/{ids.wire('run', source.id)}/fork", form).status_code == 400

@@ -75,7 +75,7 @@ def test_each_state_answers_each_action_as_the_contract_says(state: str, action:
 def test_every_state_and_action_of_the_table_is_tried_above() -> None:
     assert set(CELLS) - {"waiting"} == set(State.values)
     assert all(set(cells) == set(ACTS) for cells in CELLS.values())
-    assert set(rules.NEXT_STATES) == {*ACTS, "decide", "withdraw"}
+    assert set(rules.NEXT_STATES) == {*ACTS, "decide", "override", "withdraw"}
 
 
 @pytest.mark.parametrize("action", ["reject", "archive"])

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
+from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
 from memory.host import ids
 from memory.host.models import SecretScope
-from memory.host.serializing import Closed
-from memory.models import ForgetRequest
+from memory.host.serializing import Closed, Text
+from memory.inventory import AgentEntry
+from memory.models import ForgetRequest, WorkspaceFile
 from memory.provenance import Provenance, Write
 from memory.search import STATES, LedgerFilter, LedgerPage
 from memory.wire import entry_document, instant
@@ -76,6 +78,63 @@ class SecretValue(SecretPlace):
     value = serializers.CharField(max_length=65_536, trim_whitespace=False)
 
 
+class FilesQuery(Closed):
+    """``GET /v1/host/workspace/files``."""
+
+    prefix = Text(required=False, allow_blank=True, max_length=256)
+
+
+class FileQuery(Closed):
+    """``version`` is a number from 1, without a sign or leading zeros."""
+
+    version = serializers.RegexField(r"\A[1-9][0-9]{0,8}\Z", required=False, trim_whitespace=False)
+
+    def version_wanted(self) -> int | None:
+        given = self.validated_data.get("version")
+        return int(given) if given else None
+
+
+class WorkspaceFileCreate(Closed):
+    """The closed body of a write (RFC 0059); the path is the address's."""
+
+    content = Text(allow_blank=True)
+    contentType = Text(required=False)
+
+    def draft(self) -> FileDraft:
+        given = self.validated_data
+        return FileDraft(given["content"], given.get("contentType", DEFAULT_CONTENT_TYPE))
+
+
+class DispatchAgent(Closed):
+    """The task, whatever it is. The agent has no tool in a dispatch, whichever are available."""
+
+    task = serializers.JSONField(required=False)
+    validateHandoff = serializers.BooleanField(required=False)
+    availableTools = serializers.ListField(child=serializers.CharField(max_length=256), required=False, max_length=256)
+
+
+class WorkspaceOp(Closed):
+    """One operation in the name of an owner (openwop-memory 2.6)."""
+
+    tenant = Text(max_length=128)
+    workspace = Text(max_length=128)
+    op = serializers.ChoiceField(choices=("list", "get", "put", "delete"))
+    path = Text(required=False)
+    content = Text(required=False, allow_blank=True)
+    contentType = Text(required=False)
+    ifMatch = Text(required=False)
+    prefix = Text(required=False, allow_blank=True, max_length=256)
+    version = serializers.IntegerField(required=False, min_value=1, max_value=999_999_999)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A ``put`` has a content, and all but ``list`` have a path."""
+        needed = {"list": (), "put": ("path", "content")}.get(attrs["op"], ("path",))
+        missing = [name for name in needed if name not in attrs]
+        if missing:
+            raise serializers.ValidationError({name: ["is needed for this op"] for name in missing})
+        return attrs
+
+
 def entry_of(row: "MemoryEntry") -> dict[str, Any]:
     return entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
 
@@ -88,6 +147,21 @@ def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:
         "totalIsExact": page.total_is_exact,
         "next": ids.wire("mem", page.after) if page.after else None,
     }
+
+
+def file_row(file: WorkspaceFile) -> dict[str, Any]:
+    """A file without its content."""
+    return {
+        "path": file.path,
+        "contentType": file.content_type,
+        "version": file.version,
+        "etag": file.etag,
+        "updatedAt": instant(file.updated_at),
+    }
+
+
+def file_document(file: WorkspaceFile) -> dict[str, Any]:
+    return file_row(file) | {"content": file.content}
 
 
 def provenance_document(found: Provenance) -> dict[str, Any]:
@@ -126,6 +200,30 @@ def preview_document(preview: Preview) -> dict[str, Any]:
             }
             for holding in preview.holdings
         },
+    }
+
+
+def agent_document(entry: AgentEntry) -> dict[str, Any]:
+    """The AgentInventoryEntry (openwop-host 5): closed, and without what is absent."""
+    shape, dimensions = entry.memory_shape, list(entry.degraded_dimensions or ())
+    optional = {
+        "description": entry.description or None,
+        "memoryShape": None if shape is None else dict(shape),
+        "confidenceThreshold": entry.confidence_threshold,
+        "degraded": list(entry.degraded) or None,
+        "memoryDegraded": True if dimensions else None,
+        "degradedMemoryDimensions": dimensions or None,
+    }
+    return {
+        "agentId": entry.agent_id,
+        "persona": entry.persona,
+        "label": entry.label,
+        "modelClass": entry.model_class,
+        "packName": entry.pack_name,
+        "packVersion": entry.pack_version,
+        "toolAllowlist": list(entry.tool_allowlist),
+        "hasHandoffSchemas": False,
+        **{key: value for key, value in optional.items() if value is not None},
     }
 
 

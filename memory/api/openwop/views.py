@@ -7,15 +7,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import adapter, forget_requests, forgetting, provenance, search, tasks
+from memory.api.openwop import schemas
 from memory.api.openwop import serializers as wire
 from memory.host import byok, ids
 from memory.host.errors import NotFound
+from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 
 DEFAULT_LIMIT = 50
 
 
+@operation("listMemory", scope="memory:read", query=wire.MemoryQuery, gives={200: schemas.MEMORY_PAGE}, tag="memory")
 @api_view(["GET"])
 def memory_list(request: Request) -> Response:
     query = checked(wire.MemoryQuery, query_of(request))
@@ -27,6 +30,7 @@ def memory_list(request: Request) -> Response:
     return Response(wire.page_document(page, given.get("memoryRef", "")))
 
 
+@operation("getMemoryEntry", scope="memory:read runs:read", gives={200: schemas.MEMORY_ENTRY}, tag="memory")
 @api_view(["GET"])
 def memory_entry(request: Request, memory_id: str) -> Response:
     scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
@@ -37,6 +41,10 @@ def memory_entry(request: Request, memory_id: str) -> Response:
     return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
 
 
+@operation("putSecret", method="PUT", scope="secrets:manage", takes=wire.SecretValue, gives={204: None}, tag="secrets")
+@operation(
+    "deleteSecret", method="DELETE", scope="secrets:manage", query=wire.SecretPlace, gives={204: None}, tag="secrets"
+)
 @api_view(["PUT", "DELETE"])
 def secret(request: Request, name: str) -> Response:
     """Write-only: a value goes in, is replaced or removed, and never comes out."""
@@ -50,6 +58,7 @@ def secret(request: Request, name: str) -> Response:
     return Response(status=204)
 
 
+@operation("previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={201: schemas.PREVIEW}, tag="forget")
 @api_view(["POST"])
 def forget_preview(request: Request) -> Response:
     given = checked(wire.ForgetSubject, request.data).validated_data
@@ -58,6 +67,9 @@ def forget_preview(request: Request) -> Response:
     return Response(wire.preview_document(found), status=201)
 
 
+@operation(
+    "confirmForget", scope="memory:forget", takes=wire.ForgetConfirmation, gives={202: schemas.FORGET}, tag="forget"
+)
 @api_view(["POST"])
 @transaction.atomic
 def forget_list(request: Request) -> Response:
@@ -74,6 +86,7 @@ def forget_list(request: Request) -> Response:
     return Response(wire.forget_document(confirmed), status=202)
 
 
+@operation("getForget", scope="memory:forget", gives={200: schemas.FORGET}, tag="forget")
 @api_view(["GET"])
 def forget(request: Request, forget_id: str) -> Response:
     return Response(wire.forget_document(forget_requests.find(scope_of(request), ids.parse("fgt", forget_id))))

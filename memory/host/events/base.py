@@ -28,12 +28,14 @@ class Owner:
 class Event:
     """The base: ``type`` on the wire, whether it ends its stream, and the row it is about.
 
-    ``wire_names`` are the fields that the wire calls otherwise than this house, or than Python lets us.
+    ``wire_names`` are the fields that the wire calls otherwise than this house, or than Python lets us; ``beside`` are
+    those that stand on the event and not in its payload, because the wire's is closed.
     """
 
     type: ClassVar[str]
     terminal: ClassVar[bool] = False
     wire_names: ClassVar[dict[str, str]] = {}
+    beside: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def node(self) -> str:
@@ -50,7 +52,8 @@ WIRE_PREFIX = {"memory_id": "mem", "proposal_id": "prop"}
 
 def payload_of(event: Any) -> dict[str, Any]:
     """The wire form of an event: camelCase keys, wire ids, no absent optional."""
-    values = ((field.name, getattr(event, field.name)) for field in fields(event))
+    beside: frozenset[str] = getattr(event, "beside", frozenset())
+    values = ((field.name, getattr(event, field.name)) for field in fields(event) if field.name not in beside)
     names: dict[str, str] = getattr(event, "wire_names", {})
     return {names.get(name) or _camel(name): _plain(name, value) for name, value in values if value is not None}
 

@@ -59,11 +59,16 @@ class ArtifactCreated(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceUpdated(Event):
-    """RFC 0059: a file has this version now; the path is a name the tenant chose, as a memory_ref is."""
+    """RFC 0059: a file has this version now, or had it last; the path is a name the tenant chose, as a memory_ref is.
+
+    ``node_id`` is the node of a run that wrote it.
+    """
 
     type = "workspace.updated"
+    beside = frozenset({"node_id"})
     path: str
     version: int
+    node_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,10 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('resolved_at__isnull', True), ('timeout_at__isnull', False)), fields=['tenant', 'timeout_at'], name='host_interrupt_timeout'),
         ),
         migrations.AddIndex(
+            model_name='interrupt',
+            index=models.Index(condition=models.Q(('resolved_at__isnull', True)), fields=['tenant', 'id'], name='host_interrupt_open'),
+        ),
+        migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(models.Q(('scope_id', ''), _negated=True), ('completed_at__isnull', True)), fields=['tenant', 'scope_id'], name='host_run_active_scope'),
         ),

@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('principal', models.CharField(max_length=64)),
                 ('endpoint', models.CharField(max_length=500)),
                 ('key_sha256', models.CharField(max_length=64)),
                 ('body_sha256', models.CharField(max_length=64)),
@@ -31,7 +32,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['tenant', 'created_at'], name='host_idempotency_age')],
-                'constraints': [models.UniqueConstraint(fields=('tenant', 'endpoint', 'key_sha256'), name='a_key_is_used_once_an_endpoint')],
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'principal', 'endpoint', 'key_sha256'), name='a_principal_uses_a_key_once_an_endpoint')],
             },
         ),
     ]

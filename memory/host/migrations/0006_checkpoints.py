@@ -29,4 +29,8 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('tenant', 'at_seq'), name='a_number_is_checkpointed_once')],
             },
         ),
+        migrations.AddIndex(
+            model_name='auditrecord',
+            index=models.Index(fields=['tenant', 'action', 'actor', 'occurred_at'], name='host_audit_action'),
+        ),
     ]

@@ -33,6 +33,7 @@ class AuditRecord(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "seq"), name="an_audit_number_is_used_once"),)
+        indexes = (models.Index(fields=("tenant", "action", "actor", "occurred_at"), name="host_audit_action"),)
 
 
 class AuditCheckpoint(TenantOwned):

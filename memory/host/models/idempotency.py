@@ -11,10 +11,11 @@ class IdempotencyState(models.TextChoices):
 
 
 class IdempotencyRecord(TenantOwned):
-    """One key at one endpoint. The key itself is kept as its hash; the answer as it was sent, for a day."""
+    """One key of one principal at one endpoint. The key is kept as its hash; the answer as it was sent, for a day."""
 
     writer = "memory.host.idempotency"
 
+    principal = models.CharField(max_length=64)
     endpoint = models.CharField(max_length=500)
     key_sha256 = models.CharField(max_length=64)
     body_sha256 = models.CharField(max_length=64)
@@ -28,6 +29,9 @@ class IdempotencyRecord(TenantOwned):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("tenant", "endpoint", "key_sha256"), name="a_key_is_used_once_an_endpoint"),
+            models.UniqueConstraint(
+                fields=("tenant", "principal", "endpoint", "key_sha256"),
+                name="a_principal_uses_a_key_once_an_endpoint",
+            ),
         )
         indexes = (models.Index(fields=("tenant", "created_at"), name="host_idempotency_age"),)

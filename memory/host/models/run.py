@@ -166,7 +166,8 @@ class Interrupt(TenantOwned):
     """What a suspended run waits for at one node; asked once a run, answered once.
 
     ``data`` is all that is asked, for those who may read the run; the event on the log holds none of its words.
-    ``policy`` is how answers are counted and who may give them; ``outcome`` is how it ended.
+    ``policy`` is how answers are counted and who may give them; ``outcome`` is how it ended. One that nobody had
+    answered when its node failed or its run ended is resolved too, by its run's end.
     """
 
     writer = "memory.host.suspensions"
@@ -201,6 +202,9 @@ class Interrupt(TenantOwned):
                 fields=("tenant", "timeout_at"),
                 condition=models.Q(timeout_at__isnull=False, resolved_at__isnull=True),
                 name="host_interrupt_timeout",
+            ),
+            models.Index(
+                fields=("tenant", "id"), condition=models.Q(resolved_at__isnull=True), name="host_interrupt_open"
             ),
         )
 

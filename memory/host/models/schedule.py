@@ -18,12 +18,13 @@ class MissedFirePolicy(models.TextChoices):
 class Schedule(TenantOwned):
     """A workflow that runs by time: at each tick of a cron expression in a zone, or once at an instant.
 
-    ``next_at`` is the next tick as an instant, null when there is none any more.
+    ``next_at`` is the next tick as an instant, null while it is not enabled and when there is none any more. That of a
+    workflow's own trigger is named ``workflow/<workflow>/<trigger>``.
     """
 
     writer = "memory.host.scheduling"
 
-    name = models.CharField(max_length=128)
+    name = models.CharField(max_length=300)
     kind = models.CharField(max_length=4, choices=ScheduleKind)
     cron = models.CharField(max_length=120, default="", blank=True)
     timezone = models.CharField(max_length=64, default="UTC")
@@ -77,7 +78,8 @@ class ScheduleTick(TenantOwned):
 class Heartbeat(TenantOwned):
     """A predicate over something observed, evaluated every ``interval_s`` seconds (RFC 0060).
 
-    ``prior_state`` is what the last evaluation saw, null before the first; a change starts one run of ``workflow_id``.
+    ``prior_state`` is what the last good evaluation found, with its digest, null before the first; ``observed_at`` is
+    when that was. A change starts one run of ``workflow_id``, ``last_run_id``, or is refused one with ``last_code``.
     """
 
     writer = "memory.host.heartbeats"
@@ -86,11 +88,15 @@ class Heartbeat(TenantOwned):
     predicate = models.JSONField(default=dict)
     interval_s = models.PositiveIntegerField()
     workflow_id = models.CharField(max_length=128, default="", blank=True)
+    inputs = models.JSONField(default=dict)
     principal = models.CharField(max_length=64)
     enabled = models.BooleanField(default=True)
     prior_state = models.JSONField(null=True)
+    observed_at = models.DateTimeField(null=True)
     last_status = models.CharField(max_length=8, default="", blank=True)
     last_at = models.DateTimeField(null=True)
+    last_run_id = models.UUIDField(null=True)
+    last_code = models.CharField(max_length=64, default="", blank=True)
     next_at = models.DateTimeField(null=True)
     evaluating_until = models.DateTimeField(null=True)
     holder = models.CharField(max_length=100, default="", blank=True)

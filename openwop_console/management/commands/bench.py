@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from openwop_console.bench import reading, throwaway, writing
+from openwop_console.bench import reading, serving, throwaway, writing
 from openwop_console.bench.outcomes import Outcome, table
 from openwop_console.bench.plan import Plan
 from openwop_console.testing.postgres import NoPostgres
@@ -19,6 +19,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B6": reading.got,
     "B7": reading.listed_to_objects,
     "B8": writing.written,
+    "B24": serving.beside_streams,
 }
 ENGINES = ("sqlite", "postgres")
 LARGEST, QUICK = 1_000_000, 100_000

@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import time
-import uuid
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection, connections
 from django.utils import timezone
 
+from memory import retention
 from openwop_console import data_folder, listening, schedules, supervision, ticking
 from openwop_console.runtime import clock
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         # Interrupted before there are children, nothing runs and nothing is half done.
         with contextlib.suppress(KeyboardInterrupt), _one_console(settings.OPENWOP_DATA_DIR) as lock:
             address = _free_address(bind)
-            instance = data_folder.kept_text(settings.OPENWOP_DATA_DIR / "instance", lambda: uuid.uuid4().hex)
+            instance = data_folder.instance_of(settings.OPENWOP_DATA_DIR)
             _prepare(instance, demo=demo)
             environment = {"OPENWOP_INSTANCE": instance, "OPENWOP_WORKERS": str(workers)}
             self._serve(address, lock, environment, demo=demo)
@@ -124,7 +124,8 @@ def _free_address(bind: str) -> listening.Address:
 
 
 def _prepare(instance: str, *, demo: bool) -> None:
-    """The database is up to date, the static files are collected, and what a dead console held is free again."""
+    """The database is up to date, the static files are collected, what a dead console held is free again, and what
+    a console without durable memory remembered is gone."""
     _require_database()
     with _migrating_alone():
         call_command("migrate", interactive=False, verbosity=0)
@@ -132,6 +133,7 @@ def _prepare(instance: str, *, demo: bool) -> None:
         schedules.install()
     call_command("collectstatic", interactive=False, verbosity=0)
     clock.recover(instance, timezone.now())
+    retention.end_ephemeral(instance, now=timezone.now())
     if demo:
         call_command("seed_demo", verbosity=0)
     connections.close_all()

@@ -1,21 +1,18 @@
 """What the run surface answers, as JSON Schema: for the OpenAPI document."""
 
-from typing import Any
-
-from memory.host.models import RunStatus
-
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string", "minLength": 1}
-TIME: Schema = {"type": "string", "format": "date-time"}
-
-
-def closed(**properties: Schema) -> Schema:
-    """An object of exactly these properties."""
-    return {"type": "object", "additionalProperties": False, "required": list(properties), "properties": properties}
-
+from memory.host.models import Interrupt, RunStatus
+from memory.host.operations import TEXT, TIME, Schema, closed
 
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)
+FORKED = closed(
+    runId=TEXT,
+    sourceRunId=TEXT,
+    mode={"type": "string", "enum": ["replay", "branch"]},
+    status=STATUS,
+    eventsUrl={"type": "string", "format": "uri"},
+    fromSeq={"type": "integer", "minimum": 0},
+)
 RUN_PAUSED = closed(runId=TEXT, status=STATUS, pausedAt=TIME)
 RUN_RESUMED = closed(runId=TEXT, status=STATUS, resumedAt=TIME)
 BULK_OUTCOME: Schema = {
@@ -29,3 +26,69 @@ ARTIFACT = closed(
     artifactId=TEXT, artifactType=TEXT, runId=TEXT, nodeId=TEXT, createdAt=TIME, content={"type": "object"}
 )
 ARTIFACTS = closed(artifacts={"type": "array", "items": ARTIFACT}, total={"type": "integer", "minimum": 0})
+EVENT: Schema = {
+    "type": "object",
+    "required": ["eventId", "runId", "sequence", "type", "timestamp", "payload"],
+    "properties": {
+        "eventId": TEXT,
+        "runId": TEXT,
+        "sequence": {"type": "integer", "minimum": 0},
+        "type": TEXT,
+        "nodeId": TEXT,
+        "timestamp": TIME,
+        "payload": {},
+    },
+}
+EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete={"type": "boolean"})
+RUN_CREATED = closed(runId=TEXT, workflowId=TEXT, status=STATUS, startedAt=TIME, eventsUrl=TEXT, statusUrl=TEXT)
+RUN: Schema = {
+    "title": "RunSnapshot",
+    "type": "object",
+    "required": ["runId", "workflowId", "status", "owner", "inputs", "variables", "tags", "metadata"],
+    "properties": {
+        "runId": TEXT,
+        "workflowId": TEXT,
+        "status": STATUS,
+        "currentNodeId": TEXT,
+        "owner": closed(tenant=TEXT, principal=TEXT),
+        "startedAt": TIME,
+        "completedAt": TIME,
+        "pausedAt": TIME,
+        "inputs": {"type": "object"},
+        "variables": {"type": "object"},
+        "nodeStates": {"type": "object"},
+        "configurable": {"type": "object"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "metadata": {"type": "object"},
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": TEXT, "message": TEXT, "details": {"type": "object"}},
+            "additionalProperties": False,
+        },
+        "interrupt": {"type": "object", "required": ["kind", "nodeId"]},
+    },
+}
+RESOLVED = closed(runId=TEXT, nodeId=TEXT, status=STATUS)
+WORKFLOW: Schema = {
+    "title": "WorkflowDefinition",
+    "type": "object",
+    "required": ["id", "name", "version", "nodes", "edges"],
+    "properties": {
+        "id": TEXT,
+        "name": TEXT,
+        "version": TEXT,
+        "nodes": {"type": "array", "items": {"type": "object"}},
+        "edges": {"type": "array", "items": {"type": "object"}},
+    },
+}
+INTERRUPT_RESOLVED = closed(runId=TEXT, nodeId=TEXT, status=STATUS)
+INTERRUPT_ASKED = closed(
+    runId=TEXT,
+    nodeId=TEXT,
+    interruptId=TEXT,
+    kind={"type": "string", "enum": list(Interrupt.KINDS)},
+    data={"type": "object"},
+    intent={"type": "string", "enum": ["resolve", "inspect"]},
+    expiresAt=TIME,
+)

@@ -10,14 +10,17 @@ from rest_framework.request import Request
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
-from memory.host.models import Interrupt, Run
+from memory.host.models import ForkMode, Interrupt, Run
 from memory.host.serializing import Closed
 from memory.wire import instant
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
+from openwop_console.runtime.forking import ForkRequest, Overlay
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.resolving import Asked
 from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.streaming import Reading, modes_of
 
 
 class CreateRun(Closed):
@@ -77,6 +80,33 @@ class BulkCancel(Closed):
         return given
 
 
+class RunOptions(Closed):
+    """What a branch is given beside what its source had."""
+
+    configurable = serializers.DictField(required=False)
+    tags = serializers.ListField(
+        child=serializers.CharField(min_length=1, max_length=256), required=False, max_length=100
+    )
+    metadata = serializers.DictField(required=False)
+
+
+class ForkRun(Closed):
+    """The closed body of fork."""
+
+    mode = serializers.ChoiceField(choices=ForkMode.values)
+    fromSeq = serializers.IntegerField(required=False, min_value=0, max_value=2**62)
+    runOptionsOverlay = RunOptions(required=False)
+
+    def order(self) -> ForkRequest:
+        given = self.validated_data
+        overlay = given.get("runOptionsOverlay", {})
+        return ForkRequest(
+            given["mode"],
+            given.get("fromSeq"),
+            Overlay(overlay.get("configurable", {}), overlay.get("tags"), overlay.get("metadata", {})),
+        )
+
+
 class PauseRun(Closed):
     """The body of pause. The reason goes no further than this check, as that of cancel."""
 
@@ -89,9 +119,33 @@ class ResumeRun(Closed):
 
 
 class ResolveInterrupt(Closed):
-    """The closed body of a resolution (openwop-host 3.8)."""
+    """The closed body of a resolution (openwop-host 3.8); ``voter`` is for the fixtures of a conformance suite."""
 
     resumeValue = serializers.JSONField()
+    voter = serializers.CharField(required=False, min_length=1, max_length=128)
+
+
+class ResolveByToken(Closed):
+    """The closed body of a resolution by token."""
+
+    resumeValue = serializers.JSONField()
+
+
+class EventsQuery(Closed):
+    """What a reader of events asks for; JSON takes no notice of it, but a bad value is refused all the same."""
+
+    streamMode = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    bufferMs = serializers.IntegerField(required=False, min_value=0, max_value=5000)
+
+    def reading(self, last_event_id: str) -> Reading:
+        """``last_event_id`` is the number of the last event the reader has; anything else means it has none."""
+        given = self.validated_data
+        known = last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= 18
+        return Reading(
+            modes=modes_of(given.get("streamMode", "updates")),
+            buffer=given.get("bufferMs", 0) / 1000,
+            after=int(last_event_id) if known else -1,
+        )
 
 
 class PollQuery(Closed):
@@ -114,17 +168,22 @@ def created_document(run: Run, request: Request) -> dict[str, Any]:
     }
 
 
-def run_document(state: RunState) -> dict[str, Any]:
-    """The RunSnapshot (openwop-host 3.3)."""
+def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
+    """The RunSnapshot (openwop-host 3.3); ``origin`` is where this host is reached, for the addresses of tokens."""
     run, definition = state.run, json.loads(state.run.definition.text)
+    asked = [_interrupt_document(each, state.tokens.get(each.id, ""), origin) for each in state.interrupts]
     optional = {
         "currentNodeId": run.current_node or None,
         "pausedAt": instant(run.paused_at) if run.paused_at else None,
         "startedAt": instant(run.started_at) if run.started_at else None,
         "completedAt": instant(run.completed_at) if run.completed_at else None,
         "error": run.error,
-        "agent": {"agentId": run.agent_id} if run.agent_id else None,
-        "interrupt": _interrupt_document(state.interrupts[0]) if state.interrupts else None,
+        "agent": _agent_document(run, definition),
+        "sourceRunId": ids.wire("run", run.source_run_id) if run.source_run_id else None,
+        "forkMode": run.fork_mode or None,
+        "fromSeq": run.from_seq,
+        "interrupt": asked[0] if asked else None,
+        "interrupts": asked or None,
     }
     return {
         "runId": ids.wire("run", run.id),
@@ -137,16 +196,42 @@ def run_document(state: RunState) -> dict[str, Any]:
         "configurable": run.configurable,
         "tags": run.tags,
         "metadata": run.metadata,
+        "workspace": [{"path": noted["path"], "version": noted["version"]} for noted in run.workspace],
         **{key: value for key, value in optional.items() if value is not None},
     }
 
 
-def _interrupt_document(interrupt: Interrupt) -> dict[str, Any]:
+def _agent_document(run: Run, definition: dict[str, Any]) -> dict[str, Any] | None:
+    """Who the run acts as at its current node: the node's own agent, else the run's."""
+    at: dict[str, Any] = next((node for node in definition["nodes"] if node["id"] == run.current_node), {})
+    agent_id = at.get("agent", {}).get("agentId") or run.agent_id
+    return {"agentId": agent_id} if agent_id else None
+
+
+def _interrupt_document(interrupt: Interrupt, token: str, origin: str) -> dict[str, Any]:
+    addressed = {"interruptToken": token, "callbackUrl": f"{origin}/v1/interrupts/{token}"} if token else {}
     return {
         "interruptId": ids.wire("int", interrupt.id),
         "kind": interrupt.kind,
         "nodeId": interrupt.node_id,
         "key": interrupt.key,
+        "payload": interrupt.data,
+        **({"timeoutAt": instant(interrupt.timeout_at)} if interrupt.timeout_at else {}),
+        **addressed,
+    }
+
+
+def asked_document(asked: Asked) -> dict[str, Any]:
+    """What a token asks about."""
+    interrupt = asked.interrupt
+    return {
+        "runId": ids.wire("run", interrupt.run_id),
+        "nodeId": interrupt.node_id,
+        "interruptId": ids.wire("int", interrupt.id),
+        "kind": interrupt.kind,
+        "data": interrupt.data,
+        "intent": asked.claims.intent,
+        "expiresAt": instant(asked.claims.expires_at),
     }
 
 

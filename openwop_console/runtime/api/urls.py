@@ -1,20 +1,28 @@
 """The run surface of the OpenWOP face."""
 
-from django.urls import path
+from django.urls import include, path
 
-from openwop_console.runtime.api import artifacts, control, views
+from openwop_console.runtime.api import artifacts, control, forks, interrupts, streams, views
+from openwop_console.runtime.api.audit import views as audit
 
 urlpatterns = [
     path("v1/runs", views.run_list, name="api-runs"),
     path("v1/runs:bulk-cancel", control.runs_bulk_cancel, name="api-runs-bulk-cancel"),
+    path("v1/runs/<str:run_id>:fork", forks.run_fork, name="api-run-fork"),
     path("v1/runs/<str:run_id>:pause", control.run_pause, name="api-run-pause"),
     path("v1/runs/<str:run_id>:resume", control.run_resume, name="api-run-resume"),
     path("v1/runs/<str:run_id>", views.run, name="api-run"),
-    path("v1/runs/<str:run_id>/events", views.run_events, name="api-run-events"),
-    path("v1/runs/<str:run_id>/events/poll", views.run_events_poll, name="api-run-events-poll"),
+    path("v1/runs/<str:run_id>/events", streams.run_events, name="api-run-events"),
+    path("v1/runs/<str:run_id>/events/poll", streams.run_events_poll, name="api-run-events-poll"),
     path("v1/runs/<str:run_id>/cancel", control.run_cancel, name="api-run-cancel"),
     path("v1/runs/<str:run_id>/artifacts", artifacts.run_artifacts, name="api-run-artifacts"),
     path("v1/runs/<str:run_id>/artifacts/<str:artifact_id>", artifacts.run_artifact, name="api-run-artifact"),
-    path("v1/runs/<str:run_id>/interrupts/<str:node_id>", views.run_interrupt, name="api-run-interrupt"),
+    path("v1/runs/<str:run_id>/interrupts/<str:node_id>", interrupts.run_interrupt, name="api-run-interrupt"),
+    path("v1/interrupts/<str:token>", interrupts.interrupt_token, name="api-interrupt-token"),
+    path("v1/audit/verify", audit.audit_verify, name="api-audit-verify"),
+    path("v1/host/console/audit", audit.audit_list, name="api-console-audit"),
+    path("v1/host/console/audit/checkpoints", audit.audit_checkpoints, name="api-console-audit-checkpoints"),
+    path("v1/host/console/events", audit.tenant_events, name="api-console-events"),
     path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
+    path("", include("openwop_console.runtime.api.schedules.urls")),
 ]

@@ -1,0 +1,149 @@
+"""Agents: what a manifest may say here, what installing and removing one does, and which tools it leaves its agent.
+
+A manifest is checked against a closed schema and kept in its canonical form (RFC 8785), redacted; nothing of it is ever
+echoed. Its prompt leaves this host by no door. Whoever may not use a tool is told by ``refused_tools``.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import rfc8785
+from django.db import transaction
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from memory import harness
+from memory.capabilities import Document, unmet
+from memory.host import access, audit, registry
+from memory.host.errors import Conflict, Forbidden, PackPeerDependencyMissing, Unprocessable
+from memory.host.models import ArtifactKind, Installation
+from memory.host.registry import Artifact
+from memory.host.tenancy import TenantScope
+from memory.matching import texts_in
+
+SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
+FIRST_VERSION = "1.0.0"
+MAX_PROBLEMS = 50
+NOT_OFFERED = "is not offered by this host, which installs a manifest without the files of its pack"
+
+Manifest = Mapping[str, Any]
+
+
+@transaction.atomic
+def install(scope: TenantScope, given: Manifest, document: Document, *, now: datetime) -> Installation:
+    """The agent is installed in the tenant, as it is given; ``document`` is what the host advertises.
+
+    The same manifest again changes nothing. A changed one needs another ``packVersion``.
+    """
+    _check_who(scope)
+    manifest = _checked(harness.for_tenant(scope.tenant_id).redact_json(given))
+    if missing := unmet(_required_peers(manifest), document):
+        raise PackPeerDependencyMissing(missing=missing)
+    text = rfc8785.dumps(dict(manifest)).decode()
+    version = manifest.get("packVersion", FIRST_VERSION)
+    artifact = Artifact(ArtifactKind.AGENT, manifest["agentId"], version, text)
+    access.lock_tenant(scope.tenant_id)
+    before = registry.current(scope.tenant_id, ArtifactKind.AGENT, artifact.name)
+    by = scope.principal.id
+    installed = registry.install(scope.tenant_id, artifact, source="host", installed_by=by, now=now)
+    if installed.superseded_at:
+        raise Conflict(f"{artifact.ref} was superseded; give the manifest a new packVersion.")
+    if before is None or before.id != installed.id:
+        told = {"sha256": installed.sha256}
+        audit.append(scope.tenant_id, actor=by, action="agent.installed", target=installed.ref, details=told, now=now)
+    return installed
+
+
+def remove(scope: TenantScope, agent_id: str, *, now: datetime) -> None:
+    """The agent is no longer installed; ``NotFound`` when it was not. What it wrote stays."""
+    _check_who(scope)
+    registry.remove(scope.tenant_id, ArtifactKind.AGENT, agent_id, actor=scope.principal.id, now=now)
+
+
+def _check_who(scope: TenantScope) -> None:
+    """A key that is bound to agents could widen what its own agents may do, and so manages none."""
+    scope.check("agents:manage")
+    if scope.principal.agent_ids is not None:
+        raise Forbidden("A key that is bound to agents does not manage them.", rule="agent-binding")
+
+
+def refused_tools(tenant_id: UUID, agent_id: str, tools: Iterable[str]) -> list[str]:
+    """Those of ``tools`` that the agent may not use, by the manifest that is installed now.
+
+    A manifest without a list allows none, and an agent that was removed keeps none. One that never was installed has no
+    manifest to restrict it.
+    """
+    wanted = list(tools) if agent_id else []
+    found = registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if wanted else None
+    if found is None:
+        return []
+    allowed = [] if found.superseded_at else tools_in(json.loads(found.text))
+    return [tool for tool in wanted if tool not in allowed]
+
+
+def tools_in(manifest: Manifest) -> list[str]:
+    """The tools of the manifest's ``toolAllowlist``, which is empty when there is none."""
+    return list(manifest.get("toolAllowlist", []))
+
+
+def optional_peers(manifest: Manifest) -> list[str]:
+    """The capabilities without which the agent's pack still works, with less."""
+    about = manifest.get("peerDependenciesMeta", {})
+    return [key for key in manifest.get("peerDependencies", {}) if about.get(key, {}).get("optional") is True]
+
+
+def _required_peers(manifest: Manifest) -> list[str]:
+    optional = optional_peers(manifest)
+    return [key for key in manifest.get("peerDependencies", {}) if key not in optional]
+
+
+def _checked(given: Any) -> Manifest:
+    """``given``, which is a manifest this host can install; refuses with the path of every problem."""
+    problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
+    if not problems and any(_unwritable(text) for text in texts_in(given)):
+        problems = {("manifest", "holds a NUL or half a surrogate pair")}
+    if problems:
+        errors = [{"field": field, "message": message} for field, message in sorted(problems)[:MAX_PROBLEMS]]
+        raise Unprocessable("The agent manifest is not valid.", errors=errors)
+    manifest: Manifest = given
+    return manifest
+
+
+def _unwritable(text: str) -> bool:
+    return "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA.read_text()))
+
+
+def _problems_of(problem: ValidationError) -> list[tuple[str, str]]:
+    """Where it is, and what the schema wanted, in words; of the value nothing is said."""
+    place = problem.json_path.removeprefix("$").removeprefix(".")
+    if problem.validator == "required":
+        missing = [name for name in problem.validator_value if name not in problem.instance]
+        return [(_under(place, name), "is required") for name in missing]
+    if problem.validator == "additionalProperties":
+        extra = set(problem.instance) - set(problem.schema.get("properties", {}))
+        return [(_under(place, name[:100]), "is not a field of a manifest") for name in extra]
+    wanted = problem.validator_value
+    sentences = {
+        "type": f"must be of type {wanted}",
+        "enum": f"must be one of {wanted}",
+        "pattern": "has a form that is not allowed",
+        "not": "is a reserved name" if wanted else NOT_OFFERED,
+        "maxLength": f"is longer than {wanted} characters",
+        "minLength": "is too short",
+        "uniqueItems": "names something twice",
+    }
+    return [(place or "manifest", sentences.get(str(problem.validator), f"does not satisfy {problem.validator}"))]
+
+
+def _under(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

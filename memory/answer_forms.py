@@ -1,0 +1,155 @@
+"""The form of an answer to what a run waits for, made from the question. The domain says whether it is one.
+
+A field is named as the domain names the part of the answer it holds, so that what it finds wrong stands at the field.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django import forms
+
+from memory.host import ids, interrupts
+from memory.host.bodies import MAX_DEPTH, depth_of
+from memory.host.errors import Forbidden
+from memory.host.models import Interrupt
+from memory.host.tenancy import TenantScope
+
+EDITED = "resumeValue.editedArtifactData"
+WHOLE = "resumeValue"
+ANSWERS = "resumeValue.answers."
+LONG = forms.Textarea(attrs={"rows": 3})
+UNCHOSEN, YES_OR_NO = ("", "Choose one"), (("yes", "Yes"), ("no", "No"))
+CODE = {"rows": 6, "spellcheck": "false", "class": "code"}
+LABELS = {
+    "accept": "Accept",
+    "edit-accept": "Accept as edited",
+    "refine": "Ask for changes",
+    "ask": "Ask a question",
+    "reject": "Reject",
+}
+
+
+def _indented(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+class JsonField(forms.CharField):
+    """A JSON value, typed; as strict as the bodies of the API."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(widget=forms.Textarea(attrs=CODE), help_text="As JSON.", **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        return value if value is None or isinstance(value, str) else _indented(value)
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value) or ""
+        try:
+            if "\\u0000" in text or depth_of(text) > MAX_DEPTH:
+                raise ValueError
+            return orjson.loads(text) if text else None
+        except ValueError:
+            raise forms.ValidationError("This is not JSON that this host accepts.") from None
+
+
+class AnswerForm(forms.Form):
+    """What one interrupt can be answered with; an approval is answered by the button that is pressed."""
+
+    action = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
+
+    def __init__(self, interrupt: Interrupt, sent: Mapping[str, Any] | None = None) -> None:
+        super().__init__(sent, auto_id=f"{ids.wire('int', interrupt.id)}_%s")
+        self.interrupt = interrupt
+        self.fields.update(_fields_of(interrupt))
+
+    @property
+    def asks(self) -> list[forms.BoundField]:
+        """The fields to fill in."""
+        return [field for field in self if field.name != "action"]
+
+    @property
+    def buttons(self) -> list[tuple[str, str]]:
+        """The actions of an approval, and how the buttons call them."""
+        offered = self.interrupt.data.get("actions", [])
+        return [(action, label) for action, label in LABELS.items() if action in offered]
+
+    def resume_value(self) -> Any:
+        """The answer as a client of the API would send it."""
+        given = self.cleaned_data
+        if self.interrupt.kind == "approval":
+            return _decision(given)
+        if self.interrupt.kind == "clarification":
+            named = {each["id"]: f"{ANSWERS}{each['id']}" for each in self.interrupt.data["questions"]}
+            return {"answers": {name: given[field] for name, field in named.items() if given[field] is not None}}
+        return given[WHOLE]
+
+
+def _decision(given: dict[str, Any]) -> dict[str, Any]:
+    action, words = given["action"], given["words"]
+    said: dict[str, dict[str, Any]] = {
+        "refine": {"refineFeedback": {"scope": "whole", "text": words}},
+        "ask": {"question": words},
+        "edit-accept": {"editedArtifactData": given.get(EDITED)},
+    }
+    return {"action": action, **said.get(action, {"reason": words} if words else {})}
+
+
+def _fields_of(interrupt: Interrupt) -> dict[str, forms.Field]:
+    if interrupt.kind == "approval":
+        return _approval(interrupt.data)
+    if interrupt.kind == "clarification":
+        questions = interrupt.data["questions"]
+        return {f"{ANSWERS}{each['id']}": _question(each["question"], each.get("schema", {})) for each in questions}
+    wanted = {"correlation": interrupt.data["correlation"]} if "correlation" in interrupt.data else {}
+    return {WHOLE: JsonField(label="The event" if wanted else "The answer", initial=wanted)}
+
+
+def _approval(data: dict[str, Any]) -> dict[str, forms.Field]:
+    help_text = "The reason, the changes or the question, by the button you press. Kept with the run, not on its log."
+    words = forms.CharField(label="In words", required=False, max_length=4000, widget=LONG, help_text=help_text)
+    if "edit-accept" not in data["actions"]:
+        return {"words": words}
+    return {EDITED: JsonField(label="As edited", required=False, initial=data.get("artifactData")), "words": words}
+
+
+def _question(label: str, schema: dict[str, Any]) -> forms.Field:
+    """The field that fits the schema of a question; a text where nothing fits better."""
+    kind, choices = schema.get("type"), schema.get("enum")
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return forms.ChoiceField(label=label, choices=[UNCHOSEN, *((choice, choice) for choice in choices)])
+    if kind == "boolean":
+        return forms.TypedChoiceField(label=label, choices=[UNCHOSEN, *YES_OR_NO], coerce=lambda said: said == "yes")
+    if kind == "integer":
+        return forms.IntegerField(label=label, min_value=-(2**53), max_value=2**53)
+    if kind == "number":
+        return forms.FloatField(label=label)
+    if kind in ("object", "array") or (schema and kind != "string"):
+        return JsonField(label=label)
+    return forms.CharField(label=label, max_length=4000, widget=LONG)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A question as a page shows it: with the form of its answer, or why this principal may not give one."""
+
+    interrupt: Interrupt
+    form: AnswerForm | None
+    denied: Forbidden | None
+    grants: int
+    rejections: int
+
+    @property
+    def attached(self) -> str:
+        """What the question is about, as text; empty when it comes with nothing."""
+        data = self.interrupt.data
+        found = data.get("artifactData", data.get("payload"))
+        return "" if found is None else _indented(found)
+
+
+def shown(scope: TenantScope, interrupt: Interrupt, voices: list[str], form: AnswerForm | None = None) -> Shown:
+    """The question, for this principal; ``voices`` are the actions raised so far where several decide."""
+    denied = interrupts.denial(scope, interrupt)
+    given = None if denied else form or AnswerForm(interrupt)
+    return Shown(interrupt, given, denied, voices.count("accept"), voices.count("reject"))

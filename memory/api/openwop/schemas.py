@@ -1,0 +1,98 @@
+"""What this face answers over memory, as JSON Schema: for the OpenAPI document."""
+
+import json
+
+from memory import agent_manifests
+from memory.capabilities import DIMENSIONS, REQUESTED
+from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
+from memory.models import ForgetState
+from memory.provenance import VerdictKind
+
+FILE_ROW = closed(
+    path={"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$"},
+    contentType=TEXT,
+    version={"type": "integer", "minimum": 1},
+    etag=TEXT,
+    updatedAt=TIME,
+)
+FILE = closed(content={"type": "string"}, **FILE_ROW["properties"])
+FILES = closed(files={"type": "array", "items": FILE_ROW})
+DONE = closed(ok={"const": True})
+
+KEYS = listed(TEXT) | {"uniqueItems": True, "minItems": 1}
+SHAPE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {key: {"type": "boolean"} for key in REQUESTED},
+}
+AGENT = also(
+    closed(
+        "AgentInventoryEntry",
+        agentId=TEXT,
+        persona=TEXT,
+        label=TEXT,
+        modelClass=TEXT,
+        packName=TEXT,
+        packVersion=TEXT,
+        toolAllowlist=listed(TEXT),
+        hasHandoffSchemas={"type": "boolean"},
+    ),
+    description={"type": "string"},
+    memoryShape=SHAPE,
+    confidenceThreshold={"type": "number", "minimum": 0, "maximum": 1},
+    degraded=KEYS,
+    memoryDegraded={"const": True},
+    degradedMemoryDimensions={**KEYS, "items": words(each.name for each in DIMENSIONS)},
+)
+AGENTS = closed("AgentInventory", agents=listed(AGENT), total=COUNT)
+DISPATCHED = closed(
+    "DispatchedAgent",
+    status=words(("completed", "escalated", "failed")),
+    runId=TEXT,
+    events=listed(closed(type=TEXT, agentId=TEXT)),
+)
+MANIFEST: Schema = {
+    key: value for key, value in json.loads(agent_manifests.SCHEMA.read_text()).items() if not key.startswith("$")
+}
+
+ENTRY = also(
+    closed("MemoryEntry", id=TEXT, content={"type": "string"}, tags=listed({"type": "string"}), createdAt=TIME),
+    expiresAt=TIME,
+)
+MEMORY_PAGE = closed(
+    "MemoryPage",
+    memoryRef=nullable({"type": "string"}),
+    entries=listed(ENTRY),
+    total=COUNT,
+    totalIsExact={"type": "boolean"},
+    next=nullable(TEXT),
+)
+WRITE = also(
+    closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed({"type": "string"})),
+    nodeId=TEXT,
+    agentId=TEXT,
+)
+PROVENANCE = closed(
+    "Provenance",
+    verdict=words(VerdictKind),
+    writes=listed(WRITE),
+    sha256WhenWritten=nullable(SHA256),
+    sha256Now=SHA256,
+)
+MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
+PLANNED = closed(erase=COUNT, suspected=listed(TEXT), stays=COUNT, staysBecause={"type": "string"})
+PREVIEW = closed(
+    "ForgetPreview",
+    previewId=TEXT,
+    planSha256=SHA256,
+    lapsesAt=TIME,
+    stores={"type": "object", "additionalProperties": PLANNED},
+)
+FORGET = closed(
+    "ForgetRequest",
+    forgetId=TEXT,
+    state=words(ForgetState.values),
+    progress=nullable(closed(done=COUNT, total=COUNT, doing={"type": "string"})),
+    receipt=nullable({"type": "object"}),
+    signature=nullable(TEXT),
+)

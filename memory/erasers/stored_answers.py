@@ -1,0 +1,54 @@
+"""Answers kept for an ``Idempotency-Key`` as a store of a forget: one that names the subject goes as a whole.
+
+They are gone after a day in any case. A client that repeats its request after that is answered afresh.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory.erasers.kept_values import CHUNK, KeptValues
+from memory.host import idempotency
+from memory.host.erasure import Identifiers, Remains
+from memory.host.models import IdempotencyRecord
+from memory.matching import judged, mentioned_in, search_form, whole_text
+
+
+class StoredAnswers(KeptValues):
+    """Answers, and the addresses that were asked."""
+
+    store = "answers kept for retries"
+    table = IdempotencyRecord
+    columns = ("endpoint", "headers", "body")
+
+    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
+        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
+        for row, endpoint, headers, body in rows.iterator(chunk_size=CHUNK):
+            values = [endpoint, headers, said(body)]
+            if mentioned_in(subject.terms, values):
+                yield row, values
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return idempotency.remove(tenant_id, rows)
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=CHUNK)
+        texts = ((row["id"], search_form(whole_text({**row, "said": said(row["body"])}))) for row in rows)
+        return judged(subject.terms, texts, chosen, spared)
+
+
+def said(body: str) -> Any:
+    """What a stored body says: its JSON value, so that no escape hides a name."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body
+
+
+STORED_ANSWERS = StoredAnswers()

@@ -1,0 +1,71 @@
+"""Workspace files as a store of a forget: every version of every file.
+
+A text that names the subject is replaced as a whole, and the version stays. A file whose very path names the subject
+goes with all its versions. What stands on record of a path stays there, counted.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import workspace
+from memory.erasers.kept_values import KeptValues
+from memory.host import audit
+from memory.host.erasure import Holding, Identifiers, Kept
+from memory.matching import Rule, mentioned_in, rule_for
+from memory.models import WorkspaceFile
+
+SAMPLES = 5
+SHOWN = 500
+BECAUSE = "Audit records are never changed. These name the subject in the path of a workspace file."
+
+
+class WorkspaceFiles(KeptValues):
+    """Contents, paths and content types."""
+
+    store = "workspace files"
+    table = WorkspaceFile
+    columns = ("path", "content", "content_type")
+    chunk = 16  # a file may have a megabyte
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        found = super().find(tenant_id, subject)
+        shown = (*found.erase[:SAMPLES], *found.suspected[:SAMPLES])
+        rows = WorkspaceFile.objects.of(tenant_id).filter(id__in=shown)
+        samples = {row.id.hex: f"{row.path}, version {row.version}\n{row.content[:SHOWN]}" for row in rows}
+        return Holding(self.store, found.erase, found.suspected, samples=samples)
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        rule = rule_for(ticked=ticked)
+        return sum(self._erase_one(tenant_id, row, subject, rule) for row in rows)
+
+    @transaction.atomic
+    def _erase_one(self, tenant_id: UUID, row: UUID, subject: Identifiers, rule: Rule) -> int:
+        """How many versions were changed or are gone."""
+        file = workspace.locked(tenant_id, row)
+        changed: dict[str, Any] = self.cleaned(file, subject, rule) if file else {}
+        if file is None or not changed:
+            return 0
+        if "path" in changed:
+            return workspace.remove(tenant_id, file.path)
+        workspace.erase_kept(file, **changed)
+        return 1
+
+
+class AuditedPaths(Kept):
+    """Audit records of files whose path names the subject; nothing of them is erased."""
+
+    store = "paths on the audit log"
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        targets = (record.target for record in audit.every(tenant_id) if record.action.startswith("workspace."))
+        stays = sum(1 for target in targets if mentioned_in(subject.terms, target))
+        return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
+
+
+WORKSPACE_FILES = WorkspaceFiles()
+AUDITED_PATHS = AuditedPaths()

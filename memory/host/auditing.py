@@ -1,0 +1,117 @@
+"""Who may look at the audit log, and that looking is on record too. Every door asks here; the chain is ``audit``'s."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory.host import audit, checkpoints, ids, signing, tenant_log
+from memory.host.checkpoints import Finding
+from memory.host.errors import Invalid
+from memory.host.event_log import Recorded
+from memory.host.models import AuditCheckpoint, AuditRecord
+from memory.host.tenancy import TenantScope
+
+SCOPE = "audit:read"
+EXPORTED = "audit.exported"
+VIEWED_ONCE_IN = timedelta(minutes=10)
+CHECKPOINTS_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Records, the newest first, of ``total``; and the newest checkpoints, of ``checkpoints_total``.
+
+    ``proven`` is the record of the last export of checkpoints: what was removed behind it, nobody can prove.
+    """
+
+    records: list[AuditRecord]
+    total: int
+    checkpoints: list[AuditCheckpoint]
+    checkpoints_total: int
+    proven: AuditRecord | None
+
+
+def view(scope: TenantScope, *, before: int | None = None, limit: int, now: datetime) -> AuditPage:
+    """Records older than ``before``. That the principal looks is on record once in ten minutes."""
+    scope.check(SCOPE)
+    tenant_id, who = scope.tenant_id, scope.principal.id
+    audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
+    return AuditPage(
+        audit.newest(tenant_id, before=before, limit=limit),
+        audit.total(tenant_id),
+        *checkpoints.listed(tenant_id, limit=CHECKPOINTS_SHOWN),
+        audit.last_of(tenant_id, EXPORTED, what="checkpoints"),
+    )
+
+
+def export(scope: TenantScope, *, now: datetime) -> Iterator[dict[str, Any]]:
+    """Every record with its hash, the oldest first; that it was exported is the last of them."""
+    scope.check(SCOPE)
+    _exported(scope, {"what": "records"}, now)
+    return (document_of(record) for record in audit.every(scope.tenant_id))
+
+
+def document_of(record: AuditRecord) -> dict[str, Any]:
+    """A record as a verifier needs it: exactly what is hashed (RFC 8785, SHA-256), and the hash beside it."""
+    return {**audit.form_of(record), "entryHash": record.entry_hash}
+
+
+def proofs(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
+    """Every checkpoint, the oldest first, and the keys that verify them: to be kept elsewhere."""
+    scope.check(SCOPE)
+    found = checkpoints.newest(scope.tenant_id)
+    _exported(scope, {"what": "checkpoints", "atSequence": found.at_seq if found else None}, now)
+    return {
+        "tenant": str(scope.tenant_id),
+        "exportedAt": now.isoformat(),
+        "checkpoints": [
+            {
+                **checkpoints.statement(each),
+                "signature": each.signature,
+                "keyId": each.key_id,
+                "createdAt": each.created_at.isoformat(),
+            }
+            for each in checkpoints.every(scope.tenant_id)
+        ],
+        "publicKeys": public_keys(),
+    }
+
+
+def public_keys() -> list[dict[str, str]]:
+    """The keys that checkpoints of this host are signed with: raw Ed25519, base64; the current one first."""
+    return [{"keyId": key.key_id, "publicKey": key.text} for key in signing.public_keys(signing.CHECKPOINTS)]
+
+
+def _exported(scope: TenantScope, details: dict[str, Any], now: datetime) -> None:
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=EXPORTED, details=details, now=now)
+
+
+def verify(scope: TenantScope, *, first: int | None = None, last: int | None = None) -> Finding:
+    """The records ``first`` to ``last`` and the checkpoints among them, recomputed; the whole log when none is named.
+
+    A range that is none, or that ends beyond the newest record, is refused.
+    """
+    scope.check(SCOPE)
+    end = checkpoints.end_of(scope.tenant_id)
+    start, until = first or 0, end if last is None else last
+    if until > end:
+        _refuse("toSeq", f"Record {until} is beyond the newest, which is {end}" if end >= 0 else "The log is empty")
+    if start > max(until, 0):
+        _refuse("fromSeq", f"Record {start} is behind the end of the range, which is {until}")
+    return checkpoints.verify(scope.tenant_id, first=start, last=until) if end >= 0 else Finding(0, 0)
+
+
+def _refuse(field: str, message: str) -> None:
+    raise Invalid("There is no such range of the audit log.", errors=[{"field": field, "message": message}])
+
+
+def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Recorded], int]:
+    """The events of the tenant's own log behind ``after``, and how many it holds."""
+    scope.check(SCOPE)
+    return tenant_log.read(scope.tenant_id, after=after, limit=limit), tenant_log.length(scope.tenant_id)
+
+
+def log_id(scope: TenantScope) -> str:
+    """What the tenant's own log is called where an event says which log it stands in."""
+    return ids.wire("tenant", scope.tenant_id)

@@ -1,0 +1,61 @@
+"""Denials on record: what an authenticated principal tried and may not (openwop-host 2.2, 2.4). The one place.
+
+A denial is an audit record and an ``authorization.decided`` event, in a transaction of its own, so both stay although
+the request is refused. A flood is bounded: the same act of the same principal is recorded once a minute.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host import audit, runs, tenant_log
+from memory.host.errors import Forbidden
+from memory.host.events import AuthorizationDecided
+from memory.host.models import Run, RunStatus
+from memory.host.tenancy import TenantScope
+
+ACTION = "authorization.denied"
+ONCE_IN = timedelta(seconds=60)
+UNTOLD = runs.ENDS | {RunStatus.PENDING}
+
+
+def record(
+    scope: TenantScope,
+    refusal: Forbidden,
+    *,
+    action: str,
+    attempt: str = "",
+    resource: str = "",
+    run_id: UUID | None = None,
+    now: datetime,
+) -> None:
+    """The denial is on record, and ``refusal`` says so, that no other door records it again.
+
+    ``action`` is what was to be done, ``attempt`` how the audit calls it, ``resource`` the id of what it was about. The
+    event stands on the log of the run ``run_id`` when that one is under way, and on the tenant's own log otherwise.
+    """
+    refusal.on_record = True
+    reason = str(refusal.details.get("rule", "missing-scope"))
+    details = {"action": attempt or action, "reason": reason}
+    if "requiredScope" in refusal.details:
+        details["requiredScope"] = refusal.details["requiredScope"]
+    act = {"actor": scope.principal.id, "action": ACTION, "target": resource}
+    if audit.is_on_record(scope.tenant_id, within=ONCE_IN, **act, details=details, now=now):
+        return
+    about = resource or scope.principal.tenant_slug
+    decided = AuthorizationDecided(scope.principal.id, action, about, allowed=False, reason=reason)
+    with transaction.atomic():
+        _tell(scope.tenant_id, run_id, decided, now)
+        if audit.append_once(scope.tenant_id, within=ONCE_IN, **act, details=details, now=now) is None:
+            transaction.set_rollback(True)  # the same denial was put on record meanwhile, with its event
+
+
+def _tell(tenant_id: UUID, run_id: UUID | None, decided: AuthorizationDecided, now: datetime) -> None:
+    """A run that has not begun or has ended takes no event: its first and last are its own."""
+    rows = Run.objects.of(tenant_id).select_for_update(of=("self",)).exclude(status__in=UNTOLD)
+    run = rows.filter(id=run_id).first() if run_id else None
+    if run:
+        runs.note(run, decided, now=now)
+    else:
+        tenant_log.append(tenant_id, decided, now=now)

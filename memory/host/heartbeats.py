@@ -1,0 +1,209 @@
+"""Heartbeats: what is observed at intervals, and whether it has changed. The only writer of them (RFC 0060).
+
+One evaluation at a time: who begins one holds a lease, and a tick that comes meanwhile is skipped, not queued. Every
+evaluation is on the tenant's own log; a change of state, and nothing else, is a transition.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import rfc8785
+from django.db import IntegrityError, transaction
+
+from memory.host import ids, tenant_log
+from memory.host.errors import Conflict, NotFound
+from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
+from memory.host.models import Heartbeat
+
+WRITER = "memory.host.heartbeats"
+MIN_INTERVAL_S = 60
+MAX_RUNTIME_MS = 5000
+MAX_STATE_BYTES = 4096
+LEASE = timedelta(seconds=30)
+OK, TIMEOUT, ERROR = "ok", "timeout", "error"
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatOrder:
+    """What a heartbeat is to be. An interval below the host's own is as long as that."""
+
+    name: str
+    principal: str
+    interval_s: int
+    predicate: dict[str, Any]
+    workflow_id: str = ""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an evaluation came to; ``state`` counts when ``status`` is ok."""
+
+    status: str
+    state: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was made of a finding: the facts as they stand on the tenant's log."""
+
+    heartbeat: Heartbeat
+    evaluated: HeartbeatEvaluated
+    transition: HeartbeatStateChanged | None
+
+
+def keep(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
+    """A new heartbeat; its name is taken by no other of the tenant. Its first tick is an interval away."""
+    heartbeat = Heartbeat(tenant_id=tenant_id, created_at=now)
+    _write(heartbeat, order, now)
+    try:
+        with transaction.atomic():
+            return heartbeat.insert(by=WRITER)
+    except IntegrityError:
+        raise Conflict("There is a heartbeat of that name already.") from None
+
+
+def change(heartbeat: Heartbeat, order: HeartbeatOrder, *, now: datetime) -> None:
+    """The locked heartbeat is as ``order`` says. One that looks at something else has seen nothing yet."""
+    if order.predicate != heartbeat.predicate:
+        heartbeat.prior_state = heartbeat.observed_at = heartbeat.evaluating_until = None
+        heartbeat.holder = ""
+    _write(heartbeat, order, now)
+    heartbeat.save(by=WRITER)
+
+
+def _write(heartbeat: Heartbeat, order: HeartbeatOrder, now: datetime) -> None:
+    interval_s = max(order.interval_s, MIN_INTERVAL_S)
+    retimed = (interval_s, order.enabled) != (heartbeat.interval_s, heartbeat.enabled) or heartbeat.next_at is None
+    heartbeat.name, heartbeat.predicate, heartbeat.interval_s = order.name, order.predicate, interval_s
+    heartbeat.workflow_id, heartbeat.inputs, heartbeat.principal = order.workflow_id, order.inputs, order.principal
+    heartbeat.enabled = order.enabled
+    if retimed:
+        heartbeat.next_at = now + timedelta(seconds=interval_s) if order.enabled else None
+
+
+def order_of(heartbeat: Heartbeat) -> HeartbeatOrder:
+    """What the heartbeat is now, as it could be ordered."""
+    return HeartbeatOrder(
+        name=heartbeat.name,
+        principal=heartbeat.principal,
+        interval_s=heartbeat.interval_s,
+        predicate=heartbeat.predicate,
+        workflow_id=heartbeat.workflow_id,
+        inputs=heartbeat.inputs,
+        enabled=heartbeat.enabled,
+    )
+
+
+def remove(heartbeat: Heartbeat) -> None:
+    """The heartbeat is gone; the log and the runs it has started stay."""
+    Heartbeat.objects.written_by(WRITER).filter(tenant_id=heartbeat.tenant_id, id=heartbeat.id).delete()
+
+
+def by_name(tenant_id: UUID, name: str) -> Heartbeat | None:
+    found: Heartbeat | None = Heartbeat.objects.of(tenant_id).filter(name=name).first()
+    return found
+
+
+def find(tenant_id: UUID, name: str) -> Heartbeat:
+    """The heartbeat of that name; a foreign one is not found."""
+    return _there(by_name(tenant_id, name))
+
+
+def locked(tenant_id: UUID, name: str) -> Heartbeat:
+    """The same, locked until the transaction ends."""
+    return _there(Heartbeat.objects.of(tenant_id).select_for_update().filter(name=name).first())
+
+
+def _there(heartbeat: Heartbeat | None) -> Heartbeat:
+    if heartbeat is None:
+        raise NotFound("There is no heartbeat of that name.")
+    return heartbeat
+
+
+def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Heartbeat], int]:
+    """The heartbeats whose names come behind ``after``, and how many there are in all."""
+    rows = Heartbeat.objects.of(tenant_id)
+    return list(rows.filter(name__gt=after).order_by("name")[:size]), rows.count()
+
+
+def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID, datetime, int]]:
+    """Heartbeats of all tenants that have a tick, with the tick and the interval; who waits longest comes first."""
+    rows = Heartbeat.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
+    return list(rows.values_list("tenant_id", "id", "next_at", "interval_s")[:limit])
+
+
+def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> datetime:
+    """The next tick behind ``now``, for which the heartbeat waits from here on; ``tick_at`` when somebody else took it.
+
+    Ticks that nobody looked at are skipped: the answer lies on the heartbeat's own beat.
+    """
+    interval = timedelta(seconds=interval_s)
+    following = tick_at + interval * ((now - tick_at) // interval + 1)
+    rows = Heartbeat.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=heartbeat_id, next_at=tick_at)
+    return following if rows.update(next_at=following) == 1 else tick_at
+
+
+def begin(tenant_id: UUID, heartbeat_id: UUID, *, next_at: datetime | None, now: datetime) -> Heartbeat | None:
+    """The heartbeat under an evaluation of ours; None when one is under way, or when this tick has been overtaken."""
+    rows = Heartbeat.objects.of(tenant_id).select_for_update()
+    with transaction.atomic():
+        found: Heartbeat | None = rows.filter(id=heartbeat_id, next_at=next_at).first()
+        if found is None or (found.evaluating_until and found.evaluating_until > now):
+            return None
+        found.evaluating_until, found.holder = now + LEASE, ids.new_id().hex
+        found.save(by=WRITER, update_fields=["evaluating_until", "holder"])
+    return found
+
+
+def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: datetime) -> Verdict | None:
+    """The finding is on the tenant's log; a new state is kept, and told as a transition. In the caller's transaction.
+
+    None when the lease was lost, the heartbeat is gone, or it looks at something else by now.
+    """
+    rows = Heartbeat.objects.of(begun.tenant_id).select_for_update()
+    row: Heartbeat | None = rows.filter(id=begun.id, holder=begun.holder).first()
+    if row is None:
+        return None
+    token = _token_of(found.state) if found.status == OK else None
+    status = ERROR if found.status == OK and token is None else found.status
+    before = ObservedState(row.prior_state["sha256"] if row.prior_state else None)
+    after = ObservedState(token["sha256"]) if token else before
+    heartbeat_id = ids.wire("hbt", row.id)
+    evaluated = HeartbeatEvaluated(heartbeat_id, status, changed=after != before)
+    transition = HeartbeatStateChanged(heartbeat_id, before, after) if evaluated.changed else None
+    if token:
+        row.prior_state, row.observed_at = token, seen_at
+    row.last_status, row.last_at = status, now
+    row.evaluating_until, row.holder = None, ""
+    row.save(by=WRITER)
+    tenant_log.append(row.tenant_id, *([evaluated, transition] if transition else [evaluated]), now=now)
+    return Verdict(row, evaluated, transition)
+
+
+def _token_of(state: Any) -> dict[str, Any] | None:
+    """What is kept of a state: itself and its digest; None when it is larger than that, or nothing JSON could say."""
+    try:
+        canonical = rfc8785.dumps(state)
+    except (rfc8785.CanonicalizationError, RecursionError):
+        return None
+    if len(canonical) > MAX_STATE_BYTES:
+        return None
+    return {"sha256": hashlib.sha256(canonical).hexdigest(), "state": state}
+
+
+def note_run(heartbeat: Heartbeat, *, run_id: UUID | None, code: str) -> None:
+    """The transition has started ``run_id``, or none, because of ``code``."""
+    heartbeat.last_run_id, heartbeat.last_code = run_id or heartbeat.last_run_id, code
+    heartbeat.save(by=WRITER, update_fields=["last_run_id", "last_code"])
+
+
+def erase_kept(heartbeat: Heartbeat, **kept: Any) -> None:
+    """The locked heartbeat keeps these values instead. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(heartbeat, name, value)
+    heartbeat.save(by=WRITER, update_fields=list(kept))

@@ -1,0 +1,190 @@
+"""Requests with an ``Idempotency-Key``: carried out once, and answered alike for a day (openwop-host 4.4).
+
+A claim is a committed row with a lease, so that two requests with one key never run at once. The answer is stored in
+the transaction of what it answers: after a crash both are there, or neither. A key is one principal's own at one
+endpoint; what is kept of it is its hash.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import rfc8785
+from django.db import IntegrityError, transaction
+
+from memory.host import ids
+from memory.host.errors import IdempotencyInFlight, IdempotencyKeyMismatch, Invalid
+from memory.host.models import IdempotencyRecord, Tenant
+from memory.host.models.idempotency import IdempotencyState
+from memory.host.tenancy import TenantScope
+
+WRITER = "memory.host.idempotency"
+LEASE = timedelta(seconds=30)
+KEPT = timedelta(hours=24)
+FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
+LONGEST_ENDPOINT = 500
+CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is kept of a request: who asked what, under which key, with which body; the last two as digests."""
+
+    tenant_id: UUID
+    principal: str
+    endpoint: str
+    key_sha256: str
+    body_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to carry out a request: one holder has it until the answer is stored or the lease ends."""
+
+    tenant_id: UUID
+    record_id: UUID
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer as it was sent."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+def asked(scope: TenantScope, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
+    """The request in the form in which it is recognised; refuses a key that could not stand in a URL."""
+    if not FORM.fullmatch(key):
+        message = "must be 1 to 255 characters that may stand in a URL"
+        raise Invalid("The idempotency key is not valid.", errors=[{"field": "Idempotency-Key", "message": message}])
+    endpoint = f"{method} {path}"
+    if len(endpoint) > LONGEST_ENDPOINT:
+        endpoint = f"{method} sha256:{_sha256(path.encode('utf-8', 'surrogatepass'))}"
+    said = _canonical(body) + (b"?" + query.encode("utf-8", "surrogatepass") if query else b"")
+    return Asked(scope.tenant_id, scope.principal.id, endpoint, _sha256(key.encode()), _sha256(said))
+
+
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _canonical(body: bytes) -> bytes:
+    """RFC 8785 of a JSON body, so that spaces and the order of members make no difference; else the bytes."""
+    try:
+        return rfc8785.dumps(orjson.loads(body))
+    except (ValueError, RecursionError):
+        return body
+
+
+def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
+    """The right to carry the request out, or the answer it was given before; None while somebody else carries it out.
+
+    Whoever used the key for another body is refused.
+    """
+    made = _insert(asked, now)
+    if made:
+        return made
+    record = _records(asked).first()
+    if record is None:
+        return None
+    if record.created_at <= now - KEPT:
+        return _take_over(record, asked, now)
+    if record.body_sha256 != asked.body_sha256:
+        raise IdempotencyKeyMismatch
+    if record.state == IdempotencyState.COMPLETED:
+        return StoredAnswer(record.status, record.headers, record.body)
+    return _take_over(record, asked, now) if record.lease_until <= now else None
+
+
+def _records(asked: Asked) -> Any:
+    return IdempotencyRecord.objects.of(asked.tenant_id).filter(
+        principal=asked.principal, endpoint=asked.endpoint, key_sha256=asked.key_sha256
+    )
+
+
+def _insert(asked: Asked, now: datetime) -> Claim | None:
+    record = IdempotencyRecord(
+        tenant_id=asked.tenant_id,
+        principal=asked.principal,
+        endpoint=asked.endpoint,
+        key_sha256=asked.key_sha256,
+        body_sha256=asked.body_sha256,
+        holder=ids.new_id().hex,
+        lease_until=now + LEASE,
+        created_at=now,
+    )
+    try:
+        with transaction.atomic():
+            record.insert(by=WRITER)
+    except IntegrityError:
+        return None
+    return Claim(record.tenant_id, record.id, record.holder)
+
+
+def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim | None:
+    """The claim of somebody who is gone, or a record that is a day old, unless another was quicker."""
+    holder = ids.new_id().hex
+    taken = _held(Claim(record.tenant_id, record.id, record.holder)).update(
+        holder=holder,
+        lease_until=now + LEASE,
+        body_sha256=asked.body_sha256,
+        state=IdempotencyState.PENDING,
+        status=None,
+        headers={},
+        body="",
+        created_at=now,
+    )
+    return Claim(record.tenant_id, record.id, holder) if taken == 1 else None
+
+
+def _held(claim: Claim) -> Any:
+    records = IdempotencyRecord.objects.written_by(WRITER)
+    return records.filter(tenant_id=claim.tenant_id, id=claim.record_id, holder=claim.holder)
+
+
+def keep(claim: Claim, answer: StoredAnswer) -> None:
+    """``answer`` is what the key is answered from now on; refused when the claim is lost, for all to be rolled back."""
+    kept = _held(claim).update(
+        state=IdempotencyState.COMPLETED, status=answer.status, headers=answer.headers, body=answer.body
+    )
+    if kept != 1:
+        raise IdempotencyInFlight(retryAfter=1)
+
+
+def release(claim: Claim) -> None:
+    """The key is as if it had not been used."""
+    _held(claim).delete()
+
+
+def sweep(*, now: datetime) -> int:
+    """Records of more than a day are gone; returns how many there were."""
+    return sum(_sweep_tenant(tenant_id, now) for tenant_id in Tenant.objects.values_list("id", flat=True))
+
+
+def _sweep_tenant(tenant_id: UUID, now: datetime) -> int:
+    removed = 0
+    while old := list(_of(tenant_id).filter(created_at__lte=now - KEPT).values_list("id", flat=True)[:CHUNK]):
+        removed += remove(tenant_id, tuple(old))
+    return removed
+
+
+def _of(tenant_id: UUID) -> Any:
+    return IdempotencyRecord.objects.of(tenant_id)
+
+
+def remove(tenant_id: UUID, rows: tuple[UUID, ...]) -> int:
+    """These records are gone; a retry of what they answered is carried out again."""
+    removed: int = 0
+    for start in range(0, len(rows), CHUNK):
+        some = IdempotencyRecord.objects.written_by(WRITER).filter(
+            tenant_id=tenant_id, id__in=rows[start : start + CHUNK]
+        )
+        removed += some.delete()[0]
+    return removed

@@ -1,0 +1,256 @@
+"""Schedules and their ticks: the only writer of both (RFC 0052).
+
+A tick is claimed under the lock of its schedule, in the transaction that makes its run: the row of the tick, the run
+and the next tick commit together or not at all. However long nobody looked, one tick stands for all that were missed.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from croniter import CroniterError
+from django.db import IntegrityError, transaction
+
+from memory.host import ticks
+from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
+from memory.host.models import MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
+
+WRITER = "memory.host.scheduling"
+HORIZON = timedelta(days=90)
+HORIZON_TEXT = "P90D"
+ON_TIME = timedelta(seconds=60)
+SKIPPED = "skipped"
+FAILED = "internal_error"
+OF_WORKFLOW = "workflow/"
+SHOWN_TICKS = 5
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOrder:
+    """What a schedule is to be: ``cron`` in ``timezone``, or once ``at`` an instant."""
+
+    name: str
+    workflow_id: str
+    principal: str
+    cron: str = ""
+    timezone: str = "UTC"
+    at: datetime | None = None
+    missed: str = MissedFirePolicy.FIRE_ONCE
+    agent_id: str = ""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A tick that is ours to settle; ``too_late`` when the schedule's policy is to skip it."""
+
+    schedule: Schedule
+    tick_at: datetime
+    missed: int
+    too_late: bool
+
+
+def first_tick(order: ScheduleOrder, *, now: datetime, path: str = "") -> datetime:
+    """When ``order`` ticks for the first time behind ``now``. Refused, with the path of the field, when it does not, or
+    not within the horizon."""
+    field_name, problem = _problem_of(order)
+    if problem:
+        raise _invalid(path + field_name, problem)
+    if order.at:
+        field_name, tick_at = "at", order.at
+        if order.at <= now:
+            raise _invalid(f"{path}at", "must lie in the future")
+    else:
+        field_name, tick_at = "cron", _next_of_cron(order, now, path)
+    if tick_at - now > HORIZON:
+        errors = [{"field": path + field_name, "message": f"lies farther ahead than {HORIZON_TEXT}"}]
+        raise ScheduleHorizonExceeded(errors=errors, maxFutureHorizon=HORIZON_TEXT)
+    return tick_at
+
+
+def _problem_of(order: ScheduleOrder) -> tuple[str, str]:
+    """The field that is wrong and what is wrong with it; two empty texts when nothing is."""
+    if bool(order.cron) == bool(order.at):
+        return "cron", "give either cron or at"
+    if not ticks.is_zone(order.timezone):
+        return "timezone", "must be the name of an IANA time zone"
+    if order.cron:
+        return "cron", ticks.problem_of(order.cron)
+    return "", ""
+
+
+def _next_of_cron(order: ScheduleOrder, now: datetime, path: str) -> datetime:
+    tick_at = ticks.next_after(order.cron, order.timezone, now)
+    if tick_at is None:
+        raise _invalid(f"{path}cron", "names a day that no calendar has")
+    return tick_at
+
+
+def _invalid(field_name: str, message: str) -> Invalid:
+    return Invalid("The schedule is not valid.", errors=[{"field": field_name, "message": message}])
+
+
+def keep(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, path: str = "") -> Schedule:
+    """A new schedule; its name is taken by no other of the tenant."""
+    next_at = first_tick(order, now=now, path=path)
+    schedule = Schedule(tenant_id=tenant_id, created_at=now)
+    _write(schedule, order, next_at if order.enabled else None)
+    try:
+        with transaction.atomic():
+            return schedule.insert(by=WRITER)
+    except IntegrityError:
+        raise Conflict("There is a schedule of that name already.") from None
+
+
+def change(schedule: Schedule, order: ScheduleOrder, *, now: datetime, path: str = "") -> None:
+    """The locked schedule is as ``order`` says. The next tick is looked for anew when the time was changed or it was
+    enabled; otherwise it stays."""
+    timed = (order.cron, order.timezone, order.at) != (schedule.cron, schedule.timezone, schedule.at)
+    woken = order.enabled and not schedule.enabled
+    next_at = first_tick(order, now=now, path=path) if timed or woken else schedule.next_at
+    _write(schedule, order, next_at if order.enabled else None)
+    schedule.save(by=WRITER)
+
+
+def _write(schedule: Schedule, order: ScheduleOrder, next_at: datetime | None) -> None:
+    schedule.name, schedule.workflow_id, schedule.agent_id = order.name, order.workflow_id, order.agent_id
+    schedule.kind = ScheduleKind.CRON if order.cron else ScheduleKind.ONCE
+    schedule.cron, schedule.timezone, schedule.at, schedule.missed = order.cron, order.timezone, order.at, order.missed
+    schedule.inputs, schedule.principal = order.inputs, order.principal
+    schedule.enabled, schedule.next_at = order.enabled, next_at
+
+
+def order_of(schedule: Schedule) -> ScheduleOrder:
+    """What the schedule is now, as it could be ordered."""
+    return ScheduleOrder(
+        name=schedule.name,
+        workflow_id=schedule.workflow_id,
+        principal=schedule.principal,
+        cron=schedule.cron,
+        timezone=schedule.timezone,
+        at=schedule.at,
+        missed=schedule.missed,
+        agent_id=schedule.agent_id,
+        inputs=schedule.inputs,
+        enabled=schedule.enabled,
+    )
+
+
+def remove(schedule: Schedule) -> None:
+    """The schedule and its ticks are gone; the runs it has started stay."""
+    Schedule.objects.written_by(WRITER).filter(tenant_id=schedule.tenant_id, id=schedule.id).delete()
+
+
+def find(tenant_id: UUID, name: str) -> Schedule:
+    """The schedule of that name; a foreign one is not found."""
+    return _there(Schedule.objects.of(tenant_id).filter(name=name).first())
+
+
+def locked(tenant_id: UUID, name: str) -> Schedule:
+    """The same, locked until the transaction ends."""
+    return _there(Schedule.objects.of(tenant_id).select_for_update().filter(name=name).first())
+
+
+def _there(schedule: Schedule | None) -> Schedule:
+    if schedule is None:
+        raise NotFound("There is no schedule of that name.")
+    return schedule
+
+
+def of_workflow(tenant_id: UUID, workflow_id: str) -> dict[str, Schedule]:
+    """The schedules of the workflow's own triggers, by name, locked."""
+    rows = Schedule.objects.of(tenant_id).select_for_update().filter(name__startswith=f"{OF_WORKFLOW}{workflow_id}/")
+    return {row.name: row for row in rows.order_by("name")}
+
+
+def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Schedule], int]:
+    """The schedules whose names come behind ``after``, and how many there are in all."""
+    rows = Schedule.objects.of(tenant_id)
+    return list(rows.filter(name__gt=after).order_by("name")[:size]), rows.count()
+
+
+def coming(schedule: Schedule) -> list[datetime]:
+    """The next five ticks, or as many as there are."""
+    if schedule.next_at is None or not schedule.cron:
+        return [schedule.next_at] if schedule.next_at else []
+    behind = ticks.following(schedule.cron, schedule.timezone, schedule.next_at)
+    return [schedule.next_at, *(tick for tick, _ in zip(behind, range(SHOWN_TICKS - 1), strict=False))]
+
+
+def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> tuple[list[ScheduleTick], int]:
+    """The ticks before ``before``, the latest first, and how many there have been in all."""
+    rows = ScheduleTick.objects.of(schedule.tenant_id).filter(schedule_id=schedule.id)
+    earlier = rows.filter(tick_at__lt=before) if before else rows
+    return list(earlier.order_by("-tick_at")[:size]), rows.count()
+
+
+def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:
+    """Schedules of all tenants that have a tick to fire, the one that waits longest first."""
+    rows = Schedule.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
+    return list(rows.values_list("tenant_id", "id")[:limit])
+
+
+def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
+    """The due tick, for whoever comes first; None for everybody else. In the transaction that settles it.
+
+    The schedule is locked, and waits for its next tick from here on.
+    """
+    schedule = _due_one(tenant_id, schedule_id, now)
+    if schedule is None or schedule.next_at is None:
+        return None
+    found = ticks.Due(schedule.next_at, 0, None)
+    if schedule.cron:
+        found = ticks.due(schedule.cron, schedule.timezone, schedule.next_at, now)
+    schedule.next_at = found.next_at
+    schedule.save(by=WRITER, update_fields=["next_at"])
+    before = ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=found.tick_at)
+    if before.exists():  # a console whose clock is behind ours has set the schedule back to it
+        return None
+    too_late = schedule.missed == MissedFirePolicy.SKIP and now - found.tick_at > ON_TIME
+    return Claim(schedule, found.tick_at, found.missed, too_late)
+
+
+def _due_one(tenant_id: UUID, schedule_id: UUID, now: datetime) -> Schedule | None:
+    rows = Schedule.objects.of(tenant_id).select_for_update()
+    found: Schedule | None = rows.filter(id=schedule_id, enabled=True, next_at__lte=now).first()
+    return found
+
+
+def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: datetime) -> ScheduleTick:
+    """What became of the tick is on record: its run, or why there is none."""
+    return ScheduleTick(
+        tenant_id=claimed.schedule.tenant_id,
+        schedule_id=claimed.schedule.id,
+        tick_at=claimed.tick_at,
+        fired_at=now,
+        run_id=run_id,
+        code=code,
+        missed=claimed.missed,
+    ).insert(by=WRITER)
+
+
+@transaction.atomic
+def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
+    """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
+    schedule = _due_one(tenant_id, schedule_id, now)
+    if schedule is None or schedule.next_at is None:
+        return
+    failed = Claim(schedule, schedule.next_at, 0, too_late=False)
+    try:
+        schedule.next_at = ticks.next_after(schedule.cron, schedule.timezone, now) if schedule.cron else None
+    except (CroniterError, ValueError, LookupError):  # nor can its time be read
+        schedule.next_at = None
+    schedule.save(by=WRITER, update_fields=["next_at"])
+    if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():
+        settle(failed, code=FAILED, now=now)
+
+
+def erase_kept(schedule: Schedule, **kept: Any) -> None:
+    """The locked schedule keeps these values instead. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(schedule, name, value)
+    schedule.save(by=WRITER, update_fields=list(kept))

@@ -1,0 +1,133 @@
+"""What nodes read, kept beside the log, so that a replay is served exactly that (design.md 3.12). Its only writer.
+
+A text is kept once, under its digest, however many runs read it; a forget blanks the text and leaves the digest. What a
+node read is kept with its step: an attempt that failed leaves nothing, and a node that is called again is kept anew.
+Kept reads live as long as their run.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from memory.host.models import Run
+from memory.models import KeptContent, KeptRead
+
+WRITER = "memory.kept_reads"
+CHUNK = 1000
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One read: the digest of what was asked, and the documents that were answered, in order."""
+
+    request_sha256: str
+    documents: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A read as it is kept; ``documents`` is None when a text of it is not there any more."""
+
+    request_sha256: str
+    documents: list[Document] | None
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256 over the canonical form of a JSON value."""
+    return hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def keep(run: Run, node_id: str, reads: Sequence[Read], *, again: bool, now: datetime) -> None:
+    """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not."""
+    if again:
+        KeptRead.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
+    if not reads:
+        return
+    kept = [[_form_of(document) for document in read.documents] for read in reads]
+    _keep_texts(run.tenant_id, {sha256: text for row in kept for sha256, text in row}, now)
+    KeptRead.objects.written_by(WRITER).bulk_create(
+        KeptRead(
+            tenant_id=run.tenant_id,
+            run_id=run.id,
+            node_id=node_id,
+            ordinal=ordinal,
+            request_sha256=read.request_sha256,
+            contents=[sha256 for sha256, _ in row],
+        )
+        for ordinal, (read, row) in enumerate(zip(reads, kept, strict=True))
+    )
+
+
+def _form_of(document: Document) -> tuple[str, str]:
+    """The digest of a document and the text it is the digest of."""
+    form = _canonical(document)
+    return hashlib.sha256(form).hexdigest(), form.decode()
+
+
+def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
+    """Those that are not kept yet, in the order of their digests: two runs at once do not wait for each other."""
+    rows = KeptContent.objects.of(tenant_id).values_list("sha256", flat=True)
+    there = {sha256 for part in _parts(texts) for sha256 in rows.filter(sha256__in=part)}
+    KeptContent.objects.written_by(WRITER).bulk_create(
+        [
+            KeptContent(tenant_id=tenant_id, sha256=sha256, text=text, kept_at=now)
+            for sha256, text in sorted(texts.items())
+            if sha256 not in there
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+    """As many at a time as one statement takes."""
+    waiting = list(digests)
+    for first in range(0, len(waiting), CHUNK):
+        yield waiting[first : first + CHUNK]
+
+
+def of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
+    """What the node was answered, in the order in which it asked."""
+    reads = list(KeptRead.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).order_by("ordinal"))
+    texts = _texts(tenant_id, {sha256 for read in reads for sha256 in read.contents})
+    return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
+
+
+def _documents(digests: list[str], texts: dict[str, str]) -> list[Document] | None:
+    if any(sha256 not in texts for sha256 in digests):
+        return None
+    return [orjson.loads(texts[sha256]) for sha256 in digests]
+
+
+def _texts(tenant_id: UUID, digests: Iterable[str]) -> dict[str, str]:
+    rows = KeptContent.objects.of(tenant_id).exclude(text=None)
+    return {
+        sha256: text
+        for part in _parts(digests)
+        for sha256, text in rows.filter(sha256__in=part).values_list("sha256", "text")
+    }
+
+
+def are_served(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool:
+    """Whether every text that these nodes of the run read is still there."""
+    reads = KeptRead.objects.of(tenant_id).filter(run_id=run_id).values_list("node_id", "contents")
+    digests = {sha256 for node_id, contents in reads if node_id in node_ids for sha256 in contents}
+    rows = KeptContent.objects.of(tenant_id).exclude(text=None)
+    there: int = sum(rows.filter(sha256__in=part).count() for part in _parts(digests))
+    return there == len(digests)
+
+
+def blank(content: KeptContent) -> None:
+    """The text is gone for good; its digest stays, and says that there was one. For forgetting alone."""
+    content.text = None
+    content.save(by=WRITER, update_fields=["text"])

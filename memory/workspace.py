@@ -1,0 +1,233 @@
+"""Workspace files: read, write, delete, and what a run sees of them (RFC 0059).
+
+Every version is a row of its own. A change and its ``workspace.updated`` commit together: on the log of the run that
+made it, else on the tenant's own, where it is audited as well. Text is redacted before it is stored (WSR-1). A deleted
+file begins at version 1 again.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from memory import file_drafts, harness
+from memory.file_drafts import WHATEVER, FileDraft, Precondition, checked_path
+from memory.host import audit, effects, event_log, tenant_log
+from memory.host.errors import NotFound, WorkspaceConflict, WorkspaceTooLarge
+from memory.host.events import WorkspaceUpdated
+from memory.host.models import Run
+from memory.host.tenancy import TenantScope
+from memory.models import Workspace, WorkspaceFile
+
+WRITER = "memory.workspace"
+MAX_FILES = 256
+MAX_VERSIONS = 20
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def list_files(scope: TenantScope, *, prefix: str = "") -> list[WorkspaceFile]:
+    """The newest version of every file whose path begins with ``prefix``, by path; without the contents."""
+    scope.check("workspace:read")
+    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(current=True).defer("content")
+    return sorted((row for row in rows if row.path.startswith(prefix)), key=lambda row: row.path)
+
+
+def read_file(scope: TenantScope, path: str, *, version: int | None = None) -> WorkspaceFile:
+    """The newest version of a file, or the one of that number; ``NotFound`` for what is purged, deleted or foreign."""
+    scope.check("workspace:read")
+    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(path=checked_path(path))
+    found = rows.filter(current=True) if version is None else rows.filter(version=version)
+    return _there(found.first())
+
+
+def versions_of(scope: TenantScope, path: str) -> list[WorkspaceFile]:
+    """Every version that is kept of a file, the newest first; without the contents."""
+    scope.check("workspace:read")
+    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(path=checked_path(path))
+    return list(rows.defer("content").order_by("-version"))
+
+
+def snapshot(scope: TenantScope) -> list[dict[str, Any]]:
+    """What a run that is created now sees of the workspace: each path, its version, and the row that holds it.
+
+    The row is named because a file that is deleted and made anew counts from 1 again.
+    """
+    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(current=True).values_list("path", "version", "id")
+    return [{"path": path, "version": version, "file": row.hex} for path, version, row in sorted(rows)]
+
+
+def by_id(scope: TenantScope, file_id: UUID) -> WorkspaceFile | None:
+    """One version of a file by its row, newest or not; None when it was purged or deleted."""
+    scope.check("workspace:read")
+    found: WorkspaceFile | None = WorkspaceFile.objects.of(scope.tenant_id).filter(id=file_id).first()
+    return found
+
+
+def written_by(scope: TenantScope, run_id: UUID) -> dict[str, WorkspaceFile]:
+    """The newest version that the run wrote of each path, as far as it is kept; without the contents."""
+    scope.check("workspace:read")
+    rows = WorkspaceFile.objects.of(scope.tenant_id).filter(run_id=run_id).defer("content").order_by("version")
+    return {row.path: row for row in rows}
+
+
+def _there(file: WorkspaceFile | None) -> WorkspaceFile:
+    if file is None:
+        raise NotFound("There is no workspace file by that path and version.")
+    return file
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def write_file(
+    scope: TenantScope,
+    path: str,
+    draft: FileDraft,
+    *,
+    expected: Precondition = WHATEVER,
+    run: Run | None = None,
+    node_id: str | None = None,
+    now: datetime,
+) -> WorkspaceFile:
+    """The file has one version more, and ``workspace.updated`` is on record; both or neither.
+
+    ``run`` is the run in whose name it is written, ``node_id`` the node that did. Refuses with ``WorkspaceConflict``
+    when the file is not as ``expected``, and with ``WorkspaceTooLarge`` what the workspace has no room for.
+    """
+    scope.check("workspace:write")
+    if run is not None:
+        effects.refuse_in_replay(run)
+    clean = _clean(scope, checked_path(path), draft, run)
+    _lock(scope.tenant_id, now)
+    before = _current(scope.tenant_id, path)
+    _require_expected(before, expected)
+    if before is None:
+        _require_room(scope.tenant_id)
+    else:
+        before.current = False
+        before.save(by=WRITER, update_fields=["current"])
+    file = _next_version(scope, path, clean, run, now).insert(by=WRITER)
+    _tell(scope, file, run, node_id, action="workspace.written", now=now)
+    return file
+
+
+@transaction.atomic
+def delete_file(scope: TenantScope, path: str, *, expected: Precondition = WHATEVER, now: datetime) -> None:
+    """The file is gone with all its versions; the event names the last of them."""
+    scope.check("workspace:write")
+    checked_path(path)
+    _lock(scope.tenant_id, now)
+    before = _there(_current(scope.tenant_id, path))
+    _require_expected(before, expected)
+    _tell(scope, before, None, None, action="workspace.deleted", now=now)
+    remove(scope.tenant_id, path)
+
+
+def _clean(scope: TenantScope, path: str, draft: FileDraft, run: Run | None) -> FileDraft:
+    """The draft as it may be stored. A secret in a name cannot be replaced without making it another name."""
+    if run is not None and run.tenant_id != scope.tenant_id:
+        raise NotFound("There is no run by that id.")
+    file_drafts.check(draft)
+    redactor = harness.for_run(run.tenant_id, run.id) if run else harness.for_tenant(scope.tenant_id)
+    for name, text in (("path", path), ("contentType", draft.content_type)):
+        if redactor.redact(text).count:
+            raise file_drafts.invalid(name, "holds a secret of this tenant")
+    clean = FileDraft(redactor.redact(draft.content).text, draft.content_type)
+    file_drafts.require_size(clean)
+    return clean
+
+
+def _lock(tenant_id: UUID, now: datetime) -> None:
+    """Nobody else changes the tenant's workspace until the transaction ends."""
+    rows = Workspace.objects.of(tenant_id).select_for_update()
+    if not rows.exists():
+        try:
+            with transaction.atomic():
+                Workspace(tenant_id=tenant_id, id=tenant_id, changed_at=now).insert(by=WRITER)
+        except IntegrityError:
+            pass  # another process opened the workspace first; its row is the lock
+    head = rows.get()
+    head.changed_at = now
+    head.save(by=WRITER, update_fields=["changed_at"])
+
+
+def _current(tenant_id: UUID, path: str) -> WorkspaceFile | None:
+    rows = WorkspaceFile.objects.of(tenant_id).filter(path=path, current=True).defer("content")
+    found: WorkspaceFile | None = rows.first()
+    return found
+
+
+def _require_expected(before: WorkspaceFile | None, expected: Precondition) -> None:
+    if not expected.holds(before.etag if before else None):
+        raise WorkspaceConflict(currentVersion=before.version if before else 0)
+
+
+def _require_room(tenant_id: UUID) -> None:
+    if WorkspaceFile.objects.of(tenant_id).filter(current=True).count() >= MAX_FILES:
+        raise WorkspaceTooLarge(f"A workspace has at most {MAX_FILES} files.", maxFiles=MAX_FILES)
+
+
+def _next_version(scope: TenantScope, path: str, draft: FileDraft, run: Run | None, now: datetime) -> WorkspaceFile:
+    """The row that is to come; those it leaves behind by ``MAX_VERSIONS`` are purged."""
+    rows = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, path=path)
+    version = (rows.aggregate(last=Max("version"))["last"] or 0) + 1
+    rows.filter(version__lte=version - MAX_VERSIONS).delete()
+    file = WorkspaceFile(
+        tenant_id=scope.tenant_id,
+        path=path,
+        version=version,
+        content_type=draft.content_type,
+        updated_at=now,
+        updated_by=scope.principal.id,
+        run_id=run.id if run else None,
+    )
+    return _hold(file, draft.content)
+
+
+def _hold(file: WorkspaceFile, content: str) -> WorkspaceFile:
+    """``file`` holds ``content``; its tag is of this row and this text, so no other file or text has it."""
+    file.content, file.size = content, len(content.encode())
+    file.etag = f'"{hashlib.sha256(f"{file.id.hex}:{content}".encode()).hexdigest()[:32]}"'
+    return file
+
+
+def _tell(
+    scope: TenantScope, file: WorkspaceFile, run: Run | None, node_id: str | None, *, action: str, now: datetime
+) -> None:
+    """The fact stands on the run's log, or on the tenant's own with a record of who did it; without the content."""
+    fact = WorkspaceUpdated(path=file.path, version=file.version, node_id=node_id)
+    if run is not None:
+        event_log.append(scope.tenant_id, run.id, fact, now=now)
+        return
+    tenant_log.append(scope.tenant_id, fact, now=now)
+    details = {"version": file.version, "sha256": hashlib.sha256(file.content.encode()).hexdigest()}
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=file.path, details=details, now=now)
+
+
+# --- forgetting -----------------------------------------------------------------------------------------------------
+
+
+def locked(tenant_id: UUID, file_id: UUID) -> WorkspaceFile | None:
+    """One version of a file, locked until the transaction ends; None when it is not there any more."""
+    rows = WorkspaceFile.objects.of(tenant_id).select_for_update(of=("self",))
+    found: WorkspaceFile | None = rows.filter(id=file_id).first()
+    return found
+
+
+def erase_kept(file: WorkspaceFile, **kept: Any) -> None:
+    """The version keeps these values instead, and has another tag. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(file, name, value)
+    _hold(file, file.content).save(by=WRITER, update_fields=[*kept, "size", "etag"])
+
+
+def remove(tenant_id: UUID, path: str) -> int:
+    """No version of the file is there any more; returns how many were."""
+    rows: Any = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=tenant_id, path=path)
+    return int(rows.delete()[0])

@@ -1,0 +1,212 @@
+"""``GET /v1/openapi.json``: every operation of every face, generated from the URL configuration and ``@operation``.
+
+drf-spectacular reads the views and serializers; the hooks here add what all operations share: the credentials, the one
+envelope of refusals, ``Idempotency-Key``, and a name for every schema that has a title. The document names no tenant
+and is made once a process.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.decorators import api_view, content_negotiation_class
+from rest_framework.negotiation import BaseContentNegotiation
+
+from memory.host.operations import operation
+from openwop_console import discovery
+from openwop_console.discovery import CACHE_SECONDS, VERSION
+
+Document = dict[str, Any]
+SERVED = ("/v1/", "/.well-known/", "/healthz")
+METHODS = ("get", "post", "put", "patch", "delete")
+MUTATING = frozenset(METHODS) - {"get"}
+ENVELOPE = {"$ref": "#/components/schemas/ErrorEnvelope"}
+ERROR_ENVELOPE: Document = {
+    "type": "object",
+    "description": "Every refusal: a stable code, a sentence for a person, and details without content.",
+    "required": ["error", "message"],
+    "properties": {
+        "error": {"type": "string", "pattern": "^[a-zA-Z][a-zA-Z0-9_]*$"},
+        "message": {"type": "string", "minLength": 1},
+        "details": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+SECURITY_SCHEMES: Document = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key of this host."},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key."},
+}
+SECURITY: list[Document] = [{"bearer": []}, {"apiKey": []}]
+IDEMPOTENCY_KEY: Document = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "With the same key and body the request is carried out once, and answered alike for a day.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9._~:@!$&'()*+,;=/-]+$"},
+}
+REPLAY_HEADER: Document = {
+    "description": "`true` when this answer was given to an earlier request with the same key.",
+    "schema": {"type": "string", "enum": ["true"]},
+}
+REFUSALS: dict[str, str] = {
+    "400": "The request is not valid.",
+    "401": "There is no credential, or none of this host's.",
+    "403": "The credential lacks the permission; `details.requiredScope` names it.",
+    "404": "Nothing of this tenant is there: unknown, foreign and malformed ids alike.",
+    "409": "The current state does not allow it.",
+    "410": "It was here, and will not be again.",
+    "413": "The body is larger than this host accepts.",
+    "415": "The body is no `application/json`.",
+    "422": "Well formed, but not valid for what it is.",
+    "500": "The host failed; `details.correlationId` finds the failure in its log.",
+    "503": "The host has no room for this now.",
+}
+OF_PUBLIC = ("500",)
+OF_READS = ("400", "401", "403", "404", "410", "500", "503")
+OPENAPI: Document = {
+    "type": "object",
+    "required": ["openapi", "info", "paths"],
+    "properties": {"openapi": {"type": "string", "pattern": r"^3\.1\."}, "info": {}, "paths": {"type": "object"}},
+}
+DISCOVERY: Document = {
+    "title": "Capabilities",
+    "type": "object",
+    "description": "What this host honours; every family stands at the root and under `capabilities`.",
+    "required": ["protocolVersion", "implementation", "supportedEnvelopes", "schemaVersions", "limits"],
+    "properties": {"protocolVersion": {"type": "string", "pattern": r"^1\."}, "capabilities": {"type": "object"}},
+}
+
+
+class AsItIs(BaseContentNegotiation):
+    """A document that has one form, whatever ``Accept`` says."""
+
+    def select_parser(self, request: Any, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # their metaclass
+    """A body of ``Closed`` takes what it names and nothing else."""
+
+    target_class = "memory.host.serializing.Closed"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> Document:
+        found: Document = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001
+        return {**found, "additionalProperties": False}
+
+
+def served(endpoints: list[Any], **_: Any) -> list[Any]:
+    """The endpoints of the faces, and no page."""
+    return [each for each in endpoints if each[0].startswith(SERVED)]
+
+
+def completed(result: Document, **_: Any) -> Document:
+    """The generated document with what all operations share."""
+    result["info"]["version"] = VERSION
+    components: Document = result.setdefault("components", {})
+    schemas: Document = components.setdefault("schemas", {})
+    for path, method, each in operations_in(result):
+        _complete(path, method, each)
+        for answer in each["responses"].values():
+            for media in answer.get("content", {}).values():
+                media["schema"] = _named(media["schema"], schemas)
+    schemas["ErrorEnvelope"] = ERROR_ENVELOPE
+    components["securitySchemes"] = SECURITY_SCHEMES
+    components["parameters"] = {"IdempotencyKey": IDEMPOTENCY_KEY}
+    components["responses"] = {f"Refused{status}": _refusal(text) for status, text in REFUSALS.items()}
+    return result
+
+
+def operations_in(document: Document) -> Iterator[tuple[str, str, Document]]:
+    """Every operation of the document, with its path and its method."""
+    for path, item in document["paths"].items():
+        yield from ((path, method, item[method]) for method in METHODS if method in item)
+
+
+def _refusals(path: str, method: str, *, public: bool) -> tuple[str, ...]:
+    """A public document refuses nothing; a token in the address opens what a key opens elsewhere."""
+    if method in MUTATING:
+        return tuple(REFUSALS)
+    return OF_PUBLIC if public and "{" not in path else OF_READS
+
+
+def _complete(path: str, method: str, each: Document) -> None:
+    public = "x-required-scope" not in each
+    each["security"] = [] if public else SECURITY
+    for status in _refusals(path, method, public=public):
+        each["responses"].setdefault(status, {"$ref": f"#/components/responses/Refused{status}"})
+    if method in MUTATING and not public:
+        each.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
+        for status, answer in each["responses"].items():
+            if status.startswith("2"):
+                answer.setdefault("headers", {})["openwop-Idempotent-Replay"] = REPLAY_HEADER
+
+
+def _refusal(text: str) -> Document:
+    return {"description": text, "content": {"application/json": {"schema": ENVELOPE}}}
+
+
+def _named(schema: Any, schemas: Document) -> Any:
+    """The schema with every part whose title is a name moved among the components, under that name."""
+    if isinstance(schema, list):
+        return [_named(each, schemas) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _named(value, schemas) for key, value in schema.items()}
+    title = inner.get("title")
+    if not isinstance(title, str) or not title.isidentifier():
+        return inner
+    known = schemas.setdefault(title, inner)
+    assert known == inner, f"two schemas of the API have the title {title!r}"
+    return {"$ref": f"#/components/schemas/{title}"}
+
+
+@cache
+def document() -> Document:
+    """The OpenAPI document of this host."""
+    generator: Any = SchemaGenerator
+    made: Document = generator().get_schema(request=None, public=True)
+    return made
+
+
+@cache
+def _text() -> tuple[bytes, str]:
+    body = json.dumps(document(), separators=(",", ":")).encode()
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+Plain = Callable[[HttpRequest], HttpResponse]
+
+
+def public(name: str, view: Plain, gives: dict[Any, Any], headers: tuple[str, ...] = ()) -> Any:
+    """A public view that knows no framework, as an endpoint of the document."""
+
+    def endpoint(request: Any) -> HttpResponse:
+        return view(request)
+
+    endpoint.__doc__ = view.__doc__
+    wrapped = api_view(["GET", "HEAD"])(content_negotiation_class(AsItIs)(endpoint))
+    return operation(name, scope=None, gives=gives, headers=headers, tag="host")(wrapped)
+
+
+def _openapi(request: HttpRequest) -> HttpResponse:
+    """This document."""
+    body, etag = _text()
+    same = request.headers.get("If-None-Match") == etag
+    response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
+    return response
+
+
+CONDITIONAL = ("If-None-Match",)
+openapi = public("getApiDocument", _openapi, {200: OPENAPI, 304: None}, CONDITIONAL)
+discovered = public("getDiscovery", discovery.discovery, {200: DISCOVERY, 304: None}, CONDITIONAL)
+health = public("getHealth", discovery.health, {(200, "text/plain"): {"type": "string"}})

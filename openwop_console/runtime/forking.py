@@ -1,0 +1,218 @@
+"""Forks of a run (openwop-host 3.8): what may be forked, from where, and what the new run begins with.
+
+A *replay* tells the source's log again and has no effects. A *branch* begins with what its source had done before
+``from_seq``, reads memory as its source did then, and is a run like any other from there on. No source is touched.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, harness, kept_reads
+from memory.host import audit, event_log, ids, runs, suspensions
+from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
+from memory.host.event_log import Recorded
+from memory.host.events import (
+    InterruptResolved,
+    MemoryWritten,
+    NodeCompleted,
+    NodeFailed,
+    NodeRetried,
+    NodeSkipped,
+    NodeStarted,
+    WorkspaceUpdated,
+)
+from memory.host.models import ForkMode, Run
+from memory.host.node_types import OnReplay, on_replay_of
+from memory.host.run_orders import Fork, RunOrder
+from memory.host.tenancy import TenantScope
+from memory.models import WorkspaceFile
+from openwop_console.runtime import definitions, intake, limits, run_options, steps
+from openwop_console.runtime.models import StepState
+
+ENDED = frozenset({NodeCompleted.type, NodeFailed.type, NodeSkipped.type})
+GONE = "0" * ids.WIRE_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What a branch is given beside what its source had; ``tags`` None leaves them as they are."""
+
+    configurable: dict[str, Any] = field(default_factory=dict)
+    tags: list[str] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.configurable or self.tags or self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What a client asks for when it forks a run; ``from_seq`` None is the beginning, for a replay alone."""
+
+    mode: str
+    from_seq: int | None = None
+    overlay: Overlay = field(default_factory=Overlay)
+
+
+@transaction.atomic
+def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: datetime) -> Run:
+    """A replay or a branch of the run, pending or where it branched off; a worker takes it. Audited."""
+    scope.check("runs:create")
+    scope.check("runs:read")
+    _require_well_formed(request)
+    source = runs.find(scope.tenant_id, run_id)
+    if source.system:
+        raise Conflict("A run of the host itself is not forked.", runStatus=source.status)
+    definition = json.loads(source.definition.text)
+    for agent_id in {source.agent_id, *definitions.agents_of(definition)} - {""}:
+        scope.check_agent(agent_id)
+    from_seq = request.from_seq or 0
+    _require_in_bounds(source, from_seq)
+    if request.mode == ForkMode.REPLAY:
+        _require_served(source, definition, from_seq)
+        made = _replay(scope, source, definition, from_seq, now)
+    else:
+        made = _branch(scope, source, definition, request, now)
+    details = {"sourceRunId": ids.wire("run", source.id), "mode": request.mode, "fromSeq": from_seq}
+    target = ids.wire("run", made.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="run.fork", target=target, details=details, now=now)
+    return made
+
+
+def _require_well_formed(request: ForkRequest) -> None:
+    if request.mode == ForkMode.BRANCH and request.from_seq is None:
+        raise Invalid(errors=[{"field": "fromSeq", "message": "is required for a branch"}])
+    if request.mode == ForkMode.REPLAY and not request.overlay.is_empty:
+        raise Invalid(errors=[{"field": "runOptionsOverlay", "message": "must be empty for a replay"}])
+
+
+def _require_in_bounds(source: Run, from_seq: int) -> None:
+    length = event_log.length(source.tenant_id, source.id)
+    if from_seq > length:
+        raise InvalidFromSeq(fromSeq=from_seq, maxSeq=length - 1)
+
+
+def _require_served(source: Run, definition: dict[str, Any], from_seq: int) -> None:
+    """Refuse when a node that the replay would call again read what has been forgotten since."""
+    types = {node["id"]: node["typeId"] for node in definition["nodes"]}
+    completed = {fact.node_id for fact in _log(source, after=from_seq - 1) if fact.type == NodeCompleted.type}
+    called = {node_id for node_id in completed if on_replay_of(types[node_id]) == OnReplay.CALLED}
+    if not kept_reads.are_served(source.tenant_id, source.id, called):
+        raise ReplayMemorySnapshotUnavailable(
+            fromSeq=from_seq, sourceRunId=ids.wire("run", source.id), reason="retention_expired"
+        )
+
+
+def _log(source: Run, *, after: int = -1) -> Iterator[Recorded]:
+    """The log of the run behind ``after``, however long."""
+    while chunk := event_log.read(source.tenant_id, source.id, after=after):
+        yield from chunk
+        after = chunk[-1].sequence
+
+
+def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: Any) -> RunOrder:
+    """A run of the very definition, inputs and owner of the source, with the variables that it began with."""
+    kept: dict[str, Any] = {
+        "workspace": source.workspace,
+        "configurable": source.configurable,
+        "tags": source.tags,
+        "metadata": source.metadata,
+    }
+    clean = harness.for_tenant(scope.tenant_id).redact_json
+    return RunOrder(
+        source.workflow_id,
+        source.definition.text,
+        source.principal,
+        agent_id=source.agent_id,
+        inputs=source.inputs,
+        variables={**clean(intake.variables_of(definition, source.inputs)), **source.inputs},
+        fork=made_from,
+        **(kept | more),
+    )
+
+
+def _replay(scope: TenantScope, source: Run, definition: dict[str, Any], from_seq: int, now: datetime) -> Run:
+    made_from = Fork(ForkMode.REPLAY, source.id, from_seq)
+    return runs.open_run(source.tenant_id, _order(source, definition, scope, made_from), now=now)
+
+
+# --- branches -------------------------------------------------------------------------------------------------------
+
+
+def _branch(scope: TenantScope, source: Run, definition: dict[str, Any], request: ForkRequest, now: datetime) -> Run:
+    """A run that stands where its source stood before ``from_seq``. That the source has ended is not taken over."""
+    before = request.from_seq or 0
+    facts = [fact for fact in _log(source) if fact.sequence < before and fact.type not in event_log.ENDINGS]
+    overlay, clean = request.overlay, harness.for_tenant(scope.tenant_id).redact_json
+    configurable = clean({**source.configurable, **overlay.configurable})
+    run_options.check_configurable(configurable, definition)
+    order = _order(
+        source,
+        definition,
+        scope,
+        Fork(ForkMode.BRANCH, source.id, before, source.snapshot_position, _inherited(source, facts)),
+        configurable=configurable,
+        tags=source.tags if overlay.tags is None else clean(overlay.tags),
+        metadata=clean({**source.metadata, **overlay.metadata}),
+        workspace=_workspace(source, facts),
+    )
+    branch = runs.open_run(source.tenant_id, order, now=now)
+    if facts:
+        _take_over(branch, source, definition, facts, now)
+    return branch
+
+
+def _inherited(source: Run, facts: list[Recorded]) -> int | None:
+    """The ledger position up to which the branch reads what its source wrote."""
+    if source.started_at is None:
+        return None
+    written = [ids.parse("mem", fact.payload["memoryId"]) for fact in facts if fact.type == MemoryWritten.type]
+    return adapter.last_position(source.tenant_id, [entry_id for entry_id in written if entry_id])
+
+
+def _workspace(source: Run, facts: list[Recorded]) -> list[dict[str, Any]]:
+    """The files as the source saw them: its snapshot, and what it had written. A version that is gone stays gone."""
+    versions = {fact.payload["path"]: fact.payload["version"] for fact in facts if fact.type == WorkspaceUpdated.type}
+    rows = WorkspaceFile.objects.of(source.tenant_id).filter(path__in=list(versions))
+    files = {(path, version): row.hex for path, version, row in rows.values_list("path", "version", "id")}
+    seen = {noted["path"]: noted for noted in source.workspace}
+    for path, version in versions.items():
+        seen[path] = {"path": path, "version": version, "file": files.get((path, version), GONE)}
+    return [seen[path] for path in sorted(seen)]
+
+
+def _take_over(branch: Run, source: Run, definition: dict[str, Any], facts: list[Recorded], now: datetime) -> None:
+    """The facts are on the branch's log, and its nodes and variables are as they prove."""
+    record = steps.of_run(source.tenant_id, source.id)
+    ended = {fact.node_id: fact for fact in facts if fact.type in ENDED}
+    for node_id, fact in ended.items():
+        steps.take_over(branch, record[node_id], now=now)
+        if fact.type == NodeCompleted.type:
+            branch.variables = {**branch.variables, **record[node_id].variables}
+    begun = [fact.node_id for fact in facts if fact.type == NodeStarted.type]
+    for node_id in begun:
+        if node_id not in ended:
+            _begin_anew(branch, source, definition, node_id, facts, now)
+    branch.executions = len(begun)
+    runs.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
+
+
+def _begin_anew(
+    branch: Run, source: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime
+) -> None:
+    """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
+    retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
+    timeout = limits.timeout_of(definitions.node_of(definition, node_id))
+    step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
+    resolved = {fact.payload["interruptId"] for fact in facts if fact.type == InterruptResolved.type}
+    asked = suspensions.at_node(source, node_id)
+    if asked and ids.wire("int", asked.id) in resolved:
+        suspensions.take_over(branch, asked, now=now)
+        steps.settle(step, StepState.WAITING)

@@ -1,0 +1,59 @@
+"""JSON Schemas that authors of workflows write for answers: what they may use, and checking a value. Pure.
+
+A schema reaches nothing outside itself (no ``$ref``), and its regular expressions are RE2's, which cannot run away.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import re2
+from jsonschema import Draft202012Validator, validators
+from jsonschema.exceptions import SchemaError, ValidationError
+from referencing import Registry
+
+REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
+NOTHING_OUTSIDE: Registry[Any] = Registry()
+
+
+def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not re2.search(pattern, value):
+        yield ValidationError("does not satisfy pattern")
+
+
+_Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
+
+
+def problem_of(schema: Any) -> str:
+    """What is wrong with a schema as it is written, or nothing."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError:
+        return "is not a JSON Schema"
+    if any("patternProperties" in each or REFERENCES & set(each) for each in _objects(schema)):
+        return "is a JSON Schema that refers to another, or has patternProperties"
+    if not all(_is_pattern(each["pattern"]) for each in _objects(schema) if isinstance(each.get("pattern"), str)):
+        return "has a pattern that is not a regular expression of RE2"
+    return ""
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in children:
+        yield from _objects(child)
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        re2.compile(pattern)
+    except re2.error:
+        return False
+    return True
+
+
+def problems(schema: dict[str, Any], value: Any, *, field: str) -> list[dict[str, str]]:
+    """Where ``value`` does not satisfy ``schema``, by field path, without echoing anything of it."""
+    found = _Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value)
+    ordered = sorted(found, key=lambda problem: problem.json_path)
+    return [{"field": field + each.json_path[1:], "message": f"does not satisfy {each.validator}"} for each in ordered]

@@ -1,0 +1,141 @@
+"""Who waits in this process for the events of which run, and the one thread that tells them.
+
+The thread exists while somebody waits. Ten times a second it asks the database, in one query, how long the watched logs
+are; whoever waits sleeps until its log is longer than what it has seen, and costs nothing until then. Of tenants it
+knows ids, and of logs their lengths.
+"""
+
+import contextlib
+import logging
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from memory.host import event_log
+from memory.host.errors import Busy
+from openwop_console import turns
+
+log = logging.getLogger(__name__)
+
+EVERY = 0.1
+AFTER_A_FAILURE = 2.0
+RETRY_AFTER_MS = 5000
+ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A place to wait for one run; ``seen`` is how many of its events the one who waits has."""
+
+    tenant_id: UUID
+    stream_id: UUID
+    seen: int = 0
+    woken: threading.Event = field(default_factory=threading.Event)
+
+
+_guard = threading.Lock()
+_places: set[Place] = set()
+_threads: list[threading.Thread] = []
+_bell: list[socket.socket] = []
+_ending = threading.Event()
+
+
+def take_place(tenant_id: UUID, stream_id: UUID) -> Place:
+    """A place that is the caller's until it leaves; refused when this process has no more."""
+    place = Place(tenant_id, stream_id)
+    with _guard:
+        if len(_places) >= settings.OPENWOP_MAX_STREAMS:
+            raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
+        _places.add(place)
+        if not _threads:
+            _threads.append(threading.Thread(target=_tell_until_nobody_waits, name="notifier", daemon=True))
+            _threads[0].start()
+    return place
+
+
+def leave(place: Place) -> None:
+    """The place is free; leaving twice is leaving once."""
+    with _guard:
+        _places.discard(place)
+
+
+@contextlib.contextmanager
+def a_place(tenant_id: UUID, stream_id: UUID) -> Iterator[Place]:
+    """A place for as long as the block lasts."""
+    place = take_place(tenant_id, stream_id)
+    try:
+        yield place
+    finally:
+        leave(place)
+
+
+def wait(place: Place, *, seen: int, seconds: float) -> bool:
+    """Sleep until the log holds more than ``seen`` events, the time is up, or the process ends; whether it does."""
+    place.seen = seen
+    place.woken.clear()
+    if _ending.is_set():
+        return False
+    with turns.aside():
+        return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
+
+
+def is_ending() -> bool:
+    """Whether this process was asked to end."""
+    return _ending.is_set()
+
+
+def hear_of_the_end() -> None:
+    """A signal that ends this process, whoever handles it, from now on ends what waits in it too."""
+    reader, writer = socket.socketpair()
+    for each in (reader, writer):
+        each.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    _bell[:] = [reader, writer]
+
+
+def _tell_until_nobody_waits() -> None:
+    try:
+        while places := _waiting():
+            _sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
+    finally:
+        connection.close()
+
+
+def _waiting() -> list[Place]:
+    """Who waits now; when nobody does, the next one starts a thread of its own."""
+    with _guard:
+        if not _places:
+            _threads.clear()
+        return list(_places)
+
+
+def _tell(places: list[Place]) -> bool:
+    """Those whose log has grown are awake. False when the database could not say; it is asked again."""
+    try:
+        lengths = event_log.lengths({(place.tenant_id, place.stream_id) for place in places})
+    except Exception:
+        log.exception("The watched logs could not be looked at; the next look is in %s seconds", AFTER_A_FAILURE)
+        connection.close()
+        return False
+    for place in places:
+        if lengths.get(place.stream_id, 0) > place.seen:
+            place.woken.set()
+    return True
+
+
+def _sleep(seconds: float) -> None:
+    """The time has passed, or the process was asked to end and everybody is awake."""
+    if not _bell:
+        time.sleep(seconds)
+    elif select.select(_bell[:1], [], [], seconds)[0] and ENDS.intersection(_bell[0].recv(64)):
+        _ending.set()
+        for place in _waiting():
+            place.woken.set()

@@ -1,0 +1,157 @@
+"""What a principal may ask of schedules, and the schedules that workflows bring with their triggers.
+
+A schedule acts as whoever wrote last what it does; who may not start the run now may not have it started later.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import harness
+from memory.host import audit, ids, scheduling
+from memory.host.errors import Conflict, Invalid
+from memory.host.models import MissedFirePolicy, Schedule, ScheduleTick, Tenant
+from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
+from memory.host.tenancy import TenantScope
+from openwop_console.runtime import firing, intake
+from openwop_console.runtime.run_options import RunRequest
+
+SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
+POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
+
+
+@transaction.atomic
+def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedule:
+    """The schedule is kept, and waits for its first tick."""
+    scope.check("schedules:manage")
+    schedule = scheduling.keep(scope.tenant_id, _allowed(scope, order), now=now)
+    _audit(scope, "created", schedule, now)
+    return schedule
+
+
+@transaction.atomic
+def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Schedule:
+    """The schedule has the changes. One of a workflow's own trigger can be switched on and off, no more."""
+    scope.check("schedules:manage")
+    schedule = scheduling.locked(scope.tenant_id, name)
+    order = replace(scheduling.order_of(schedule), **changes)
+    if changes.keys() - {"enabled"}:
+        _require_own(schedule)
+        order = _allowed(scope, replace(order, principal=scope.principal.id))
+    scheduling.change(schedule, order, now=now)
+    _audit(scope, "changed", schedule, now)
+    return schedule
+
+
+@transaction.atomic
+def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
+    """The schedule and its ticks are gone; the runs it has started stay."""
+    scope.check("schedules:manage")
+    schedule = scheduling.locked(scope.tenant_id, name)
+    _require_own(schedule)
+    scheduling.remove(schedule)
+    _audit(scope, "removed", schedule, now)
+
+
+def read(scope: TenantScope, name: str) -> Schedule:
+    scope.check("schedules:read")
+    return scheduling.find(scope.tenant_id, name)
+
+
+def page(scope: TenantScope, *, after: str, size: int) -> tuple[list[Schedule], int]:
+    """The schedules whose names come behind ``after``, and how many there are in all."""
+    scope.check("schedules:read")
+    return scheduling.page(scope.tenant_id, after=after, size=size)
+
+
+def ticks_of(scope: TenantScope, name: str, *, before: datetime | None, size: int) -> tuple[list[ScheduleTick], int]:
+    """What became of the ticks before ``before``, the latest first, and how many there have been in all."""
+    return scheduling.ticks_of(read(scope, name), before=before, size=size)
+
+
+def _require_own(schedule: Schedule) -> None:
+    if schedule.name.startswith(OF_WORKFLOW):
+        raise Conflict("This schedule belongs to its workflow; install another version of that to change it.")
+
+
+def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
+    """The order as it may be kept: its run could be started now, and no secret of the vault stands in it (SR-1)."""
+    request = RunRequest(order.workflow_id, inputs=order.inputs, agent_id=order.agent_id)
+    firing.check_startable(scope, request)
+    clean = harness.for_tenant(scope.tenant_id).redact_json
+    if clean(order.name) != order.name:
+        field = {"field": "name", "message": "holds a secret"}
+        raise Invalid("The schedule is not valid.", errors=[field])
+    return replace(order, inputs=clean(order.inputs))
+
+
+def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime) -> None:
+    target = ids.wire("sch", schedule.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=target, now=now)
+
+
+# --- the triggers of workflows ----------------------------------------------------------------------------------------
+
+
+def keep_triggers(tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None:
+    """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
+
+    Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
+    """
+    there = scheduling.of_workflow(tenant.id, definition["id"])
+    clean = harness.for_tenant(tenant.id).redact_json
+    for at, trigger in enumerate(definition["triggers"]):
+        if trigger["type"] == "schedule":
+            path = f"$.triggers[{at}]"
+            order = _order_of(definition, trigger, installed_by, path)
+            order = replace(order, inputs=clean(order.inputs))
+            _keep_one(tenant.id, there.pop(order.name, None), order, f"{path}.config.", now)
+    for schedule in there.values():
+        scheduling.remove(schedule)
+
+
+def _keep_one(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
+    if schedule is None:
+        scheduling.keep(tenant_id, order, now=now, path=path)
+    elif scheduling.order_of(schedule) != order:
+        scheduling.change(schedule, order, now=now, path=path)
+
+
+def _order_of(definition: dict[str, Any], trigger: dict[str, Any], installed_by: str, path: str) -> ScheduleOrder:
+    """What the trigger asks for."""
+    config = trigger.get("config", {})
+    inputs = config.get("inputs", {})
+    problems = _problems_of(trigger, config)
+    if not problems:
+        missing = intake.missing_in(definition, inputs)
+        problems = [(f".config.inputs.{name}", "is required by the workflow") for name in missing]
+    if problems:
+        errors = [{"field": f"{path}{field}", "message": message} for field, message in problems]
+        raise Invalid("The workflow definition is not valid.", errors=errors)
+    return ScheduleOrder(
+        name=f"{OF_WORKFLOW}{definition['id']}/{trigger['id']}",
+        workflow_id=definition["id"],
+        principal=installed_by,
+        cron=" ".join(config["cron"].split()),
+        timezone=config.get("timezone", "UTC"),
+        missed=config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE),
+        inputs=inputs,
+        enabled=trigger.get("enabled", True),
+    )
+
+
+def _problems_of(trigger: dict[str, Any], config: dict[str, Any]) -> list[tuple[str, str]]:
+    """What cannot be honoured, by field; the times themselves are looked at when they are kept."""
+    policy = config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE)
+    checks = [
+        (".id", NAME.fullmatch(trigger["id"]), "must be letters, digits, '.', '_' and '-'"),
+        (".config.cron", isinstance(config.get("cron"), str) and bool(config["cron"].strip()), "is required"),
+        (".config.timezone", isinstance(config.get("timezone", ""), str), "must be a string"),
+        (".config.inputs", isinstance(config.get("inputs", {}), dict), "must be an object"),
+        (".config.missedFirePolicy", policy in MissedFirePolicy.values, POLICY),
+        (".config", config.keys() <= set(SETTINGS), f"has more than {', '.join(SETTINGS)}"),
+    ]
+    return [(field, message) for field, holds, message in checks if not holds]

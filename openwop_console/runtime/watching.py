@@ -1,0 +1,187 @@
+"""What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
+
+An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is given
+up and reported, and the state stays as it was. While the run of the last change has not ended, a further change is on
+record and starts none.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory import harness
+from memory.host import audit, heartbeats, ids, runs, tenancy
+from memory.host.errors import Invalid
+from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
+from memory.host.models import Heartbeat
+from memory.host.tenancy import TenantScope
+from openwop_console.runtime import conditions, firing, observing
+from openwop_console.runtime.run_options import RunRequest
+
+log = logging.getLogger(__name__)
+BUSY = "run_already_active"
+
+
+@transaction.atomic
+def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
+    """The heartbeat is kept, and waits for its first tick."""
+    scope.check("schedules:manage")
+    heartbeat = heartbeats.keep(scope.tenant_id, _allowed(scope, order), now=now)
+    _audit(scope, "created", heartbeat, now)
+    return heartbeat
+
+
+@transaction.atomic
+def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Heartbeat:
+    """The heartbeat has the changes; it acts as whoever wrote last what it does."""
+    scope.check("schedules:manage")
+    heartbeat = heartbeats.locked(scope.tenant_id, name)
+    order = replace(heartbeats.order_of(heartbeat), **changes)
+    if changes.keys() - {"enabled"}:
+        order = _allowed(scope, replace(order, principal=scope.principal.id))
+    heartbeats.change(heartbeat, order, now=now)
+    _audit(scope, "changed", heartbeat, now)
+    return heartbeat
+
+
+@transaction.atomic
+def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
+    """The heartbeat is gone; the tenant's log and the runs it has started stay."""
+    scope.check("schedules:manage")
+    heartbeat = heartbeats.locked(scope.tenant_id, name)
+    heartbeats.remove(heartbeat)
+    _audit(scope, "removed", heartbeat, now)
+
+
+def read(scope: TenantScope, name: str) -> Heartbeat:
+    scope.check("schedules:read")
+    return heartbeats.find(scope.tenant_id, name)
+
+
+def page(scope: TenantScope, *, after: str, size: int) -> tuple[list[Heartbeat], int]:
+    """The heartbeats whose names come behind ``after``, and how many there are in all."""
+    scope.check("schedules:read")
+    return heartbeats.page(scope.tenant_id, after=after, size=size)
+
+
+def _allowed(scope: TenantScope, order: HeartbeatOrder) -> HeartbeatOrder:
+    """The order as it may be kept: what it looks at may be read, its run could be started, and it holds no secret."""
+    errors = observing.problems_of(order.predicate)
+    if errors:
+        raise Invalid("The heartbeat is not valid.", errors=errors)
+    scope.check(observing.scope_needed(order.predicate))
+    if order.workflow_id:
+        firing.check_startable(scope, RunRequest(order.workflow_id, inputs=order.inputs))
+    clean = harness.for_tenant(scope.tenant_id).redact_json
+    for name, text in {"name": order.name, "predicate": order.predicate}.items():
+        if clean(text) != text:
+            raise Invalid("The heartbeat is not valid.", errors=[{"field": name, "message": "holds a secret"}])
+    return replace(order, inputs=clean(order.inputs))
+
+
+def _audit(scope: TenantScope, what: str, heartbeat: Heartbeat, now: datetime) -> None:
+    target = ids.wire("hbt", heartbeat.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=f"heartbeat.{what}", target=target, now=now)
+
+
+# --- one tick ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Evaluation:
+    """One evaluation in its thread; ``given_up`` ends one that merely waits."""
+
+    look: Callable[[], Mapping[str, Any]]
+    expression: str
+    deadline: float
+    finding: Finding = field(default_factory=lambda: Finding(heartbeats.TIMEOUT))
+    given_up: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, slow_s: float) -> None:
+        try:
+            self.given_up.wait(slow_s)
+            state = observing.state_of(self.expression, self.look(), self.deadline)
+            self.finding = Finding(heartbeats.OK, state)
+        except conditions.TooLong:
+            self.finding = Finding(heartbeats.TIMEOUT)
+        except Exception:
+            log.exception("The evaluation of a heartbeat has failed")
+            self.finding = Finding(heartbeats.ERROR)
+        finally:
+            connection.close()
+
+
+def beat(
+    tenant_id: UUID,
+    heartbeat_id: UUID,
+    *,
+    next_at: datetime | None,
+    clock: Callable[[], datetime],
+    given: Mapping[str, Any] | None = None,
+    slow_s: float = 0,
+) -> tuple[Verdict, bool] | None:
+    """What came of one tick, and whether it started a run; None when the tick was skipped.
+
+    ``given`` is observed in place of what the predicate names, and the evaluation is made ``slow_s`` slower: both are
+    for a conformance suite.
+    """
+    begun = heartbeats.begin(tenant_id, heartbeat_id, next_at=next_at, now=clock())
+    if begun is None:
+        return None
+    seen_at = clock()
+
+    def look() -> Mapping[str, Any]:
+        return given if given is not None else _observed(begun, seen_at)
+
+    finding = _evaluated(look, begun.predicate["expression"], slow_s)
+    return _concluded(begun, finding, seen_at=seen_at, now=clock())
+
+
+def _observed(begun: Heartbeat, now: datetime) -> dict[str, Any]:
+    scope = tenancy.standing_scope(begun.tenant_id, begun.principal, now=now)
+    return observing.observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
+
+
+def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: float) -> Finding:
+    """The finding, within the time there is. A thread that is late is left behind, and ends at its next step."""
+    budget = heartbeats.MAX_RUNTIME_MS / 1000
+    evaluation = _Evaluation(look, expression, time.monotonic() + budget)
+    thread = threading.Thread(target=evaluation.run, args=(slow_s,), name="heartbeat", daemon=True)
+    thread.start()
+    thread.join(budget)
+    evaluation.given_up.set()
+    return Finding(heartbeats.TIMEOUT) if thread.is_alive() else evaluation.finding
+
+
+@transaction.atomic
+def _concluded(begun: Heartbeat, finding: Finding, *, seen_at: datetime, now: datetime) -> tuple[Verdict, bool] | None:
+    """The verdict is on record, with the run that a change starts; all of it or nothing."""
+    verdict = heartbeats.conclude(begun, finding, seen_at=seen_at, now=now)
+    if verdict is None:
+        return None
+    if verdict.transition is None or not verdict.heartbeat.workflow_id:
+        return verdict, False
+    run_id, code = _started(verdict.heartbeat, now)
+    heartbeats.note_run(verdict.heartbeat, run_id=run_id, code=code)
+    return verdict, run_id is not None
+
+
+def is_busy(heartbeat: Heartbeat) -> bool:
+    """Whether the run of its last change has not ended."""
+    last = heartbeat.last_run_id
+    return last is not None and runs.find(heartbeat.tenant_id, last).status not in runs.ENDS
+
+
+def _started(heartbeat: Heartbeat, now: datetime) -> tuple[UUID | None, str]:
+    if is_busy(heartbeat):
+        return None, BUSY
+    origin = {"heartbeat": heartbeat.name}
+    request = RunRequest(heartbeat.workflow_id, inputs=heartbeat.inputs, metadata={"origin": origin})
+    return firing.start(heartbeat.tenant_id, heartbeat.principal, request, now=now)

@@ -1,0 +1,67 @@
+"""``POST /v1/host/sample/agents/{agentId}/dispatch``: a real run that acts as the agent, and what its log says of it.
+
+Dispatch is a run (RFC 0070): the seam orders one through the same intake as everybody, and waits for its end.
+"""
+
+import time
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import inventory
+from memory.api.openwop import schemas
+from memory.api.openwop import serializers as wire
+from memory.host import advertised, ids, runs
+from memory.host.errors import Busy
+from memory.host.models import Run, RunStatus
+from memory.host.operations import operation
+from memory.host.serializing import checked
+from memory.host.tenancy import TenantScope, scope_of
+from openwop_console import turns
+from openwop_console.runtime import intake
+from openwop_console.runtime.run_options import RunRequest
+from openwop_console.seams.gating import seam
+
+WORKFLOW = "console-agent-dispatch"
+PATIENCE_S = 10
+LOOK_EVERY = 0.05
+
+
+@operation(
+    "seamDispatchAgent",
+    scope="runs:create",
+    takes=wire.DispatchAgent,
+    gives={200: schemas.DISPATCHED},
+    tag="seams",
+    waits=True,
+)
+@api_view(["POST"])
+@seam
+def dispatch(request: Request, agent_id: str) -> Response:
+    given, scope = checked(wire.DispatchAgent, request.data).validated_data, scope_of(request)
+    inventory.entry(scope, agent_id, advertised.document())
+    order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
+    run = _ended(scope, intake.create_run(scope, order, now=timezone.now()))
+    events, _ = intake.read_events(scope, run.id, after=-1)
+    return Response(_document(run, [(event.type, event.payload) for event in events]))
+
+
+def _ended(scope: TenantScope, run: Run) -> Run:
+    """The run once it has ended or waits for somebody; ``Busy`` when no worker came to that in time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while run.status not in runs.ENDS | runs.WAITING:
+        if time.monotonic() >= deadline:
+            raise Busy("No worker had time for the agent.", retryAfterMs=1000)
+        with turns.aside():
+            time.sleep(LOOK_EVERY)
+        run = runs.find(scope.tenant_id, run.id)
+    return run
+
+
+def _document(run: Run, events: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    told = [{"type": kind, "agentId": payload["agentId"]} for kind, payload in events if kind.startswith("agent.")]
+    words = {RunStatus.COMPLETED: "completed", **dict.fromkeys(runs.WAITING, "escalated")}
+    return {"status": words.get(run.status, "failed"), "runId": ids.wire("run", run.id), "events": told}

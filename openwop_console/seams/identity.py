@@ -1,0 +1,111 @@
+"""The seams of identity and authorization: who may, by the real resolver; whose a run is, by real runs."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import access, denials, ids, tenancy
+from memory.host.errors import Forbidden, NotFound, RunForbidden
+from memory.host.models import Run
+from memory.host.operations import operation
+from memory.host.serializing import Closed, Text, checked
+from memory.host.tenancy import TenantScope, scope_of
+from openwop_console.runtime import intake
+from openwop_console.runtime.run_options import RunRequest
+from openwop_console.seams import principals
+from openwop_console.seams.gating import seam
+
+KNOWN = frozenset().union(*access.ROLES.values())
+DECISION = {
+    "type": "object",
+    "required": ["allowed", "reason"],
+    "properties": {"allowed": {"type": "boolean"}, "reason": {"type": "string"}},
+}
+OWNED = {
+    "type": "object",
+    "required": ["runId", "owner"],
+    "properties": {
+        "runId": {"type": "string"},
+        "owner": {
+            "type": "object",
+            "required": ["tenant"],
+            "properties": {"tenant": {"type": "string"}, "principal": {"type": "string"}},
+        },
+    },
+}
+
+
+class Question(Closed):
+    """May this principal do that to this resource?"""
+
+    principal = Text(max_length=principals.LONGEST)
+    action = Text(max_length=64)
+    resource = Text(max_length=256, required=False, allow_blank=True)
+
+
+@operation("seamAuthorizationDecide", scope="manifest:read", takes=Question, gives={200: DECISION}, tag="seams")
+@api_view(["POST"])
+@seam
+def authorization_decide(request: Request) -> Response:
+    given = checked(Question, request.data).validated_data
+    return Response(decide(scope_of(request), now=timezone.now(), **given))
+
+
+def decide(caller: TenantScope, *, principal: str, action: str, resource: str = "", now: datetime) -> dict[str, Any]:
+    """What the roles of ``principal`` allow, asked anew; a deny is on record, with no word that somebody typed."""
+    caller.check(principals.SCOPE)
+    actor = principals.named(caller, principal, now=now)
+    if action in access.scopes_of(actor.tenant_id, actor.principal.id):
+        return {"allowed": True, "reason": "role-grants"}
+    seeded = access.roles_of(actor.tenant_id, actor.principal.id)
+    refusal = Forbidden(rule="missing-scope" if seeded else "role-not-seeded")
+    known = {"action": action if action in KNOWN else "unknown", "resource": resource if ids.is_wire(resource) else ""}
+    denials.record(actor, refusal, **known, run_id=ids.parse("run", resource), now=now)
+    return {"allowed": False, "reason": refusal.details["rule"]}
+
+
+@operation("seamCrossWorkspaceRead", scope="runs:read", gives={200: OWNED}, tag="seams")
+@api_view(["POST"])
+@seam
+def cross_workspace_read(request: Request) -> Response:
+    """The caller reads a run of somebody else. The surface answers that it is not there; the seam says why."""
+    caller = scope_of(request)
+    caller.check("runs:read")
+    foreign = _foreign_run(caller, timezone.now())
+    try:
+        intake.read_run(caller, foreign.id)
+    except NotFound:
+        raise RunForbidden(rule="tenant") from None
+    raise AssertionError("a run of another tenant was read")
+
+
+@operation("seamOwnedRun", scope="runs:read", gives={200: OWNED}, tag="seams")
+@api_view(["GET"])
+@seam
+def owned_run(request: Request) -> Response:
+    """A run of the caller's tenant and whose it is; one is made when there is none."""
+    caller = scope_of(request)
+    caller.check("runs:read")
+    run = _any_run(tenancy.host_scope(principals.tenant_of(caller), scopes=MAKES_RUNS), timezone.now())
+    owner = {"tenant": run.tenant.slug, "principal": run.principal}
+    return Response({"runId": ids.wire("run", run.id), "owner": owner})
+
+
+MAKES_RUNS = frozenset({"runs:create"})
+
+
+def _foreign_run(caller: TenantScope, now: datetime) -> Run:
+    """A run of a tenant that this seam keeps for its caller alone, so nobody's real run is tried."""
+    slug = f"{principals.MARK}{caller.tenant_id.hex}"
+    other = access.tenant_by_slug(slug) or access.create_tenant(slug, name="Stand-in of a seam", now=now)
+    return _any_run(tenancy.host_scope(other, scopes=MAKES_RUNS), now)
+
+
+def _any_run(owner: TenantScope, now: datetime) -> Run:
+    rows = Run.objects.of(owner.tenant_id).select_related("tenant").order_by("-id")
+    found: Run | None = rows.first()
+    return found or intake.create_run(owner, RunRequest("conformance-noop"), now=now)

@@ -1,0 +1,112 @@
+"""``POST /v1/host/sample/scheduling/tick`` and ``.../heartbeat/tick``: time, as a suite says it passes.
+
+A tick goes through the claim that every tick goes through, on a row of the caller's tenant; only the time that has
+passed and what is observed are given.
+"""
+
+import time
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import heartbeats, ids
+from memory.host.heartbeats import HeartbeatOrder
+from memory.host.models import Heartbeat
+from memory.host.operations import operation
+from memory.host.scheduling import ScheduleOrder
+from memory.host.serializing import checked
+from memory.host.tenancy import TenantScope, scope_of
+from openwop_console import turns
+from openwop_console.runtime import firing, timetable, watching
+from openwop_console.runtime.api.schedules import schemas
+from openwop_console.runtime.api.schedules import serializers as wire
+from openwop_console.seams.gating import seam
+
+WORKFLOW = "conformance-noop"
+GIVEN = {"observe": "given", "expression": "@"}
+LOOKS = 3
+PATIENCE_S = 2
+LOOK_EVERY = 0.05
+
+
+@operation(
+    "seamSchedulingTick",
+    scope="schedules:manage runs:create",
+    takes=wire.TickSchedules,
+    gives={200: schemas.FIRED},
+    tag="seams",
+)
+@api_view(["POST"])
+@seam
+def scheduling_tick(request: Request) -> Response:
+    given = checked(wire.TickSchedules, request.data).validated_data
+    minutes = given.get("missedTicks", 1) if given["scenario"] == "missed-window" else 1
+    return Response({"runsFired": _fired(scope_of(request), minutes, now=timezone.now())})
+
+
+@transaction.atomic
+def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
+    """How many runs there are when a schedule that ticks every minute was not looked at for ``minutes``, and is then
+    looked at several times."""
+    name = f"conformance-{ids.new_id().hex}"
+    order = ScheduleOrder(name=name, workflow_id=WORKFLOW, principal=scope.principal.id, cron="* * * * *")
+    schedule = timetable.create(scope, order, now=now - timedelta(minutes=minutes))
+    fired = sum(firing.fire(scope.tenant_id, schedule.id, now=now) for _ in range(LOOKS))
+    timetable.remove(scope, name, now=now)
+    return fired
+
+
+@operation(
+    "seamHeartbeatTick",
+    scope="schedules:manage runs:create",
+    takes=wire.TickHeartbeat,
+    gives={200: schemas.BEAT},
+    tag="seams",
+    waits=True,
+)
+@api_view(["POST"])
+@seam
+def heartbeat_tick(request: Request) -> Response:
+    given = checked(wire.TickHeartbeat, request.data).validated_data
+    heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
+    with turns.aside():
+        came = watching.beat(
+            heartbeat.tenant_id,
+            heartbeat.id,
+            next_at=heartbeat.next_at,
+            clock=timezone.now,
+            given=given["observedState"],
+            slow_s=given.get("simulateSlowMs", 0) / 1000,
+        )
+    if came is None:
+        return Response({"evaluated": [], "stateChanged": [], "enqueuedRuns": 0})
+    verdict, started = came
+    return Response(wire.verdict_document(verdict, given["heartbeatId"], started=started))
+
+
+def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
+    """The heartbeat of that name; when there is none, one that no clock ticks and that looks at what it is given."""
+    scope.check("schedules:manage")
+    scope.check("runs:create")
+    order = HeartbeatOrder(
+        name=name,
+        principal=scope.principal.id,
+        interval_s=heartbeats.MIN_INTERVAL_S,
+        predicate=GIVEN,
+        workflow_id=WORKFLOW,
+        enabled=False,
+    )
+    return heartbeats.by_name(scope.tenant_id, name) or heartbeats.keep(scope.tenant_id, order, now=now)
+
+
+def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
+    """The heartbeat when the run of its last change has ended, or after two seconds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while watching.is_busy(heartbeat) and time.monotonic() < deadline:
+        with turns.aside():
+            time.sleep(LOOK_EVERY)
+    return heartbeat
