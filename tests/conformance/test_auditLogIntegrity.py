@@ -1,0 +1,132 @@
+"""``openwop-audit-log-integrity``: the chain, its checkpoints and the verdict, as a stranger can recompute them."""
+
+import base64
+import hashlib
+from typing import Any
+
+import httpx
+import pytest
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from tests.conformance import schemas
+from tests.conformance.conftest import Host
+
+MINT = "from memory import tasks; tasks.checkpoint_audit()"
+
+
+def get(host: Host, path: str, key: str = "acme/auditor", **query: Any) -> httpx.Response:
+    with host.client(key) as client:
+        return client.get(path, params=query)
+
+
+def checkpointed(host: Host) -> dict[str, Any]:
+    """The verdict over the whole log after the host's own task has signed it."""
+    assert host.process
+    assert host.process.manage("shell", "--no-imports", "-c", MINT).returncode == 0
+    found: dict[str, Any] = get(host, "/v1/audit/verify").json()
+    return found
+
+
+def test_the_profile_is_advertised_with_a_key_and_the_pace(host: Host) -> None:
+    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    block = document["auth"]["auditLogIntegrity"]
+    assert document["auth"]["profiles"] == ["openwop-audit-log-integrity"]
+    assert document["capabilities"]["auth"] == document["auth"]
+    assert len(base64.b64decode(block["checkpointPublicKey"])) == 32
+    assert (block["checkpointEveryEntries"], block["checkpointEverySeconds"]) == (1000, 300)
+
+
+def test_the_verdict_is_the_schema_s_and_covers_the_whole_log(host: Host) -> None:
+    found = checkpointed(host)
+    schemas.check("audit-verify-result", found)
+    assert (found["fromSeq"], found["chainValid"], found["checkpointsValid"]) == (0, True, True)
+    assert found["anomalies"] == []
+    assert [each["atSequence"] for each in found["checkpoints"]] == sorted(
+        each["atSequence"] for each in found["checkpoints"]
+    )
+    assert found["checkpoints"][-1]["atSequence"] <= found["toSeq"]
+
+
+def test_a_stranger_recomputes_the_chain_and_verifies_the_signature(host: Host) -> None:
+    found = checkpointed(host)
+    records = get(host, "/v1/host/console/audit", limit=1000).json()["records"][::-1]
+    before = None
+    for record in records:
+        assert record["prevHash"] == before
+        hashed = {name: value for name, value in record.items() if name != "entryHash"}
+        before = hashlib.sha256(rfc8785.dumps(hashed)).hexdigest()
+        assert record["entryHash"] == before
+    block = httpx.get(f"{host.url}/.well-known/openwop").json()["auth"]["auditLogIntegrity"]
+    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(block["checkpointPublicKey"]))
+    for checkpoint in found["checkpoints"]:
+        signature = base64.b64decode(checkpoint.pop("signature"))
+        key.verify(signature, rfc8785.dumps(checkpoint))
+
+
+def test_a_range_is_echoed_and_one_that_is_none_refused(host: Host) -> None:
+    found = get(host, "/v1/audit/verify", fromSeq=1, toSeq=2).json()
+    schemas.check("audit-verify-result", found)
+    assert (found["fromSeq"], found["toSeq"], found["chainValid"]) == (1, 2, True)
+    for query in (
+        {"fromSeq": "x"},
+        {"fromSeq": "-1"},
+        {"fromSeq": "1.0"},
+        {"toSeq": ""},
+        {"fromSeq": 3, "toSeq": 2},
+        {"toSeq": 10**9},
+        {"fromSeq": 10**9},
+        {"from": 1},
+    ):
+        refused = get(host, "/v1/audit/verify", **query)
+        assert (refused.status_code, refused.json()["error"]) == (400, "validation_error"), query
+        schemas.check("error-envelope", refused.json())
+        assert refused.json()["details"]["errors"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/audit/verify", "/v1/host/console/audit", "/v1/host/console/audit/checkpoints", "/v1/host/console/events"],
+)
+def test_the_log_is_for_those_who_may_read_it(host: Host, path: str) -> None:
+    assert get(host, path).status_code == get(host, path, "acme/owner").status_code == 200
+    for key in ("acme/viewer", "acme/author"):
+        refused = get(host, path, key)
+        assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "audit:read")
+    assert httpx.get(f"{host.url}{path}").status_code == 401
+
+
+def test_records_are_listed_page_by_page_and_each_tenant_sees_its_own(host: Host) -> None:
+    first = get(host, "/v1/host/console/audit", limit=2).json()
+    second = get(host, "/v1/host/console/audit", limit=2, before=first["next"]).json()
+    numbers = [each["seq"] for each in first["records"] + second["records"]]
+    assert numbers == sorted(numbers, reverse=True)
+    assert len(set(numbers)) == 4
+    assert first["total"] == numbers[0] + 1
+    assert get(host, "/v1/host/console/audit", before=0).json()["next"] is None
+    theirs = get(host, "/v1/host/console/audit", "globex/owner").json()["records"]
+    assert {each["tenant"] for each in theirs}.isdisjoint(each["tenant"] for each in first["records"])
+
+
+def test_proofs_are_for_keeping_elsewhere_and_taking_them_is_on_record(host: Host) -> None:
+    checkpointed(host)
+    proofs = get(host, "/v1/host/console/audit/checkpoints").json()
+    block = httpx.get(f"{host.url}/.well-known/openwop").json()["auth"]["auditLogIntegrity"]
+    assert proofs["publicKeys"] == block["checkpointPublicKeys"]
+    assert proofs["checkpoints"][-1]["keyId"] == block["checkpointPublicKeys"][0]["keyId"]
+    newest = get(host, "/v1/host/console/audit", limit=2).json()["records"]
+    assert "audit.exported" in {each["action"] for each in newest}
+
+
+def test_every_denial_is_an_event_of_the_tenant_s_own_log(host: Host) -> None:
+    with host.client("acme/viewer") as viewer:
+        assert viewer.get("/v1/host/console/forget/fgt_x").status_code in {403, 404}
+        assert viewer.post("/v1/runs", json={"workflowId": "conformance-noop"}).status_code == 403
+    page = get(host, "/v1/host/console/events").json()
+    assert page["total"] == len(page["events"]) > 0
+    for event in page["events"]:
+        schemas.check("run-event", event)
+        if event["type"] == "authorization.decided":
+            schemas.check_payload("authorizationDecided", event["payload"])
+    assert [each["sequence"] for each in page["events"]] == list(range(page["total"]))
+    assert get(host, "/v1/host/console/events", after=page["total"] - 1).json()["events"] == []

@@ -1,0 +1,122 @@
+"""A host that lacks what an agent's memory asks for says so in the inventory, and hides nothing (RFC 0080 C).
+
+Each configuration is a console of its own, and each answer is compared with what that very console advertises.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conformance import schemas
+from tests.conformance.conftest import Host, key_of
+from tests.fixtures_console import ConsoleProcess
+
+SHAPES: dict[str, dict[str, bool] | None] = {
+    "vendor.acme.memory.brain": {"longTerm": True},
+    "vendor.acme.memory.pad": {"scratchpad": True},
+    "vendor.acme.memory.talk": {"conversation": True, "longTerm": False},
+    "vendor.acme.memory.none": {"scratchpad": False, "conversation": False, "longTerm": False},
+    "vendor.acme.memory.silent": None,
+}
+ASKED = {"longTerm": {"read", "write", "long-term-durability"}, "scratchpad": {"read", "write"}}
+ASKED["conversation"] = ASKED["scratchpad"]
+WITHOUT_TOOLS = "vendor.acme.memory.none"
+ORDER = ["read", "write", "long-term-durability"]
+CONFIGURATIONS = {
+    "ephemeral": {"OPENWOP_MEMORY_BACKEND": "ephemeral"},
+    "read-only": {"OPENWOP_MEMORY_WRITABLE": "false"},
+}
+
+
+def manifest(agent_id: str) -> dict[str, Any]:
+    shape = SHAPES[agent_id]
+    whole = {"agentId": agent_id, "persona": agent_id, "modelClass": "general", "systemPrompt": "You remember."}
+    tools = [] if agent_id == WITHOUT_TOOLS else ["openwop:memory.write"]
+    return {**whole, "toolAllowlist": tools, **({"memoryShape": shape} if shape else {})}
+
+
+def expected(shape: dict[str, bool] | None, document: dict[str, Any]) -> list[str]:
+    """What the RFC's own words make of the served document, written down once more."""
+    given = set()
+    if document["memory"]["supported"] is True:
+        given |= {"read"} | ({"write"} if document["memory"].get("writable") is not False else set())
+    if "long-term" in document["agents"].get("memoryBackends", []):
+        given.add("long-term-durability")
+    asked = {name for key, names in ASKED.items() if (shape or {}).get(key) is True for name in names}
+    return [name for name in ORDER if name in asked - given]
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_the_inventory_says_what_follows_from_the_document(
+    console_process: ConsoleProcess, configuration: dict[str, str], tmp_path: Path
+) -> None:
+    console_process.start("--workers", "1", OPENWOP_TEST_SEAM_ENABLED="true", **configuration)
+    host = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
+    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    schemas.check("capabilities", document)
+    with host.client() as client:
+        for agent_id in SHAPES:
+            assert client.put(f"/v1/host/console/agents/{agent_id}", json=manifest(agent_id)).status_code == 200
+        listed = client.get("/v1/agents").json()
+        schemas.check("agent-inventory-response", listed)
+        assert [entry["agentId"] for entry in listed["agents"]] == sorted(SHAPES)
+        for entry in listed["agents"]:
+            lacking = expected(SHAPES[entry["agentId"]], document)
+            assert entry.get("degradedMemoryDimensions", []) == lacking
+            assert entry.get("memoryDegraded", False) is bool(lacking)
+            assert client.get(f"/v1/agents/{entry['agentId']}").json() == entry
+        dispatched = client.post("/v1/host/sample/agents/vendor.acme.memory.brain/dispatch", json={"task": "hello"})
+    _dispatched_although_degraded(dispatched)
+    _writes_as_advertised(host, document, tmp_path, console_process)
+    for fixture in document["fixtures"]:
+        if "memory" in fixture:
+            assert host.run(fixture)["status"] == "completed", fixture
+
+
+def _dispatched_although_degraded(answer: httpx.Response) -> None:
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["status"] == "completed"
+    told = answer.json()["events"]
+    assert [event["type"] for event in told] == ["agent.reasoned", "agent.decided"]
+    assert {event["agentId"] for event in told} == {"vendor.acme.memory.brain"}
+
+
+def _writes_as_advertised(host: Host, document: dict[str, Any], folder: Path, process: ConsoleProcess) -> None:
+    """A host that calls itself read-only keeps nothing, and says why the node failed; another writes.
+
+    On either, an agent without tools does not come so far.
+    """
+    node = {
+        "id": "remember",
+        "typeId": "vendor.console.remember",
+        "name": "Remember",
+        "position": {"x": 0, "y": 0},
+        "config": {"content": "kept", "memoryRef": "degraded/probe"},
+        "inputs": {},
+    }
+    flow = {
+        "id": "remember-once",
+        "name": "Remember once",
+        "version": "1.0.0",
+        "nodes": [node],
+        "edges": [],
+        "triggers": [{"id": "manual", "type": "manual"}],
+        "variables": [],
+        "metadata": {},
+        "settings": {},
+    }
+    (folder / "flow.json").write_text(json.dumps(flow))
+    assert process.manage("install_workflow", str(folder / "flow.json"), "--tenant", "acme").returncode == 0
+    refused = host.run("remember-once", agentId=WITHOUT_TOOLS)
+    assert (refused["status"], refused["error"]["code"]) == ("failed", "tool_not_allowed")
+    snapshot = host.run("remember-once", agentId="vendor.acme.memory.brain")
+    with host.client() as client:
+        total = client.get("/v1/host/console/memory?memoryRef=degraded/probe").json()["total"]
+    if document["memory"].get("writable") is False:
+        assert (snapshot["status"], snapshot["error"]["code"]) == ("failed", "capability_not_provided")
+        assert total == 0
+    else:
+        assert (snapshot["status"], total) == ("completed", 1)
