@@ -1,0 +1,266 @@
+"""The API against its own document: thousands of requests, sound, unsound and odd, and what must hold of every answer.
+
+No 5xx but the two that are meant (501, 503); every refusal is exactly the envelope; every status is documented; and an
+answer that succeeds is as the document says.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection, transaction
+from hypothesis import HealthCheck, Phase, Verbosity
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, ValidationError
+from schemathesis import Case, GenerationMode
+
+from openwop_console import api_document
+from tests.conformance import schemas
+from tests.peopled import BODIES, Route, World, routes
+
+pytestmark = pytest.mark.django_db
+MEANT = {501, 503}
+ROUTES = {told.name: (route, method) for route in routes() for method, told in route.operations.items()}
+EXAMPLES = {"sqlite": 20, "postgresql": 5}
+
+
+def operations() -> Iterator[Any]:
+    document = schemathesis.openapi.from_dict(api_document.document())
+    document.app = WSGIHandler()
+    document.config.generation.update(with_security_parameters=False)
+    for found in document.get_all_operations():
+        operation = found.ok()
+        if operation.path.startswith("/v1/"):
+            yield operation
+
+
+OPERATIONS = {each.definition.raw["operationId"]: each for each in operations()}
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """A request closes a connection that is inside a transaction, and all of a test is inside one."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Acme with a row of each kind, and the seams open; nothing waits for a worker."""
+    settings.OPENWOP_TEST_SEAM_ENABLED = True
+    monkeypatch.setattr("openwop_console.seams.agents.PATIENCE_S", 0)
+    world = World("acme")
+    for name in OPERATIONS:
+        ROUTES[name][0].real(world)
+    return world
+
+
+def whats_wrong(name: str, status: int, kind: str, body: bytes) -> str:
+    """Why this answer must not be, or nothing."""
+    raw = OPERATIONS[name].definition.raw
+    if status >= 500 and status not in MEANT:
+        return f"answered {status}"
+    if str(status) not in raw["responses"]:
+        return f"{status} is not documented"
+    if status >= 400:
+        return _refusal_is_wrong(kind, body)
+    return _success_is_wrong(raw["responses"][str(status)], body) if 200 <= status < 300 else ""
+
+
+def _refusal_is_wrong(kind: str, body: bytes) -> str:
+    if kind.split(";", maxsplit=1)[0] != "application/json":
+        return f"a refusal as {kind}"
+    try:
+        schemas.check("error-envelope", json.loads(body))
+    except (ValueError, ValidationError) as problem:
+        return f"no envelope: {problem}"
+    return ""
+
+
+def _success_is_wrong(documented: dict[str, Any], body: bytes) -> str:
+    content = documented.get("content", {}).get("application/json")
+    if content is None:
+        return "" if not body else "a body where none is documented"
+    whole = {**content["schema"], "components": api_document.document()["components"]}
+    checker = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    wrong = next(iter(checker.iter_errors(json.loads(body))), None)
+    return f"not as documented: {wrong.json_path} {wrong.message[:200]}" if wrong else ""
+
+
+class Finding(Exception):
+    """An answer that must not be."""
+
+
+def send(world: World, case: Case, name: str, seen: Counter[tuple[str, int]]) -> None:
+    """The case with the owner's key; a long poll does not wait, and a stream is read as JSON."""
+    case.headers.pop("Authorization", None)
+    case.headers.update({"X-API-Key": world.key, "Accept": "application/json"})
+    if any(each.get("name") == "timeout" for each in OPERATIONS[name].definition.raw.get("parameters", [])):
+        given = str((case.query or {}).get("timeout", "0"))
+        case.query = {**(case.query or {}), "timeout": "0" if given.strip("+ ").isdigit() else given}
+    with one_connection():
+        answer = case.call()
+    seen[name, answer.status_code] += 1
+    wrong = whats_wrong(name, answer.status_code, answer.headers.get("content-type", [""])[0], answer.content)
+    if wrong:
+        raise Finding(f"{name}: {wrong}\n{case.as_curl_command()}\n{answer.content[:500]!r}")
+
+
+def fuzz(world: World, name: str, mode: GenerationMode, seen: Counter[tuple[str, int]]) -> str:
+    """What the cases of one operation have found first, or nothing; everything they changed is undone."""
+    operation, route = OPERATIONS[name], ROUTES[name][0]
+    own = {api_name(parameter): value for parameter, value in route.real(world).items()}
+    strategies = [operation.as_strategy(mode)]
+    if own:
+        strategies += [operation.as_strategy(mode, path_parameters=own)] * 2
+    if name in BODIES:
+        strategies.append(operation.as_strategy(mode, path_parameters=own or None, body=BODIES[name]))
+
+    @hypothesis.settings(
+        max_examples=EXAMPLES[connection.vendor],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+    @hypothesis.given(case=st.one_of(strategies))
+    def each(case: Case) -> None:
+        with transaction.atomic():
+            send(world, case, name, seen)
+            transaction.set_rollback(True)
+
+    try:
+        each()
+    except Finding as found:
+        return str(found)
+    except hypothesis.errors.Unsatisfiable:
+        return ""
+    return ""
+
+
+def api_name(parameter: str) -> str:
+    head, *rest = parameter.split("_")
+    return head + "".join(each.capitalize() for each in rest)
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
+def test_every_answer_is_as_documented(acme: World, mode: GenerationMode) -> None:
+    seen: Counter[tuple[str, int]] = Counter()
+    found = [wrong for name in OPERATIONS if (wrong := fuzz(acme, name, mode, seen))]
+    assert found == [], f"{len(found)} operations\n" + "\n\n".join(found)
+    assert sum(seen.values()) > 2 * len(OPERATIONS)
+
+
+NOT_WITHOUT_HELP = {
+    "confirmForget": "needs a preview of its own",
+    "resumeRun": "needs a run that is paused",
+    "seamCrossWorkspaceRead": "refuses whatever it is asked",
+    "seamDispatchAgent": "needs a worker",
+}
+
+
+def test_a_sound_request_succeeds_as_documented(acme: World) -> None:
+    wrong = {}
+    for name in sorted(set(OPERATIONS) - set(NOT_WITHOUT_HELP)):
+        route, method = ROUTES[name]
+        query = "?timeout=0" if name == "pollRunEvents" else ""
+        with transaction.atomic():
+            answer = acme.ask(method, f"/{route.address(route.real(acme))}{query}", BODIES.get(name))
+            transaction.set_rollback(True)
+        if not 200 <= answer.status_code < 300:
+            wrong[name] = f"{answer.status_code} {answer.content.decode()}: put a sound body into tests/peopled.py"
+        elif found := whats_wrong(name, answer.status_code, answer.get("Content-Type", ""), answer.content):
+            wrong[name] = found
+    assert wrong == {}, json.dumps(wrong, indent=1)
+
+
+ODD_IDS = ["%00", "%ED%A0%80", "%FF", "..", "%2e%2e%2fx", "a%0Ab", "%F0%9F%92%A9", "x" * 3000, ":", "run_", " ", "%25"]
+ODD_QUERIES = [
+    "%00=1",
+    "limit=%00",
+    "limit=" + "9" * 400,
+    "limit=-1",
+    "limit=1e9",
+    "limit=",
+    "after=%ED%A0%80",
+    "a=" * 200,
+]
+ODD_BODIES: list[bytes] = [
+    b"",
+    b"null",
+    b"[]",
+    b'"x"',
+    b"[" * 500 + b"]" * 500,
+    b'{"a":' * 100 + b"1" + b"}" * 100,
+    b'{"reason": ' + b"9" * 400 + b"}",
+    b'{"reason": "\\ud800"}',
+    b'{"reason": "\xed\xa0\x80"}',
+    b'{"reason": "\\u0000"}',
+    b'{"reason": 1e400}',
+    b'{"\\u0000": 1}',
+    b'{"reason": "x", "reason": 1}',
+    b"\xef\xbb\xbf{}",
+    b"\x00",
+]
+ODD_HEADERS: list[dict[str, str]] = [
+    {"HTTP_ACCEPT": "nonsense"},
+    {"HTTP_ACCEPT": "text/html;q=x, */*;q=0"},
+    {"HTTP_IF_NONE_MATCH": "\xff"},
+    {"HTTP_IF_MATCH": '"' * 50},
+    {"HTTP_LAST_EVENT_ID": "9" * 400},
+    {"HTTP_IDEMPOTENCY_KEY": "\xe9"},
+    {"HTTP_IDEMPOTENCY_KEY": "k" * 256},
+    {"HTTP_X_DEDUP": "\x7f"},
+    {"HTTP_X_FORCE_ENGINE_VERSION": "9" * 400},
+    {"HTTP_X_HTTP_METHOD_OVERRIDE": "DELETE"},
+    {"HTTP_CONTENT_ENCODING": "gzip"},
+    {"CONTENT_TYPE": "application/json; charset=utf-16"},
+    {"CONTENT_TYPE": "application/json;" + "a=" * 200},
+    {"CONTENT_TYPE": ""},
+    {"CONTENT_TYPE": "multipart/form-data"},
+    {"CONTENT_LENGTH": "x"},
+    {"HTTP_HOST": "localhost:99999"},
+]
+
+
+def odd_requests(world: World, route: Route, name: str) -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Address, body and headers."""
+    body = json.dumps(BODIES[name]).encode() if name in BODIES else b""
+    own = "/" + route.address(route.real(world))
+    for odd in ODD_IDS if route.parameters else []:
+        yield "/" + route.address(dict.fromkeys(route.parameters, odd)), body, {}
+    yield from ((f"{own}?timeout=0&{odd}", body, {}) for odd in ODD_QUERIES)
+    yield from ((f"{own}?timeout=0", odd, {}) for odd in ODD_BODIES)
+    yield from ((f"{own}?timeout=0", body, odd) for odd in ODD_HEADERS)
+
+
+def test_no_odd_request_makes_the_host_fail(acme: World) -> None:
+    found, asked = [], 0
+    for name in OPERATIONS:
+        route, method = ROUTES[name]
+        for url, body, headers in odd_requests(acme, route, name):
+            given: dict[str, Any] = {"HTTP_X_API_KEY": acme.key, "content_type": "application/json", **headers}
+            if "CONTENT_TYPE" in headers:
+                given["content_type"] = given.pop("CONTENT_TYPE")
+            with transaction.atomic():
+                answer: Any = acme.browser.generic(method, url, body, **given)
+                raw = b"".join(answer.streaming_content) if answer.streaming else answer.content
+                transaction.set_rollback(True)
+            asked += 1
+            if answer.status_code >= 500 and answer.status_code not in MEANT:
+                found.append(f"{name}: {answer.status_code} for {method} {url[:200]} {body[:60]!r} {headers}")
+            elif answer.status_code >= 400 and (wrong := _refusal_is_wrong(answer["Content-Type"], raw)):
+                found.append(f"{name}: {wrong} for {method} {url[:200]} {body[:60]!r} {headers}")
+    assert found == [], f"{len(found)} of {asked}\n" + "\n".join(found)

@@ -1,0 +1,184 @@
+"""``/v1/openapi.json``: every route is in it, it is valid, it names no tenant, and the page shows just that."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import inflection
+import pytest
+from django.core.management.utils import get_random_secret_key
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.validation import validate_schema
+
+from memory.host import access
+from memory.host.operations import operations_of
+from openwop_console import api_document, api_page, middleware
+from tests import building
+from tests.pages.conftest import body_of
+
+pytestmark = pytest.mark.django_db
+FACES = ("/v1/", "/.well-known/")
+
+
+def routes(patterns: Any = None, prefix: str = "/") -> Iterator[tuple[str, Any]]:
+    """Every route of the URL configuration, as the document spells it, with its view."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        place = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, place)
+        else:
+            assert isinstance(pattern, URLPattern)
+            spelled = re.sub(r"<(?:\w+:)?(\w+)>", lambda name: f"{{{inflection.camelize(name[1], False)}}}", place)
+            yield spelled, pattern.callback
+
+
+ROUTES = {path: view for path, view in routes() if path.startswith(FACES)}
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return list(api_document.operations_in(api_document.document()))
+
+
+@pytest.mark.parametrize("path", ROUTES, ids=str)
+def test_every_route_of_a_face_is_in_the_document_with_all_its_methods(path: str) -> None:
+    view = ROUTES[path]
+    assert hasattr(view, "cls"), f"{path} is no endpoint of the REST framework"
+    methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
+    documented = {method.upper() for method in api_document.document()["paths"].get(path, {})}
+    assert documented == methods
+
+
+@pytest.mark.parametrize("path", ROUTES, ids=str)
+def test_every_view_has_said_what_it_is(path: str) -> None:
+    view = ROUTES[path]
+    told = operations_of(view)
+    methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
+    assert told, f"{view.__name__} has no @operation"
+    assert set(told) == methods or (set(told) == {""} and len(methods) == 1), f"{view.__name__}: @operation per method"
+
+
+def test_the_document_is_valid_openapi_3_1() -> None:
+    document = api_document.document()
+    assert document["openapi"].startswith("3.1.")
+    validate_schema(document)
+
+
+def test_every_operation_has_a_name_of_its_own_a_tag_and_known_permissions() -> None:
+    names = [each["operationId"] for _, _, each in operations()]
+    assert len(names) == len(set(names))
+    known = frozenset().union(*access.ROLES.values())
+    for path, method, each in operations():
+        assert re.fullmatch(r"[a-z][A-Za-z0-9]+", each["operationId"])
+        assert each["tags"] != ["v1"], f"{method} {path} has no tag"
+        scopes = each.get("x-required-scope", "").split()
+        assert set(scopes) <= known, f"{method} {path} names a permission that no role has"
+
+
+def test_what_needs_no_permission_is_public_or_opened_by_a_token() -> None:
+    for path, _, each in operations():
+        if "x-required-scope" not in each:
+            assert path.startswith((*middleware.PUBLIC, "/healthz")) or "{token}" in path, path
+            assert each["security"] == []
+        else:
+            assert each["security"] == [{"bearer": []}, {"apiKey": []}]
+
+
+def test_every_refusal_is_the_one_envelope() -> None:
+    document = api_document.document()
+    for path, method, each in operations():
+        refusals = {status: answer for status, answer in each["responses"].items() if status[0] in "45"}
+        assert "500" in refusals
+        for status, answer in refusals.items():
+            assert answer == {"$ref": f"#/components/responses/Refused{status}"}, f"{method} {path} {status}"
+    for answer in document["components"]["responses"].values():
+        assert answer["content"]["application/json"]["schema"] == api_document.ENVELOPE
+
+
+def test_every_change_takes_an_idempotency_key_and_no_read_does() -> None:
+    reference = {"$ref": "#/components/parameters/IdempotencyKey"}
+    for path, method, each in operations():
+        takes = reference in each.get("parameters", [])
+        assert takes == (method != "get" and "x-required-scope" in each), f"{method} {path}"
+
+
+def test_bodies_are_closed() -> None:
+    document = api_document.document()
+    for path, method, each in operations():
+        for media in each.get("requestBody", {}).get("content", {}).values():
+            name = media["schema"].get("$ref", "").rpartition("/")[2]
+            schema = document["components"]["schemas"][name] if name else media["schema"]
+            assert schema["additionalProperties"] is False, f"{method} {path}"
+
+
+def test_an_answer_with_a_body_says_what_it_holds() -> None:
+    for path, method, each in operations():
+        given = {status: answer for status, answer in each["responses"].items() if status.startswith("2")}
+        assert given, f"{method} {path} says nothing of its success"
+        for answer in given.values():
+            for media in answer.get("content", {}).values():
+                assert media["schema"], f"{method} {path} has an empty schema"
+
+
+def test_it_is_public_cacheable_and_the_same_for_everybody(client: Client) -> None:
+    answer = client.get("/v1/openapi.json")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    assert answer["Cache-Control"] == "public, max-age=300"
+    assert answer.json() == json.loads(json.dumps(api_document.document()))
+    same = client.get("/v1/openapi.json", HTTP_IF_NONE_MATCH=answer["ETag"])
+    assert (same.status_code, same.content, same["ETag"]) == (304, b"", answer["ETag"])
+    other = client.get("/v1/openapi.json", HTTP_ACCEPT="text/html", **building.headers("globex"))
+    assert (other.status_code, other.content) == (200, answer.content)
+    assert client.head("/v1/openapi.json").status_code == 200
+    assert client.post("/v1/openapi.json").json()["error"] == "method_not_allowed"
+
+
+def test_it_names_no_tenant_and_no_secret(client: Client, settings: Any) -> None:
+    building.remember("acme", "x")
+    text = client.get("/v1/openapi.json").content.decode()
+    for word in ("acme", "globex", settings.SECRET_KEY, get_random_secret_key()):
+        assert word not in text
+
+
+def test_options_is_no_door(client: Client) -> None:
+    answer = client.options("/v1/runs", **building.headers())
+    assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
+
+
+def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: Client) -> None:
+    client.force_login(building.operator())
+    shown = body_of(client.get("/api"))
+    for path, method, each in operations():
+        assert f'id="{each["operationId"]}"' in shown, f"{method} {path}"
+    for name in api_document.document()["components"]["schemas"]:
+        assert f'id="schema-{name}"' in shown
+    for target in re.findall(r'href="#([^"]+)"', shown):
+        assert f'id="{target}"' in shown, target
+    assert 'href="/v1/openapi.json" download' in shown
+
+
+def test_who_reads_nothing_but_the_audit_log_may_read_of_the_api_too(client: Client) -> None:
+    client.force_login(building.operator(role="auditor"))
+    assert client.get("/api").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "string", "maxLength": 64}, "string up to 64 characters"),
+        ({"type": "integer", "minimum": 2, "maximum": 9}, "integer 2 to 9"),
+        ({"type": "integer", "minimum": 0, "maximum": 9}, "integer up to 9"),
+        ({"type": "integer", "minimum": 5}, "integer from 5"),
+        ({"type": "integer", "minimum": 0}, "integer"),
+        ({"type": "string", "format": "date-time"}, "string date-time"),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Run"}}, "list of Run"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string or null"),
+        ({"type": ["string", "null"]}, "string or null"),
+        ({"enum": ["a", "b"]}, "a | b"),
+        ({"const": True}, "true"),
+        ({}, "anything"),
+    ],
+)
+def test_a_schema_is_said_in_few_words(schema: dict[str, Any], words: str) -> None:
+    assert api_page.kind(schema) == words

@@ -1,0 +1,229 @@
+"""One row of each kind, for tests that go over every address of the API.
+
+A parameter of a route is known by the segment before it and its own name: ``runs/run_id``. Whoever adds a route with a
+new one says in ``MAKERS`` who makes such a row, and in ``BODIES`` what a sound body of a new operation is.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+from django.utils import timezone
+
+from memory import forgetting
+from memory.host import ids, registry
+from memory.host.models import ArtifactKind, Interrupt, Run
+from memory.host.operations import Operation, operations_of
+from openwop_console.runtime import artifacts, tokens
+from proposals.models import Proposal
+from tests import building, proposing
+
+PARAMETER = re.compile(r"([A-Za-z0-9_-]+)/<(?:\w+:)?(\w+)>")
+AGENT = "private.peopled.triage"
+MANIFEST = {"agentId": AGENT, "persona": "Triage", "modelClass": "general", "systemPrompt": "You help."}
+
+
+class World:
+    """A tenant with one row of each kind, made when it is first asked for; ``browser`` acts with its owner's key."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        self.scope = building.scope(slug)
+        self.key = building.key(slug)
+        self.browser = Client(raise_request_exception=False)
+
+    def ask(self, method: str, url: str, body: Any = None, **headers: Any) -> Any:
+        raw = "" if body is None else json.dumps(body)
+        return self.browser.generic(
+            method, url, raw, content_type="application/json", HTTP_X_API_KEY=self.key, **headers
+        )
+
+    def made(self, method: str, url: str, body: Any) -> None:
+        answer = self.ask(method, url, body)
+        assert answer.status_code in {200, 201, 204}, answer.content
+
+    @cached_property
+    def run(self) -> Run:
+        """A run that has left an artifact and waits for an approval."""
+        gate = {"title": "Go on", "artifactId": "a", "artifactType": "document", "actions": ["accept", "reject"]}
+        document = building.definition(
+            "peopled",
+            building.node("write", "vendor.console.compose", {"text": "hello"}, artifactType="document"),
+            building.node("gate", "core.approvalGate", gate),
+        )
+        building.install(self.slug, document)
+        return building.execute(self.scope, "peopled")
+
+    @cached_property
+    def entry(self) -> str:
+        return building.remember(self.slug, "a note").entries[0]
+
+    @cached_property
+    def proposal(self) -> Proposal:
+        return proposing.propose(building.scope(self.slug, "agent"))
+
+    @cached_property
+    def secret(self) -> str:
+        self.made("PUT", "/v1/host/console/secrets/crm-token", {"value": "s3cret-value"})
+        return "crm-token"
+
+    @cached_property
+    def forget(self) -> str:
+        found = forgetting.preview(self.scope, ["somebody"], now=timezone.now())
+        return ids.wire("fgt", found.request.id)
+
+    @cached_property
+    def file(self) -> str:
+        self.made("PUT", "/v1/host/workspace/files/notes.md", {"content": "x"})
+        return "notes.md"
+
+    @cached_property
+    def agent(self) -> str:
+        building.install_agent(self.slug, MANIFEST)
+        return AGENT
+
+    @cached_property
+    def schedule(self) -> str:
+        self.made("POST", "/v1/host/console/schedules", {**BODIES["createSchedule"], "name": "nightly"})
+        return "nightly"
+
+    @cached_property
+    def heartbeat(self) -> str:
+        self.made("POST", "/v1/host/console/heartbeats", {**BODIES["createHeartbeat"], "name": "pulse"})
+        return "pulse"
+
+    @cached_property
+    def token(self) -> str:
+        asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
+        return tokens.mint(asked, now=timezone.now())
+
+    @cached_property
+    def template(self) -> str:
+        """The ref of an installed prompt template."""
+        made = registry.Artifact(ArtifactKind.PROMPT_TEMPLATE, "peopled.prompt", "1.0.0", proposing.artifact())
+        return registry.install(self.run.tenant_id, made, source="host", installed_by="host", now=timezone.now()).ref
+
+
+MAKERS: dict[str, Callable[[World], str]] = {
+    "agents/agent_id": lambda world: world.agent,
+    "artifacts/artifact_id": lambda world: artifacts.id_of("write"),
+    "artifacts/ref": lambda world: world.template,
+    "files/path": lambda world: world.file,
+    "forget/forget_id": lambda world: world.forget,
+    "heartbeats/name": lambda world: world.heartbeat,
+    "interrupts/node_id": lambda world: "gate",
+    "interrupts/token": lambda world: world.token,
+    "memory/memory_id": lambda world: world.entry,
+    "proposals/proposal_id": lambda world: ids.wire("prop", world.proposal.id),
+    "runs/run_id": lambda world: ids.wire("run", world.run.id),
+    "schedules/name": lambda world: world.schedule,
+    "secrets/name": lambda world: world.secret,
+    "workflows/workflow_id": lambda world: world.run.workflow_id,
+}
+# What goes in the place of a parameter when nothing is to be found there: of the same form, and nobody's.
+UNKNOWN: dict[str, str] = {
+    "agents/agent_id": "private.peopled.nobody",
+    "artifacts/artifact_id": "art_" + "0" * 32,
+    "artifacts/ref": "prompt-template:peopled.nothing@1.0.0",
+    "files/path": "nothing.md",
+    "forget/forget_id": "fgt_" + "0" * 32,
+    "heartbeats/name": "nothing",
+    "interrupts/node_id": "nothing",
+    "interrupts/token": "bm90aGluZw.bm90aGluZw",
+    "memory/memory_id": "mem_" + "0" * 32,
+    "proposals/proposal_id": "prop_" + "0" * 32,
+    "runs/run_id": "run_" + "0" * 32,
+    "schedules/name": "nothing",
+    "secrets/name": "nothing",
+    "workflows/workflow_id": "nothing",
+}
+BODIES: dict[str, Any] = {
+    "bulkCancelRuns": {"runIds": ["run_" + "0" * 32]},
+    "changeHeartbeat": {"enabled": False},
+    "changeSchedule": {"enabled": False},
+    "createHeartbeat": {
+        "name": "peopled",
+        "intervalSec": 60,
+        "predicate": {"observe": "runs", "expression": "length(@) > `0`"},
+    },
+    "createProposal": {"kind": "prompt-template", "artifact": proposing.TEMPLATE, "title": "A title"},
+    "createRun": {"workflowId": "conformance-noop"},
+    "createSchedule": {"name": "peopled", "workflowId": "conformance-noop", "cron": "0 3 * * *"},
+    "forkRun": {"mode": "branch", "fromSeq": 0},
+    "installAgent": MANIFEST,
+    "previewForget": {"subject": "somebody"},
+    "putSecret": {"value": "s3cret-value"},
+    "rejectProposal": {"reason": "no"},
+    "resolveInterrupt": {"resumeValue": {"action": "accept"}},
+    "resolveInterruptByToken": {"resumeValue": {"action": "accept"}},
+    "reviseProposal": {"title": "Another title"},
+    "seamApprovalGate": {"scenario": "override", "principal": "conformance-owner-principal", "reason": "a test"},
+    "seamAuthorizationDecide": {
+        "principal": "conformance-unseeded-principal",
+        "action": "runs:cancel",
+        "resource": "r",
+    },
+    "seamHeartbeatTick": {"heartbeatId": "peopled-seam", "observedState": {"unread": 1}},
+    "seamSchedulingTick": {"scenario": "single-tick"},
+    "seamWorkspaceOp": {"tenant": "a", "workspace": "b", "op": "list"},
+    "writeWorkspaceFile": {"content": "y"},
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """An address of the API: its pattern, its view, and the parameters in it."""
+
+    pattern: str
+    view: Any = field(repr=False)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Each parameter, and the name under which ``MAKERS`` knows it."""
+        return {name: f"{segment}/{name}" for segment, name in PARAMETER.findall(self.pattern)}
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """What the view has said of itself, by method."""
+        told = operations_of(self.view)
+        methods = sorted(set(self.view.cls().allowed_methods) - {"OPTIONS", "HEAD"})
+        return {method: told.get(method) or told[""] for method in methods}
+
+    def address(self, values: dict[str, str]) -> str:
+        return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: values[found[1]], self.pattern)
+
+    def real(self, world: World) -> dict[str, str]:
+        """Ids of ``world``'s own."""
+        return {name: maker_of(self, known)(world) for name, known in self.parameters.items()}
+
+    def unknown(self) -> dict[str, str]:
+        return {name: UNKNOWN[known] for name, known in self.parameters.items()}
+
+
+def sound_body(told: Operation, values: dict[str, str]) -> Any:
+    """The body of ``BODIES``; an id in the address that the body repeats is the address's."""
+    body: Any = BODIES.get(told.name)
+    return {**body, "agentId": values["agent_id"]} if told.name == "installAgent" else body
+
+
+def maker_of(route: Route, known: str) -> Callable[[World], str]:
+    assert known in MAKERS, (
+        f"/{route.pattern} has the parameter {known!r}: add to MAKERS in tests/peopled.py who makes such a row, "
+        "and to UNKNOWN one of the same form that is nobody's"
+    )
+    return MAKERS[known]
+
+
+def routes(patterns: Any = None, prefix: str = "") -> Iterator[Route]:
+    """Every route under ``/v1/``."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        place = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, place)
+        elif place.startswith("v1/"):
+            yield Route(place, pattern.callback)
