@@ -1,0 +1,108 @@
+"""``OPENWOP_MEMORY_BACKEND=ephemeral`` really is: what such a host remembered is gone when it starts again."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conformance.conftest import Host, key_of
+from tests.fixtures_console import ConsoleProcess, fresh_database
+
+ROUND_TRIP = "conformance-agent-memory-roundtrip"
+EPHEMERAL = {"OPENWOP_MEMORY_BACKEND": "ephemeral"}
+MANIFEST = {
+    "agentId": "private.acme.keeper",
+    "persona": "Keeper",
+    "modelClass": "general",
+    "systemPrompt": "You keep things.",
+    "memoryShape": {"longTerm": True},
+}
+
+
+@contextlib.contextmanager
+def running(process: ConsoleProcess, **environment: str) -> Iterator[Host]:
+    """The console runs inside the block, with an owner of Acme at its door; it ended well."""
+    process.start("--workers", "1", **environment)
+    yield Host(process.url, {"acme/owner": key_of(process, "acme", "owner")})
+    assert process.terminate() == 0
+
+
+def remember(host: Host) -> str:
+    """The id of an entry that a run wrote and read back."""
+    snapshot = host.run(ROUND_TRIP)
+    assert snapshot["status"] == "completed", snapshot
+    memory_id: str = snapshot["variables"]["memoryReadback"]["id"]
+    return memory_id
+
+
+def kept(host: Host) -> set[str]:
+    with host.client() as client:
+        page = client.get("/v1/host/console/memory?limit=1000").json()
+    assert page["total"] == len(page["entries"])
+    return {entry["id"] for entry in page["entries"]}
+
+
+def fate(host: Host, memory_id: str) -> int:
+    with host.client() as client:
+        return client.get(f"/v1/host/console/memory/{memory_id}").status_code
+
+
+def health(host: Host) -> dict[str, Any]:
+    with host.client() as client:
+        entry: dict[str, Any] = client.get(f"/v1/agents/{MANIFEST['agentId']}").json()
+    return {key: value for key, value in entry.items() if "egraded" in key}
+
+
+def backends(host: Host) -> Any:
+    return httpx.get(f"{host.url}/.well-known/openwop").json()["agents"].get("memoryBackends")
+
+
+def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_older_memory_is_not(
+    console_process: ConsoleProcess, tmp_path: Path
+) -> None:
+    file = tmp_path / "keeper.json"
+    file.write_text(json.dumps(MANIFEST))
+    with running(console_process) as host:
+        assert console_process.manage("install_agent", str(file), "--tenant", "acme").returncode == 0
+        durable = remember(host)
+        assert (backends(host), health(host)) == (["long-term"], {})
+
+    with running(console_process, **EPHEMERAL) as host:
+        assert kept(host) == {durable}
+        first = remember(host)
+        assert kept(host) == {durable, first}
+        assert backends(host) is None
+        assert health(host) == {"memoryDegraded": True, "degradedMemoryDimensions": ["long-term-durability"]}
+
+    console_process.start("--workers", "1", **EPHEMERAL)
+    host = Host(console_process.url, host.keys)
+    assert (kept(host), fate(host, first), fate(host, durable)) == ({durable}, 404, 200)
+    second = remember(host)
+    console_process.kill()
+
+    with running(console_process) as host:
+        assert (kept(host), fate(host, second)) == ({durable}, 404)
+        assert health(host) == {}
+
+
+@pytest.mark.only_db("postgres")
+def test_another_host_on_the_same_database_does_not_end_what_a_running_one_remembers(tmp_path: Path) -> None:
+    with fresh_database() as database:
+        ours, theirs = (ConsoleProcess(tmp_path / name, database) for name in ("ours", "theirs"))
+        shared = {"OPENWOP_SECRET_KEY": "shared by both hosts, as in production " * 2, **EPHEMERAL}
+        try:
+            ours.start("--workers", "1", **shared)
+            host = Host(ours.url, {"acme/owner": key_of(ours, "acme", "owner")})
+            remembered = remember(host)
+            theirs.start("--workers", "1", **shared)
+            assert fate(host, remembered) == 200
+            theirs.kill()
+            theirs.start("--workers", "1", **shared)
+            assert fate(host, remembered) == 200
+        finally:
+            ours.end()
+            theirs.end()
