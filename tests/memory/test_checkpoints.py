@@ -1,0 +1,414 @@
+"""The audit chain under its checkpoints: what was changed, removed or put in another order is found."""
+
+import base64
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from django.db import DatabaseError, connection, transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from memory import tasks
+from memory.host import audit, auditing, checkpoints, event_log, ids, signing, tenant_log, vault
+from memory.host.errors import Forbidden, Invalid
+from memory.host.events import AuthorizationDecided, RunCompleted
+from memory.host.merkle import Frontier
+from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
+from openwop_console import discovery, schedules
+from tests import building
+from tests.tampering import tamper
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def acme() -> UUID:
+    """A tenant with ten audit records and nothing else on its chain."""
+    tenant_id: UUID = building.tenant().id
+    grow(tenant_id, 10)
+    return tenant_id
+
+
+def grow(tenant_id: UUID, number: int) -> None:
+    for _ in range(number):
+        audit.append(tenant_id, actor="ada", action="act", target="prop_1", details={"n": 1}, now=NOW)
+
+
+def verify(tenant_id: UUID, first: int = 0, last: int | None = None) -> checkpoints.Finding:
+    return checkpoints.verify(tenant_id, first=first, last=checkpoints.end_of(tenant_id) if last is None else last)
+
+
+def mint(tenant_id: UUID) -> AuditCheckpoint:
+    made = checkpoints.mint(tenant_id, now=NOW)
+    assert made
+    return made
+
+
+def merkle_root(entries: list[bytes]) -> bytes:
+    """RFC 6962, section 2.1, word for word."""
+    if len(entries) == 1:
+        return hashlib.sha256(b"\x00" + entries[0]).digest()
+    split = 1
+    while split * 2 < len(entries):
+        split *= 2
+    left, right = merkle_root(entries[:split]), merkle_root(entries[split:])
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+# --- the tree and the signature ---------------------------------------------------------------------------------------
+
+
+def test_the_root_is_that_of_rfc_6962_for_every_size_however_the_tree_has_grown() -> None:
+    entries = [str(number).encode() for number in range(40)]
+    whole = Frontier()
+    for size, entry in enumerate(entries, 1):
+        whole.add(entry)
+        kept = Frontier(whole.size, whole.kept())
+        assert kept.root() == whole.root() == merkle_root(entries[:size]).hex()
+        assert kept.is_sound
+    assert Frontier().root() == hashlib.sha256().hexdigest()
+    assert not Frontier(3, ["00" * 32]).is_sound
+
+
+def test_a_stranger_verifies_a_checkpoint_with_what_the_host_publishes(acme: UUID) -> None:
+    made = mint(acme)
+    forms = [rfc8785.dumps(audit.form_of(record)) for record in AuditRecord.objects.of(acme).order_by("seq")]
+    assert made.merkle_root == merkle_root(forms).hex()
+    block = discovery.document()["auth"]
+    assert block["profiles"] == ["openwop-audit-log-integrity"]
+    key = base64.b64decode(block["auditLogIntegrity"]["checkpointPublicKey"])
+    signed: dict[str, Any] = {"checkpoint": ids.wire("ckpt", made.id), "atSequence": 9, "merkleRoot": made.merkle_root}
+    Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(made.signature), rfc8785.dumps(signed))
+
+
+def test_the_keys_of_checkpoints_of_receipts_and_of_another_host_are_three() -> None:
+    ours = {signing.public_keys(purpose)[0].text for purpose in (signing.CHECKPOINTS, signing.RECEIPTS)}
+    with override_settings(SECRET_KEY="another"):
+        assert len(ours | {signing.public_keys(signing.CHECKPOINTS)[0].text}) == 3
+
+
+def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_it_is_named(acme: UUID) -> None:
+    before = signing.public_keys(signing.CHECKPOINTS)[0]
+    made = mint(acme)
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests"]):
+        assert verify(acme).intact
+        assert before in signing.public_keys(signing.CHECKPOINTS)[1:]
+        grow(acme, 1)
+        assert mint(acme).key_id != made.key_id
+        assert verify(acme).intact
+    with override_settings(SECRET_KEY="a third", SECRET_KEY_FALLBACKS=[]):
+        assert verify(acme).forged == {9, 10}
+
+
+@pytest.mark.parametrize("text", ["", "!", "AAAA", "é", base64.b64encode(b"0" * 64).decode()])
+def test_what_is_no_signature_verifies_nothing(text: str) -> None:
+    assert not signing.verifies(signing.CHECKPOINTS, {}, text)
+
+
+# --- when there is one ------------------------------------------------------------------------------------------------
+
+
+def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, monkeypatch: Any) -> None:
+    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 8)
+    grow(acme, 15)
+    assert [each.at_seq for each in checkpoints.every(acme)] == [15, 23]
+    assert verify(acme).intact
+    assert discovery.document()["auth"]["auditLogIntegrity"]["checkpointEveryEntries"] == 8
+
+
+def test_every_five_minutes_each_tenant_that_has_something_new_gets_one(acme: UUID) -> None:
+    (recurring,) = [each for each in schedules.HOST if each.name == "checkpoints"]
+    assert (recurring.task, recurring.minutes) == ("memory.tasks.checkpoint_audit", 5)
+    globex = building.tenant("globex").id
+    grow(globex, 3)
+    assert tasks.checkpoint_audit() == 2
+    assert tasks.checkpoint_audit() == 0
+    grow(globex, 1)
+    assert tasks.checkpoint_audit() == 1
+    assert [each.at_seq for each in checkpoints.every(globex)] == [2, 3]
+    assert [each.at_seq for each in checkpoints.every(acme)] == [9]
+
+
+def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
+    assert checkpoints.mint(building.tenant().id, now=NOW) is None
+
+
+def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any) -> None:
+    mint(acme)
+    monkeypatch.setattr(checkpoints, "_sound_before", lambda tenant_id, number: None)
+    assert checkpoints.mint(acme, now=NOW) is None
+    assert AuditCheckpoint.objects.of(acme).count() == 1
+
+
+def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: Any) -> None:
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
+    assert checkpoints.mint(acme, now=NOW) is None
+    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
+    grow(acme, 1)
+    assert audit.total(acme) == 11
+    assert AuditCheckpoint.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE host_auditcheckpoint SET at_seq = 1", "DELETE FROM host_auditcheckpoint"]
+)
+def test_the_database_keeps_checkpoints(acme: UUID, statement: str) -> None:
+    made = mint(acme)
+    with pytest.raises(DatabaseError, match="kept forever"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    with pytest.raises(WriteGuard, match=r"memory\.host\.checkpoints"):
+        made.save()
+
+
+# --- what a verification finds ----------------------------------------------------------------------------------------
+
+
+def test_an_intact_chain_is_intact_in_every_range(acme: UUID) -> None:
+    mint(acme)
+    grow(acme, 10)
+    mint(acme)
+    grow(acme, 3)
+    for first, last in [(0, 22), (0, 0), (22, 22), (9, 10), (10, 19), (5, 15), (20, 22)]:
+        found = verify(acme, first, last)
+        assert found.intact, (first, last)
+        assert found.checked == last - first + 1
+        assert [each.at_seq for each in found.checkpoints] == [at for at in (9, 19) if first <= at <= last]
+
+
+def test_a_changed_record_breaks_at_itself_and_unfits_the_checkpoint_above_it(acme: UUID) -> None:
+    mint(acme)
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
+    found = verify(acme)
+    assert (found.broken_at, found.unfit, found.forged) == (4, frozenset({9}), frozenset())
+    assert [each.at_seq for each in found.breaks] == [4, 5]
+    assert found.breaks[1].actual != found.breaks[1].expected
+
+
+def test_a_change_that_rewrote_its_own_hash_breaks_where_the_next_record_does_not_continue_it(acme: UUID) -> None:
+    rewrite(acme, 4)
+    assert [each.at_seq for each in verify(acme).breaks] == [5]
+    assert verify(acme, 0, 3).intact
+    assert [each.at_seq for each in verify(acme, 0, 4).breaks] == [4]
+
+
+def rewrite(tenant_id: UUID, seq: int, prev_hash: str | None = None) -> str:
+    """The record is another one now, with a hash that fits it; returns that hash."""
+    record = AuditRecord.objects.of(tenant_id).get(seq=seq)
+    record.actor, record.prev_hash = "mallory", record.prev_hash if prev_hash is None else prev_hash
+    own = audit.hash_of(record)
+    statement = "UPDATE host_auditrecord SET actor = 'mallory', prev_hash = %s, entry_hash = %s WHERE seq = %s"
+    tamper(statement, record.prev_hash, own, seq)
+    return own
+
+
+def test_a_chain_rewritten_to_its_head_is_found_by_the_checkpoint_alone(acme: UUID) -> None:
+    made = mint(acme)
+    own: str | None = None
+    for seq in range(4, 10):
+        own = rewrite(acme, seq, own)
+    tamper("UPDATE host_auditchain SET head_hash = %s", own)
+    assert audit.verify(acme).intact
+    found = verify(acme)
+    assert (found.intact, found.unfit) == (False, frozenset({9}))
+    assert [(each.at_seq, each.expected) for each in found.breaks] == [(9, made.merkle_root)]
+
+
+def test_removed_records_are_a_gap_at_their_first_number(acme: UUID) -> None:
+    mint(acme)
+    tamper("DELETE FROM host_auditrecord WHERE seq IN (3, 4)")
+    found = verify(acme)
+    assert (found.broken_at, found.checked, found.unfit) == (3, 8, frozenset({9}))
+    assert found.breaks[0].actual == ""
+
+
+def test_records_in_another_order_do_not_fit(acme: UUID) -> None:
+    tamper("UPDATE host_auditrecord SET seq = 100 WHERE seq = 3")
+    tamper("UPDATE host_auditrecord SET seq = 3 WHERE seq = 4")
+    tamper("UPDATE host_auditrecord SET seq = 4 WHERE seq = 100")
+    assert verify(acme).broken_at == 3
+
+
+def test_a_removed_end_is_seen_by_the_head_and_with_the_head_set_back_by_the_checkpoint(acme: UUID) -> None:
+    mint(acme)
+    tamper("DELETE FROM host_auditrecord WHERE seq > 6")
+    assert verify(acme).broken_at == 7
+    left = AuditRecord.objects.of(acme).get(seq=6)
+    tamper("UPDATE host_auditchain SET next_seq = 7, head_hash = %s", left.entry_hash)
+    assert audit.verify(acme).intact
+    found = verify(acme)
+    assert (found.last, found.broken_at, found.unfit) == (9, 7, frozenset({9}))
+
+
+def test_a_head_that_is_gone_or_set_back_breaks_the_end(acme: UUID) -> None:
+    tamper("UPDATE host_auditchain SET next_seq = 5", table="host_auditrecord")
+    assert verify(acme).broken_at == 9
+    tamper("DELETE FROM host_auditchain")
+    assert verify(acme).broken_at == 9
+
+
+def test_a_record_put_in_by_hand_behind_the_end_does_not_fit(acme: UUID) -> None:
+    tamper(
+        "INSERT INTO host_auditrecord (tenant_id, id, seq, occurred_at, actor, action, target, details, prev_hash,"
+        " entry_hash) SELECT tenant_id, %s, 10, occurred_at, 'mallory', action, target, details, entry_hash, entry_hash"
+        " FROM host_auditrecord WHERE seq = 9",
+        ids.new_id() if connection.vendor == "postgresql" else ids.new_id().hex,
+    )
+    assert verify(acme).broken_at == 10
+
+
+@pytest.mark.parametrize("column", ["merkle_root", "signature"])
+def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(acme: UUID, column: str) -> None:
+    made = mint(acme)
+    grow(acme, 5)
+    forged = {"merkle_root": "0" * 64, "signature": base64.b64encode(b"0" * 64).decode()}[column]
+    tamper(f"UPDATE host_auditcheckpoint SET {column} = %s", forged, table="host_auditcheckpoint")
+    found = verify(acme)
+    assert (found.intact, found.forged) == (False, frozenset({made.at_seq}))
+    assert verify(acme, 10).intact
+    after = mint(acme)
+    assert verify(acme, 10, after.at_seq).intact
+
+
+def test_a_frontier_that_was_changed_is_not_read_on_from(acme: UUID) -> None:
+    mint(acme)
+    tamper("UPDATE host_auditcheckpoint SET frontier = '[]'", table="host_auditcheckpoint")
+    grow(acme, 5)
+    assert mint(acme).at_seq == 14
+    assert verify(acme).intact
+
+
+def test_a_break_before_the_range_is_not_in_it_but_the_checkpoint_inside_does_not_fit(acme: UUID) -> None:
+    mint(acme)
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 2")
+    assert verify(acme, 5, 8).intact
+    found = verify(acme, 5)
+    assert (found.unfit, found.broken_at) == (frozenset({9}), 9)
+
+
+def test_another_tenant_s_records_and_checkpoints_are_not_ours(acme: UUID) -> None:
+    globex = building.tenant("globex").id
+    grow(globex, 2)
+    mint(globex)
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 9")
+    assert verify(globex).intact
+    assert not verify(acme).intact
+    assert verify(acme).checkpoints == []
+
+
+# --- who may look, and that it is on record ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator"])
+def test_nobody_but_auditors_and_owners_looks(role: str) -> None:
+    scope = building.scope(role=role)
+    for look in (
+        lambda: auditing.view(scope, limit=1, now=NOW),
+        lambda: auditing.export(scope, now=NOW),
+        lambda: auditing.proofs(scope, now=NOW),
+        lambda: auditing.verify(scope),
+        lambda: auditing.events(scope, limit=1),
+    ):
+        with pytest.raises(Forbidden):
+            look()
+
+
+def test_looking_is_on_record_once_in_ten_minutes_and_every_export_each_time() -> None:
+    scope, other = building.scope(role="auditor"), building.scope(role="auditor")
+    for minutes in (0, 9):
+        auditing.view(scope, limit=1, now=NOW + timedelta(minutes=minutes))
+    assert viewed(scope.tenant_id) == [scope.principal.id]
+    auditing.view(other, limit=1, now=NOW)
+    auditing.view(scope, limit=1, now=NOW + timedelta(minutes=11))
+    assert viewed(scope.tenant_id) == [scope.principal.id, other.principal.id, scope.principal.id]
+    for _ in range(2):
+        assert list(auditing.export(scope, now=NOW))[-1]["action"] == "audit.exported"
+    auditing.proofs(scope, now=NOW)
+    exported = AuditRecord.objects.of(scope.tenant_id).filter(action="audit.exported").order_by("seq")
+    assert [each.details["what"] for each in exported] == ["records", "records", "checkpoints"]
+
+
+def viewed(tenant_id: UUID) -> list[str]:
+    return [each.actor for each in audit.every(tenant_id) if each.action == "audit.viewed"]
+
+
+def test_an_act_on_record_since_a_moment_ago_is_not_recorded_again_however_close_the_two_were(
+    acme: UUID, monkeypatch: Any
+) -> None:
+    once: dict[str, Any] = {"within": timedelta(seconds=60), "actor": "ada", "action": "look", "now": NOW}
+    assert audit.append_once(acme, **once)
+    assert audit.append_once(acme, **once) is None
+    assert audit.append_once(acme, **once, details={"other": 1})
+    asked: list[object] = []
+    seen = audit._is_on_record
+
+    def late(*given: Any) -> bool:
+        asked.append(1)
+        return len(asked) > 1 and seen(*given)
+
+    monkeypatch.setattr(audit, "_is_on_record", late)
+    assert audit.append_once(acme, **once) is None, "the first look saw nothing; the one under the lock did"
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(("first", "last"), [(3, 2), (0, 11), (11, None), (99, 99)])
+def test_a_range_that_is_none_is_refused(first: int, last: int | None) -> None:
+    scope = building.scope(role="auditor")
+    grow(scope.tenant_id, 10 - audit.total(scope.tenant_id))
+    with pytest.raises(Invalid):
+        auditing.verify(scope, first=first, last=last)
+
+
+def test_a_log_without_records_holds() -> None:
+    building.tenant()
+    scope = building.scope(role="auditor")
+    tamper("DELETE FROM host_auditrecord")
+    tamper("DELETE FROM host_auditchain")
+    found = auditing.verify(scope)
+    assert (found.intact, found.first, found.last, found.checked) == (True, 0, 0, 0)
+    with pytest.raises(Invalid, match="no such range"):
+        auditing.verify(scope, last=0)
+
+
+# --- the tenant's own log ---------------------------------------------------------------------------------------------
+
+
+def decided(reason: str = "missing-scope") -> AuthorizationDecided:
+    return AuthorizationDecided("usr_1", "runs:cancel", "run_1", allowed=False, reason=reason)
+
+
+def test_the_tenant_s_log_is_opened_by_its_first_event_and_stays_open() -> None:
+    tenant_id = building.tenant().id
+    assert tenant_log.read(tenant_id) == []
+    with transaction.atomic():
+        assert tenant_log.append(tenant_id, decided(), now=NOW) == 0
+        assert tenant_log.append(tenant_id, decided("a"), decided("b"), now=NOW) == 2
+    assert [each.payload["reason"] for each in tenant_log.read(tenant_id, after=0)] == ["a", "b"]
+    assert len(tenant_log.read(tenant_id, limit=1)) == 1
+    assert tenant_log.length(tenant_id) == 3
+    assert Stream.objects.of(tenant_id).get().closed_at is None
+    assert tenant_log.read(building.tenant("globex").id) == []
+
+
+def test_two_first_events_at_once_open_one_log(monkeypatch: Any) -> None:
+    tenant_id = building.tenant().id
+    event_log.open_stream(tenant_id, tenant_id)
+    monkeypatch.setattr(event_log, "exists", lambda *_: False)
+    with transaction.atomic():
+        assert tenant_log.append(tenant_id, decided(), now=NOW) == 0
+
+
+def test_nothing_ends_the_tenant_s_log() -> None:
+    with pytest.raises(RuntimeError, match="does not end"):
+        tenant_log.append(building.tenant().id, RunCompleted(), now=timezone.now())
+
+
+def test_the_signing_key_is_not_the_vault_s() -> None:
+    seed = signing._derived(signing.CHECKPOINTS, "only-for-tests").private_bytes_raw()
+    with override_settings(SECRET_KEY="only-for-tests", SECRET_KEY_FALLBACKS=[]):
+        assert seed not in vault._wrapping_keys()

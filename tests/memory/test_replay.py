@@ -1,0 +1,725 @@
+"""Forks: a replay tells the record again and has no effects, a branch goes on from it; no source is touched."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, transaction
+from django.utils import timezone
+
+from memory import ledger, workspace
+from memory.drafts import EntryDraft
+from memory.file_drafts import FileDraft
+from memory.host import audit, effects, event_log, ids, node_types, registry, runs, suspensions, tenancy, vault
+from memory.host.errors import (
+    Conflict,
+    EffectInReplay,
+    Forbidden,
+    Invalid,
+    InvalidFromSeq,
+    NotFound,
+    ReplayMemorySnapshotUnavailable,
+)
+from memory.host.event_log import Recorded
+from memory.host.events import CustomAsk, NodeStarted
+from memory.host.models import ArtifactKind, Interrupt, Resolution, Run, RunEvent
+from memory.host.node_types import Done, NodeContext, NodeFailure, OnReplay, Outcome, Sleep, Wait
+from memory.host.registry import Artifact
+from memory.host.run_orders import RunOrder
+from memory.models import KeptContent, KeptRead, WorkspaceFile
+from memory.models.entry import LedgerHead, MemoryEntry
+from openwop_console.runtime import control, engine, forking, intake, retelling
+from openwop_console.runtime.forking import ForkRequest, Overlay
+from openwop_console.runtime.models import Step
+from openwop_console.runtime.run_options import RunRequest
+from proposals import lifecycle
+from tests import building
+from tests.building import node
+
+pytestmark = pytest.mark.django_db
+NEVER = {"type": "equals", "left": "nothing", "right": "something"}
+
+
+def log_of(run: Run) -> list[Recorded]:
+    return event_log.read(run.tenant_id, run.id)
+
+
+def facts(run: Run) -> list[tuple]:
+    """What the suite compares: the type, the node and the payload of every event."""
+    return [(event.type, event.node_id, event.payload) for event in log_of(run)]
+
+
+def types_of(run: Run) -> list[str]:
+    return [event.type for event in log_of(run)]
+
+
+def at(run: Run, kind: str, node_id: str = "") -> int:
+    """The sequence of the first event of that type, of that node."""
+    return next(e.sequence for e in log_of(run) if e.type == kind and node_id in ("", e.node_id))
+
+
+def forked(run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> Run:
+    request = ForkRequest(mode, from_seq, Overlay(**overlay))
+    return forking.fork(building.scope(), run.id, request, now=timezone.now())
+
+
+def replayed(run: Run, from_seq: int | None = None) -> Run:
+    return building.advance(forked(run, "replay", from_seq))
+
+
+def branched(run: Run, from_seq: int, **overlay: Any) -> Run:
+    return building.advance(forked(run, "branch", from_seq, **overlay))
+
+
+def advance_at(run: Run, now: Any) -> Run:
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    return runs.find(run.tenant_id, run.id)
+
+
+def executed(workflow_id: str, *nodes: dict, settings: dict | None = None, **inputs: Any) -> Run:
+    building.install("acme", {**building.definition(workflow_id, *nodes), "settings": settings or {}})
+    return building.execute(building.scope(), workflow_id, **inputs)
+
+
+def recall(node_id: str = "recall", memory_ref: str = "notes", **config: Any) -> dict:
+    return node(node_id, "vendor.console.recall", {"memoryRef": memory_ref, **config})
+
+
+def connected(made: dict, **ports: tuple[str, str]) -> dict:
+    inputs = {name: {"type": "connection", "nodeId": n, "outputKey": key} for name, (n, key) in ports.items()}
+    return made | {"inputs": inputs}
+
+
+def digest_run(*contents: str) -> Run:
+    """A run that reads what is remembered and remembers it again."""
+    for content in contents:
+        building.remember("acme", content)
+    write = connected(building.remember_node("Known: {{known}}", memory_ref="summaries"), known=("recall", "text"))
+    return executed(f"digest-{ids.new_id().hex}", recall(), write)
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A node type for one test."""
+
+    def register(type_id: str, function: Callable[[NodeContext], Outcome], way: OnReplay = OnReplay.CALLED) -> None:
+        monkeypatch.setitem(node_types._types, type_id, function)
+        monkeypatch.setitem(node_types._on_replay, type_id, way)
+
+    return register
+
+
+# --- replay: the record, told again ----------------------------------------------------------------------------------
+
+
+def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_holds_now() -> None:
+    source = digest_run("likes tea")
+    building.remember("acme", "likes coffee")
+    acme, entries = building.scope(), MemoryEntry.objects.count()
+    ledger.retire(acme, MemoryEntry.objects.get(content="likes tea").id, reason="old", now=timezone.now())
+    head = LedgerHead.objects.get().position
+    first, second = replayed(source), replayed(source)
+    assert first.status == "completed"
+    assert facts(first) == facts(second) == facts(source)
+    assert (MemoryEntry.objects.count(), LedgerHead.objects.get().position) == (entries, head)
+    step = Step.objects.get(run_id=first.id, node_id="recall")
+    assert step.outputs == Step.objects.get(run_id=source.id, node_id="recall").outputs
+    assert [entry["content"] for entry in step.outputs["entries"]] == ["likes tea"]
+    assert {event.event_id for event in log_of(first)}.isdisjoint(event.event_id for event in log_of(source))
+
+
+def test_a_replay_is_owned_pinned_and_configured_as_its_source_and_says_what_it_comes_from() -> None:
+    source = digest_run("likes tea")
+    made = replayed(source, 2)
+    same = ("workflow_id", "definition_id", "principal", "inputs", "variables", "configurable", "snapshot_position")
+    assert [getattr(made, name) for name in same] == [getattr(source, name) for name in same]
+    assert (made.fork_mode, made.source_run_id, made.from_seq) == ("replay", source.id, 2)
+    assert audit.newest(source.tenant_id, limit=1)[0].action == "run.fork"
+    assert audit.newest(source.tenant_id, limit=1)[0].details["mode"] == "replay"
+
+
+def test_who_wrote_an_entry_stays_the_run_that_wrote_it() -> None:
+    source = digest_run("likes tea")
+    written = MemoryEntry.objects.get(run_id=source.id)
+    replayed(source)
+    assert [fact.stream_id for fact in event_log.about(source.tenant_id, written.id)] == [source.id]
+
+
+def test_nodes_that_only_compute_are_really_called_again_and_others_are_not(typed: Callable[..., None]) -> None:
+    called: list[str] = []
+
+    def pure(ctx: NodeContext) -> Outcome:
+        called.append(f"pure {ids.wire('run', ctx.run.id)}")
+        return Done(outputs={"n": 1})
+
+    def acts(ctx: NodeContext) -> Outcome:
+        called.append(f"acts {ids.wire('run', ctx.run.id)}")
+        return Done(outputs={"sent": True}, variables={"sent": True})
+
+    typed("core.noop", pure)
+    typed("core.fail", acts, OnReplay.RECORDED)
+    source = executed("both", node("a", "core.noop"), node("b", "core.fail"))
+    made = replayed(source)
+    assert made.status == "completed"
+    assert called == [f"{name} {ids.wire('run', run.id)}" for name, run in
+                      [("pure", source), ("acts", source), ("pure", made)]]  # fmt: skip
+    assert made.variables == {"sent": True}
+    assert Step.objects.get(run_id=made.id, node_id="b").outputs == {"sent": True}
+
+
+def test_a_type_that_says_nothing_is_not_called_again() -> None:
+    assert node_types.on_replay_of("vendor.unheard.of") == OnReplay.RECORDED
+    assert node_types.on_replay_of("core.openwop.governance.approvalGate") == OnReplay.RECORDED
+    assert node_types.on_replay_of("vendor.console.install-artifact") == OnReplay.RECORDED
+
+
+def test_a_delay_is_over_at_once_in_a_replay() -> None:
+    now = timezone.now()
+    run = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=21))
+    assert source.status == "completed"
+    assert facts(replayed(source)) == facts(source)
+
+
+def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) -> None:
+    def fails(ctx: NodeContext) -> Outcome:
+        ctx.memory.list("notes")
+        raise NodeFailure("crm_down", "The CRM is down.")
+
+    typed("core.noop", fails)
+    now = timezone.now()
+    building.install(
+        "acme",
+        {**building.definition("retry", node("a", "core.noop")), "settings": {"maxRetries": 1, "retryDelayMs": 5}},
+    )
+    run = intake.create_run(building.scope(), RunRequest("retry"), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=5))
+    assert types_of(source) == ["run.started", "node.started", "node.retried", "node.failed", "run.failed"]
+    made = replayed(source)
+    assert (made.status, made.error) == (source.status, source.error)
+    assert facts(made) == facts(source)
+    step = Step.objects.get(run_id=made.id)
+    assert (step.state, step.attempt, step.error["code"]) == ("failed", 2, "crm_down")
+    assert KeptRead.objects.count() == 0  # what a failed attempt read is gone with it
+
+
+def test_a_cancelled_run_ends_cancelled_again_and_one_that_never_began_too() -> None:
+    now = timezone.now()
+    run = intake.create_run(building.scope(), RunRequest("conformance-cancellable"), now=now)
+    advance_at(run, now)
+    intake.cancel_run(building.scope(), run.id, now=now)
+    source = advance_at(run, now)
+    assert source.status == replayed(source).status == "cancelled"
+    assert facts(replayed(source)) == facts(source)
+    early = intake.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
+    intake.cancel_run(building.scope(), early.id, now=now)
+    unborn = building.advance(early)
+    assert types_of(replayed(unborn)) == types_of(unborn) == ["run.cancelled"]
+
+
+def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log() -> None:
+    nodes = [node(name, "core.noop") for name in ("start", "quick", "never")]
+    nodes.append(node("slow", "core.delay", {"delayMs": 5000}))
+    flow = building.definition("wide", *nodes)
+    flow["edges"] = [
+        {"id": "a", "sourceNodeId": "start", "targetNodeId": "slow"},
+        {"id": "b", "sourceNodeId": "start", "targetNodeId": "quick"},
+        {"id": "c", "sourceNodeId": "start", "targetNodeId": "never", "condition": NEVER},
+    ]
+    building.install("acme", flow)
+    now = timezone.now()
+    run = intake.create_run(building.scope(), RunRequest("wide"), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=6))
+    assert source.status == "completed"
+    assert "node.skipped" in types_of(source)
+    made = replayed(source)
+    assert facts(made) == facts(source)
+    states = [dict(Step.objects.filter(run_id=run.id).values_list("node_id", "state")) for run in (made, source)]
+    assert states[0] == states[1]
+    assert types_of(branched(source, len(log_of(source)))) == types_of(source)
+
+
+def test_a_long_log_is_told_in_pieces_and_a_worker_that_died_between_two_doubles_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(retelling, "CHUNK", 2)
+    source = digest_run("likes tea")
+    made = forked(source, "replay")
+    holder, now = "test/1", timezone.now()
+    assert runs.claim(made.tenant_id, made.id, holder=holder, now=now)
+    engine._step(made.tenant_id, made.id, holder, timezone.now)
+    assert len(log_of(made)) == 2
+    runs.release_held_by("test", now=timezone.now())
+    assert facts(building.advance(made)) == facts(source)
+
+
+def test_an_interrupt_is_told_with_its_own_ids_and_nobody_is_asked_again(typed: Callable[..., None]) -> None:
+    def asks(ctx: NodeContext) -> Outcome:
+        if ctx.resume_value is None:
+            return Wait("custom", "colour", CustomAsk("colour"))
+        return Done(outputs=ctx.resume_value)
+
+    typed("core.noop", asks, OnReplay.RECORDED)
+    source = executed("asking", node("ask", "core.noop"))
+    assert source.status == "waiting-input"
+    stuck = replayed(source)
+    assert (stuck.status, stuck.error["code"]) == ("failed", "replay_source_missing")
+    assert facts(stuck)[: len(facts(source))] == facts(source)
+    assert types_of(stuck)[-2:] == ["node.failed", "run.failed"]
+    answer(source, {"colour": "red"})
+    source = building.advance(source)
+    assert source.status == "completed"
+    made = replayed(source)
+    assert facts(made) == facts(source)
+    assert Interrupt.objects.of(made.tenant_id).filter(run_id=made.id).count() == 0
+    assert Step.objects.get(run_id=made.id).outputs == {"colour": "red"}
+
+
+def answer(run: Run, value: dict) -> None:
+    with transaction.atomic():
+        locked = runs.locked(run.tenant_id, run.id)
+        suspensions.answer(locked, suspensions.open_at(locked)[0], value, now=timezone.now())
+
+
+def test_a_replay_uses_the_prompt_that_its_source_used(typed: Callable[..., None]) -> None:
+    tenant = building.tenant()
+
+    def prompt(version: str) -> None:
+        text = f'{{"templateId": "t", "version": "{version}", "kind": "system", "text": "say {version}"}}'
+        artifact = Artifact(ArtifactKind.PROMPT_TEMPLATE, "t", version, text)
+        registry.install(tenant.id, artifact, source="host", installed_by="host", now=timezone.now())
+
+    prompt("1.0.0")
+    source = executed("prompted", node("say", "vendor.console.compose", {"template": "t"}))
+    prompt("2.0.0")
+    made = replayed(source)
+    assert Step.objects.get(run_id=made.id).outputs == {"text": "say 1.0.0", "promptRef": "prompt:t@1.0.0"}
+    assert [use.installation.ref for use in registry.used_by(made)] == ["prompt:t@1.0.0"]
+    assert Resolution.objects.filter(run_id=made.id).count() == 1
+
+
+def test_a_replay_opens_no_secret_and_comes_to_the_same() -> None:
+    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    source = executed("secretive", building.remember_node("used {{key}}", secrets={"key": "crm"}))
+    assert source.status == "completed"
+    vault.remove(building.tenant().id, "crm", now=timezone.now())
+    made = replayed(source)
+    assert facts(made) == facts(source)
+    assert vault.known_to(made.tenant_id, made.id) == []
+
+
+@pytest.mark.parametrize("probe", ["roundtrip", "redaction", "ttl", "cross-tenant"])
+def test_the_memory_probes_are_replayed(probe: str) -> None:
+    source = building.execute(building.scope(), f"conformance-agent-memory-{probe}")
+    made = replayed(source)
+    assert (made.status, made.variables) == ("completed", source.variables)
+    assert facts(made) == facts(source)
+
+
+def test_a_replay_of_a_replay_is_the_same_again() -> None:
+    source = digest_run("likes tea")
+    assert facts(replayed(replayed(source))) == facts(source)
+
+
+def test_what_lies_before_the_fork_is_taken_from_the_record_and_nothing_is_called(typed: Callable[..., None]) -> None:
+    called: list[Any] = []
+
+    def counts(ctx: NodeContext) -> Outcome:
+        called.append(ctx.node_id)
+        return Done()
+
+    typed("core.noop", counts)
+    source = executed("two", node("a", "core.noop"), node("b", "core.noop"))
+    called.clear()
+    assert facts(replayed(source, at(source, "node.started", "b"))) == facts(source)
+    assert called == ["b"]
+
+
+# --- replay: where the record ends or does not fit -------------------------------------------------------------------
+
+
+def test_a_node_that_acts_on_the_world_is_where_a_replay_fails_closed() -> None:
+    now = timezone.now()
+    run = intake.create_run(building.scope(), RunRequest("conformance-replay-side-effect"), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=1))
+    assert (source.status, MemoryEntry.objects.count()) == ("completed", 1)
+    half_told = replayed(source, at(source, "node.completed", "effect"))
+    assert (types_of(half_told)[-3:], half_told.error["code"]) == (
+        ["memory.written", "node.failed", "run.failed"],
+        "replay_source_missing",
+    )
+    first, second = replayed(source), replayed(source)
+    assert facts(first) == facts(second)
+    assert types_of(first)[-4:] == ["node.completed", "node.started", "node.failed", "run.failed"]
+    failed = log_of(first)[-2]
+    assert (failed.node_id, failed.payload["error"]["code"]) == ("effect", "replay_source_missing")
+    assert (first.error["code"], MemoryEntry.objects.count()) == ("replay_source_missing", 1)
+    assert replayed(source, len(log_of(source))).status == "completed"  # all of it lies before the fork
+
+
+def other_outputs(ctx: NodeContext) -> Outcome:
+    return Done(outputs={"x": 2})
+
+
+def fails(ctx: NodeContext) -> Outcome:
+    raise NodeFailure("no", "It does not work any more.")
+
+
+def crashes(ctx: NodeContext) -> Outcome:
+    event_log.open_stream(ctx.run.tenant_id, ctx.run.id)
+    return Done()
+
+
+def sleeps(ctx: NodeContext) -> Outcome:
+    return Sleep(ctx.now + timedelta(hours=1))
+
+
+def writes(ctx: NodeContext) -> Outcome:
+    ctx.memory.write("notes", "one more")
+    return Done()
+
+
+def test_a_write_to_another_ref_than_recorded_is_told_of(typed: Callable[..., None]) -> None:
+    typed("core.noop", writes)
+    source = executed("plain", node("a", "core.noop"))
+    typed("core.noop", lambda ctx: Done(outputs={"id": ctx.memory.write("elsewhere", "one more")}))
+    made = replayed(source)
+    assert [e.payload["divergenceKind"] for e in log_of(made) if e.type == "replay.diverged"] == ["output"]
+    assert types_of(made)[:3] == ["run.started", "node.started", "memory.written"]
+    typed("core.noop", lambda ctx: Done())
+    assert replayed(source).error["code"] == "replay_diverged"  # it wrote less than is on record
+
+
+def test_a_database_that_is_away_is_no_divergence_and_the_replay_goes_on_later(typed: Callable[..., None]) -> None:
+    source = executed("plain", node("a", "core.noop"))
+
+    def away(ctx: NodeContext) -> Outcome:
+        raise OperationalError
+
+    typed("core.noop", away)
+    made = forked(source, "replay")
+    with pytest.raises(OperationalError):
+        building.advance(made)
+    typed("core.noop", lambda ctx: Done())
+    runs.release_held_by("test", now=timezone.now())
+    assert facts(building.advance(made)) == facts(source)
+
+
+def test_a_replay_of_a_run_that_has_not_begun_or_goes_on_fails_where_the_record_ends() -> None:
+    now = timezone.now()
+    source = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
+    unborn = replayed(source)
+    assert (types_of(unborn), unborn.error["code"]) == (["run.failed"], "replay_source_missing")
+    advance_at(source, now)
+    going = replayed(source)
+    assert types_of(going) == ["run.started", "node.started", "node.failed", "run.failed"]
+    assert log_of(going)[2].payload["error"]["code"] == "replay_source_missing"
+    assert branched(source, 0).status == "running"
+    early = intake.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
+    assert branched(early, 0).status == "completed"
+
+
+def effects_anyway(ctx: NodeContext) -> Outcome:
+    scope = tenancy.memory_scope(tenancy.run_scope(ctx.run), "notes")
+    assert scope
+    ledger.write_entry(scope, EntryDraft("by the side"), run=ctx.run, node_id=ctx.node_id, now=ctx.now)
+    return Done()
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "kind"),
+    [
+        (other_outputs, "output"),
+        (fails, "output"),
+        (crashes, "output"),
+        (effects_anyway, "output"),
+        (sleeps, "type-mismatch"),
+        (writes, "extra"),
+    ],
+)
+def test_a_node_that_comes_to_something_else_is_told_of_and_fails_the_replay(
+    typed: Callable[..., None], otherwise: Callable[[NodeContext], Outcome], kind: str
+) -> None:
+    source = executed("plain", node("a", "core.noop"))
+    typed("core.noop", otherwise)
+    made = replayed(source)
+    assert types_of(made) == ["run.started", "node.started", "replay.diverged", "node.failed", "run.failed"]
+    assert log_of(made)[2].payload == {
+        "sourceRunId": ids.wire("run", source.id),
+        "atSequence": 2,
+        "divergenceKind": kind,
+    }
+    assert made.error["code"] == "replay_diverged"
+    assert MemoryEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("reads", "kind"),
+    [
+        (lambda memory: memory.list("elsewhere"), "type-mismatch"),
+        (lambda memory: None, "missing"),
+        (lambda memory: [memory.list("notes"), memory.list("notes")], ""),
+    ],
+)
+def test_a_node_that_reads_otherwise_gets_nothing_of_what_memory_holds_now(
+    typed: Callable[..., None], reads: Callable[[Any], Any], kind: str
+) -> None:
+    def as_before(ctx: NodeContext) -> Outcome:
+        ctx.memory.list("notes")
+        return Done()
+
+    def otherwise(ctx: NodeContext) -> Outcome:
+        reads(ctx.memory)
+        return Done()
+
+    typed("core.noop", as_before)
+    source = executed("plain", node("a", "core.noop"))
+    typed("core.noop", otherwise)
+    made = replayed(source)
+    assert made.error["code"] == ("replay_diverged" if kind else "replay_source_missing")
+    assert [e.payload["divergenceKind"] for e in log_of(made) if e.type == "replay.diverged"] == [kind] * bool(kind)
+
+
+def test_a_text_that_is_forgotten_between_fork_and_replay_fails_the_node() -> None:
+    source = digest_run("likes tea")
+    made = forked(source, "replay")
+    KeptContent.objects.written_by("memory.kept_reads").update(text=None)
+    assert building.advance(made).error["code"] == "replay_source_missing"
+
+
+# --- no effect of any kind -------------------------------------------------------------------------------------------
+
+
+def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -> None:
+    source = digest_run("likes tea")
+    made = forked(source, "replay")
+    acme, now = building.scope(), timezone.now()
+    wait = Wait("custom", "colour", CustomAsk("colour"))
+    run_scope = tenancy.run_scope(made)
+    doors: list[Callable[[], Any]] = [
+        lambda: building.write(acme, made, "again"),
+        lambda: workspace.write_file(run_scope, "a.md", FileDraft("again"), run=made, node_id="a", now=now),
+        lambda: suspensions.ask(made, "a", wait, now=now),
+        lambda: suspensions.ask_answered(made, "a", wait, {}, now=now),
+        lambda: runs.note(made, NodeStarted("a", "core.noop", 0), now=now),
+        lambda: lifecycle.install_granted(made, now),
+        lambda: effects.refuse_in_replay(made),
+    ]
+    before = (MemoryEntry.objects.count(), WorkspaceFile.objects.count(), RunEvent.objects.count())
+    for door in doors:
+        with pytest.raises(EffectInReplay), transaction.atomic():
+            door()
+    assert (MemoryEntry.objects.count(), WorkspaceFile.objects.count(), RunEvent.objects.count()) == before
+    effects.refuse_in_replay(source)
+
+
+def test_a_replay_is_not_paused_and_can_be_cancelled() -> None:
+    made = forked(digest_run("likes tea"), "replay")
+    acme, now = building.scope(), timezone.now()
+    with pytest.raises(Conflict, match="no pauses"):
+        control.pause_run(acme, made.id, now=now)
+    intake.cancel_run(acme, made.id, now=now)
+    assert building.advance(made).status == "cancelled"
+
+
+# --- branch ----------------------------------------------------------------------------------------------------------
+
+
+def everything_of(run: Run) -> list[Any]:
+    """All that a fork could touch of its source."""
+    rows = [
+        table.objects.of(run.tenant_id).filter(run_id=run.id).order_by("id").values()
+        for table in (Step, MemoryEntry, Interrupt, KeptRead)
+    ]
+    return [log_of(run), Run.objects.filter(id=run.id).values()[0], *map(list, rows)]
+
+
+def test_a_branch_goes_on_from_what_was_done_and_leaves_its_source_alone() -> None:
+    source = digest_run("likes tea")
+    before = everything_of(source)
+    start = at(source, "node.started", "remember")
+    made = branched(source, start)
+    assert made.status == "completed"
+    assert facts(made)[:start] == facts(source)[:start]
+    assert types_of(made) == types_of(source)
+    assert everything_of(source) == before
+    ours, theirs = (MemoryEntry.objects.get(run_id=run.id) for run in (made, source))
+    assert ours.id != theirs.id
+    assert ours.content == theirs.content == "Known: likes tea"
+    assert (made.fork_mode, made.source_run_id, made.from_seq) == ("branch", source.id, start)
+
+
+def test_a_branch_reads_memory_as_its_source_did_and_its_own_writes(typed: Callable[..., None]) -> None:
+    building.remember("acme", "old")
+    nodes = [
+        building.remember_node("mine", node_id="one"),
+        recall("look"),
+        building.remember_node("late", node_id="two"),
+    ]
+    source = executed("own", *nodes)
+    building.remember("acme", "new")
+    seen = {start: branched(source, at(source, "node.started", start)) for start in ("one", "look")}
+
+    def looked(run: Run) -> list[str]:
+        outputs = Step.objects.get(run_id=run.id, node_id="look").outputs
+        return [entry["content"] for entry in outputs["entries"]]
+
+    assert looked(source) == looked(seen["look"]) == ["mine", "old"]
+    assert looked(seen["one"]) == ["mine", "old"]  # its own "mine", not its source's
+    from_the_start = branched(source, 0)
+    assert looked(from_the_start) == ["mine", "old"]
+    of_a_branch = branched(seen["look"], at(seen["look"], "node.started", "look"))
+    assert looked(of_a_branch) == ["mine", "old"]
+    of_a_replay = branched(replayed(source), at(source, "node.started", "look"))
+    assert looked(of_a_replay) == ["mine", "old"]
+
+
+def test_a_branch_does_not_see_what_its_source_wrote_behind_the_fork() -> None:
+    nodes = [building.remember_node("one", node_id="one"), building.remember_node("two", node_id="two"), recall("look")]
+    source = executed("later", *nodes)
+    made = forked(source, "branch", at(source, "node.started", "two"))
+    entries = Step.objects.get(run_id=building.advance(made).id, node_id="look").outputs["entries"]
+    assert [entry["content"] for entry in entries] == ["two", "one"]
+    assert len({entry["id"] for entry in entries} & {e["id"] for e in
+               Step.objects.get(run_id=source.id, node_id="look").outputs["entries"]}) == 1  # fmt: skip
+
+
+def test_a_branch_is_configured_by_its_overlay() -> None:
+    source = building.execute(building.scope(), "conformance-multi-node")
+    made = forked(source, "branch", 0, configurable={"recursionLimit": 1}, tags=["again"], metadata={"why": "test"})
+    assert (made.configurable, made.tags, made.metadata) == ({"recursionLimit": 1}, ["again"], {"why": "test"})
+    assert building.advance(made).error["code"] == "recursion_limit_exceeded"
+    assert runs.find(source.tenant_id, source.id).configurable == {}
+    with pytest.raises(Invalid):
+        forked(source, "branch", 0, configurable={"recursionLimit": 0})
+
+
+def test_a_branch_from_behind_the_end_ends_by_itself() -> None:
+    source = digest_run("likes tea")
+    made = branched(source, len(log_of(source)))
+    assert types_of(made) == types_of(source)
+    assert MemoryEntry.objects.filter(run_id=made.id).count() == 0
+    assert made.variables == source.variables
+
+
+def test_a_branch_from_behind_the_end_of_a_cancelled_run_goes_on_where_that_was_stopped() -> None:
+    now = timezone.now()
+    run = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    advance_at(run, now)
+    intake.cancel_run(building.scope(), run.id, now=now)
+    source = advance_at(run, now)
+    made = branched(source, len(log_of(source)))
+    assert (source.status, made.status) == ("cancelled", "running")
+    assert advance_at(made, timezone.now() + timedelta(seconds=6)).status == "completed"
+
+
+def test_a_branch_of_a_failed_run_tries_the_node_again(typed: Callable[..., None]) -> None:
+    typed("core.noop", fails)
+    source = executed("flaky", building.remember_node("first", node_id="first"), node("a", "core.noop"))
+    assert source.status == "failed"
+    typed("core.noop", lambda ctx: Done())
+    assert branched(source, at(source, "node.failed")).status == "completed"
+    assert branched(source, len(log_of(source))).error == source.error
+    assert types_of(branched(source, at(source, "node.failed"))).count("node.started") == 2
+
+
+def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typed: Callable[..., None]) -> None:
+    def asks(ctx: NodeContext) -> Outcome:
+        if ctx.resume_value is None:
+            return Wait("custom", "colour", CustomAsk("colour"))
+        return Done(outputs=ctx.resume_value)
+
+    typed("core.noop", asks, OnReplay.RECORDED)
+    source = executed("asking", node("ask", "core.noop"))
+    answer(source, {"colour": "red"})
+    source = building.advance(source)
+    asked = branched(source, at(source, "interrupt.resolved"))
+    assert asked.status == "waiting-input"
+    fresh = suspensions.open_at(asked)[0]
+    assert fresh.id != Interrupt.objects.get(run_id=source.id).id
+    assert types_of(asked)[-2:] == ["interrupt.requested", "node.suspended"]
+    answer(asked, {"colour": "blue"})
+    assert Step.objects.get(run_id=building.advance(asked).id).outputs == {"colour": "blue"}
+    answered = branched(source, at(source, "node.completed"))
+    assert answered.status == "completed"
+    assert Step.objects.get(run_id=answered.id).outputs == {"colour": "red"}
+
+
+def test_a_branch_sees_the_files_of_its_source() -> None:
+    acme, now = building.scope(), timezone.now()
+    workspace.write_file(acme, "plan.md", FileDraft("as it was"), now=now)
+    read = node("read", "vendor.console.read-file", {"path": "plan.md"})
+    write = node("write", "vendor.console.write-file", {"path": "mine.md", "content": "draft"})
+    look = node("look", "vendor.console.read-file", {"path": "mine.md"})
+    source = executed("files", read, write, look)
+    assert source.status == "completed", source.error
+    workspace.write_file(acme, "plan.md", FileDraft("as it is"), now=now)
+    workspace.write_file(acme, "mine.md", FileDraft("by another"), now=now)
+    made = branched(source, at(source, "node.started", "look"))
+    assert Step.objects.get(run_id=made.id, node_id="look").outputs["content"] == "draft"
+    assert Step.objects.get(run_id=branched(source, 0).id, node_id="read").outputs["content"] == "as it was"
+    assert facts(replayed(source)) == facts(source)
+
+
+# --- what may be forked ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "refusal"),
+    [
+        (ForkRequest("branch"), Invalid),
+        (ForkRequest("replay", 0, Overlay(configurable={"model": "x"})), Invalid),
+        (ForkRequest("replay", 6), InvalidFromSeq),
+        (ForkRequest("branch", 6), InvalidFromSeq),
+    ],
+)
+def test_a_fork_that_cannot_be_is_refused(request_: ForkRequest, refusal: type[Exception]) -> None:
+    source = building.execute(building.scope(), "conformance-noop")
+    assert len(log_of(source)) == 4
+    with pytest.raises(refusal):
+        forking.fork(building.scope(), source.id, request_, now=timezone.now())
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor"])
+def test_a_fork_needs_both_permissions(role: str) -> None:
+    source = building.execute(building.scope(), "conformance-noop")
+    with pytest.raises(Forbidden):
+        forking.fork(building.scope(role=role), source.id, ForkRequest("replay"), now=timezone.now())
+
+
+def test_a_foreign_run_is_not_there_and_a_run_of_the_host_is_not_forked() -> None:
+    source = building.execute(building.scope(), "conformance-noop")
+    for run_id in (source.id, ids.new_id(), None):
+        with pytest.raises(NotFound):
+            forking.fork(building.scope("globex"), run_id, ForkRequest("replay"), now=timezone.now())
+    run = runs.open_run(building.tenant().id, RunOrder("host-test", "{}", "host", system=True), now=timezone.now())
+    with pytest.raises(Conflict, match="host itself"):
+        forking.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
+
+
+def test_a_key_forks_only_what_its_agents_may_do() -> None:
+    source = digest_run("likes tea")
+    with pytest.raises(Forbidden, match="not bound"):
+        forking.fork(
+            building.scope(role="agent", agents=("acme.other",)), source.id, ForkRequest("replay"), now=timezone.now()
+        )
+
+
+def test_a_replay_that_needs_a_forgotten_text_is_refused_and_says_why() -> None:
+    source = digest_run("likes tea")
+    KeptContent.objects.written_by("memory.kept_reads").update(text=None)
+    with pytest.raises(ReplayMemorySnapshotUnavailable) as refused:
+        forked(source, "replay")
+    assert refused.value.details == {
+        "fromSeq": 0, "sourceRunId": ids.wire("run", source.id), "reason": "retention_expired",
+    }  # fmt: skip
+    assert forked(source, "replay", at(source, "node.started", "remember")).fork_mode == "replay"
+    assert branched(source, 0).status == "completed"
+    with pytest.raises(InvalidFromSeq):
+        forked(source, "replay", 99)

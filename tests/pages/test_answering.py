@@ -1,0 +1,187 @@
+"""Answering what a run waits for, on its page: what is asked, the form, who may, and what is refused."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memory.host import ids, runs
+from memory.host.models import Interrupt, Run
+from tests import building
+from tests.pages.conftest import HTMX, SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def asking(type_id: str, config: dict[str, Any], **node: Any) -> tuple[Run, str]:
+    """A run of Acme that waits, and the address where it is answered."""
+    name = f"asks-{ids.new_id().hex}"
+    building.install("acme", building.definition(name, building.node("gate", type_id, config, **node)))
+    run = building.execute(building.scope(), name)
+    asked = Interrupt.objects.of(run.tenant_id).get(run_id=run.id)
+    return run, f"{page_of(run)}/answer/{ids.wire('int', asked.id)}"
+
+
+def page_of(run: Run) -> str:
+    return f"/runs/{ids.wire('run', run.id)}"
+
+
+def outcome(run: Run) -> Any:
+    building.advance(run)
+    return Interrupt.objects.of(run.tenant_id).get(run_id=run.id).resume_value
+
+
+APPROVAL = ("core.approvalGate", {"title": "Refund of order 7", "actions": ["accept", "reject", "refine", "ask"]})
+QUESTIONS = [
+    {"id": "name", "question": "What is it called?"},
+    {"id": "count", "question": "How many?", "schema": {"type": "integer", "minimum": 1}},
+    {"id": "size", "question": "Which size?", "schema": {"enum": ["small", "large"]}},
+    {"id": "rush", "question": "Is it urgent?", "schema": {"type": "boolean"}},
+    {"id": "share", "question": "Which share?", "schema": {"type": "number"}},
+    {"id": "more", "question": "Anything else?", "schema": {"type": "array"}},
+]
+CLARIFICATION = ("core.clarificationGate", {"questions": QUESTIONS})
+
+
+def field(name: str) -> str:
+    return f"resumeValue.answers.{name}"
+
+
+SENT = {field("name"): "Ana", field("count"): "3", field("size"): "large", field("rush"): "no", field("share"): "0.5"}
+ANSWERS = {"name": "Ana", "count": 3, "size": "large", "rush": False, "share": 0.5, "more": [1]}
+
+
+def test_the_page_of_a_waiting_run_asks_and_is_answered_by_the_button_that_is_pressed(ada: Client) -> None:
+    run, url = asking(*APPROVAL)
+    shown = body_of(ada.get(page_of(run)))
+    assert "Refund of order 7" in shown
+    assert 'name="action" value="accept"' in shown
+    assert "Accept as edited" not in shown
+    assert f'action="{url}"' in shown
+    answer = ada.post(url, {"action": "accept", "words": "in time"})
+    assert (answer.status_code, answer["Location"]) == (302, page_of(run))
+    kept = outcome(run)
+    assert (kept["action"], kept["reason"]) == ("accept", "in time")
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+
+
+def test_a_page_with_a_form_is_not_drawn_again_under_the_hands_of_who_fills_it_in(ada: Client, sign_in: SignIn) -> None:
+    run, _ = asking(*APPROVAL)
+    assert 'hx-trigger="every 1s"' not in body_of(ada.get(page_of(run), **HTMX))
+    assert 'hx-trigger="every 1s"' in body_of(sign_in(role="viewer").get(page_of(run), **HTMX))
+
+
+def test_changes_and_questions_go_with_their_words(ada: Client) -> None:
+    run, url = asking(*APPROVAL)
+    assert ada.post(url, {"action": "ask", "words": "Which customer?"}).status_code == 302
+    assert "Which customer?" in body_of(ada.get(page_of(run)))
+    assert ada.post(url, {"action": "refine", "words": "shorter"}).status_code == 302
+    assert outcome(run)["refineFeedback"] == {"scope": "whole", "text": "shorter"}
+
+
+def test_what_is_to_be_approved_is_shown_and_may_be_edited(ada: Client) -> None:
+    config = {"actions": ["accept", "edit-accept"]}
+    inputs = {"artifactData": {"type": "static", "value": {"body": "Dear <b>Ana</b>"}}}
+    run, url = asking("core.approvalGate", config, inputs=inputs)
+    shown = body_of(ada.get(url))
+    assert "Dear &lt;b&gt;Ana" in shown
+    refused = ada.post(url, {"action": "edit-accept", "resumeValue.editedArtifactData": "{", "words": ""})
+    assert refused.status_code == 422
+    assert "This is not JSON" in body_of(refused)
+    assert ada.post(url, {"action": "edit-accept", "resumeValue.editedArtifactData": '{"body": 1}'}).status_code == 302
+    assert outcome(run)["editedArtifactData"] == {"body": 1}
+
+
+@pytest.mark.parametrize("text", ["NaN", '"\\u0000"', "[" * 100 + "]" * 100, '{"a":'])
+def test_json_on_a_page_is_as_strict_as_in_the_api(ada: Client, text: str) -> None:
+    _, url = asking("core.interrupt", {"kind": "custom", "customKind": "pick"})
+    assert ada.post(url, {"resumeValue": text}).status_code == 422
+
+
+def test_each_question_has_a_field_that_fits_it(ada: Client) -> None:
+    run, url = asking(*CLARIFICATION)
+    shown = body_of(ada.get(page_of(run)))
+    for each in QUESTIONS:
+        assert str(each["question"]) in shown
+    assert ada.post(url, SENT | {field("more"): "[1]"}).status_code == 302
+    assert outcome(run)["answers"] == ANSWERS
+
+
+@pytest.mark.parametrize("change", [{field("count"): "0"}, {field("count"): "many"}, {field("name"): ""}])
+def test_an_answer_that_does_not_fit_stands_at_its_field_and_the_rest_is_kept(ada: Client, change: Any) -> None:
+    _, url = asking(*CLARIFICATION)
+    refused = ada.post(url, SENT | {field("more"): "[1]"} | change)
+    shown = body_of(refused)
+    assert refused.status_code == 422
+    assert "The run was not answered" in shown
+    assert f'id="{url.rpartition("/")[2]}_{next(iter(change))}_error"' in shown
+    assert 'value="0.5"' in shown
+
+
+def test_an_event_that_is_another_s_is_said_to_be_so(ada: Client) -> None:
+    config = {"kind": "external-event", "eventType": "order.done", "correlation": {"order": "o-1"}}
+    run, url = asking("core.interrupt", config)
+    assert "o-1" in body_of(ada.get(url))
+    refused = ada.post(url, {"resumeValue": '{"order": "o-2"}'})
+    assert refused.status_code == 422
+    assert "not the one this run waits for" in body_of(refused)
+    assert ada.post(url, {"resumeValue": '{"correlation": {"order": "o-1"}}'}).status_code == 302
+    assert outcome(run)["event"] == {"correlation": {"order": "o-1"}}
+
+
+def test_who_may_not_answer_reads_who_may(sign_in: SignIn) -> None:
+    run, url = asking(*APPROVAL)
+    viewer = sign_in(role="viewer")
+    shown = body_of(viewer.get(page_of(run)))
+    assert "Refund of order 7" in shown
+    assert "approvals:respond" in shown
+    assert url not in shown
+    assert viewer.post(url, {"action": "accept", "words": ""}).status_code == 403
+    assert sign_in("globex").get(url).status_code == 404
+
+
+def test_who_may_not_answer_reads_the_questions_all_the_same(sign_in: SignIn) -> None:
+    run, _ = asking(*CLARIFICATION)
+    shown = body_of(sign_in(role="viewer").get(page_of(run)))
+    for each in QUESTIONS:
+        assert str(each["question"]) in shown
+
+
+def test_two_questions_on_one_page_share_no_id(ada: Client) -> None:
+    nodes = [building.node(name, "core.approvalGate") for name in ("one", "two")]
+    building.install("acme", building.definition("both", *nodes) | {"edges": []})
+    shown = body_of(ada.get(page_of(building.execute(building.scope(), "both"))))
+    ids_there = re.findall(r' id="([^"]+)"', shown)
+    assert len(ids_there) == len(set(ids_there))
+
+
+def test_an_answered_question_is_not_answered_again(ada: Client) -> None:
+    _, url = asking(*APPROVAL)
+    assert ada.post(url, {"action": "accept", "words": ""}).status_code == 302
+    late = ada.post(url, {"action": "reject", "words": ""})
+    assert late.status_code == 409
+    assert "answered already" in body_of(late)
+    assert ada.get(url).status_code == 200
+
+
+def test_a_quorum_says_how_far_it_is(ada: Client) -> None:
+    run, url = asking("core.approvalGate", {"requiredApprovals": 2, "rejectionPolicy": "majority"})
+    ada.post(url, {"action": "accept", "words": ""})
+    assert "so far 1 for it, 0 against" in body_of(ada.get(page_of(run)))
+
+
+@pytest.mark.parametrize("address", ["/runs/{run}/answer/int_x", "/runs/run_x/answer/{asked}", "/runs/x/answer/y"])
+def test_an_address_of_no_question_is_not_found(ada: Client, address: str) -> None:
+    run, url = asking(*APPROVAL)
+    asked = url.rpartition("/")[2]
+    assert ada.get(address.format(run=ids.wire("run", run.id), asked=asked)).status_code == 404
+
+
+def test_needs_you_lists_the_runs_that_wait_and_none_of_another_tenant(ada: Client, sign_in: SignIn) -> None:
+    run, url = asking(*APPROVAL)
+    assert page_of(run) in body_of(ada.get("/"))
+    assert ada.get("/?format=json").json()["answers"] == 1
+    assert sign_in("globex").get("/?format=json").json()["answers"] == 0
+    ada.post(url, {"action": "accept", "words": ""})
+    assert ada.get("/?format=json").json()["answers"] == 0

@@ -1,0 +1,107 @@
+"""The audit page: a range is verified, checkpoints are shown and taken away, and looking leaves a trace."""
+
+import json
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory.host import audit, checkpoints
+from memory.host.models import AuditRecord
+from tests import building
+from tests.pages.conftest import SignIn, body_of
+from tests.tampering import tamper
+
+pytestmark = pytest.mark.django_db
+
+
+def verify(browser: Client, **given: object) -> str:
+    return body_of(browser.post("/audit/verify", given, follow=True))
+
+
+def grow(number: int) -> None:
+    for _ in range(number):
+        audit.append(building.tenant().id, actor="host", action="act", now=timezone.now())
+
+
+def test_a_range_is_verified_and_the_whole_is_what_the_header_remembers(ada: Client) -> None:
+    grow(9)
+    checkpoints.mint(building.tenant().id, now=timezone.now())
+    shown = verify(ada, first=2, last=5)
+    assert "The chain is intact: 4 records were read and every hash fits." in shown
+    assert "Chain not verified" in shown
+    shown = verify(ada)
+    assert "and 1 signed checkpoints cover them" in shown
+    assert "Chain verified" in shown
+
+
+def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> None:
+    grow(9)
+    before = AuditRecord.objects.of(building.tenant().id).get(seq=4).entry_hash
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
+    shown = verify(ada, first=2, last=5)
+    assert "The chain breaks at record 4. Expected" in shown
+    assert f"found {before}" in shown
+    assert "Chain broken" in shown
+    assert "The chain is intact" in verify(ada, first=6, last=8)
+
+
+def test_a_forged_checkpoint_is_said_to_be_nobody_s(ada: Client) -> None:
+    checkpoints.mint(building.tenant().id, now=timezone.now())
+    tamper("UPDATE host_auditcheckpoint SET signature = 'AAAA'", table="host_auditcheckpoint")
+    assert "1 checkpoints carry no signature of this host" in verify(ada)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"first": 5, "last": 2}, "Record 5 is behind the end of the range, which is 2"),
+        ({"last": 999}, "Record 999 is beyond the newest"),
+        ({"first": "x"}, "Enter a whole number"),
+        ({"first": "-1"}, "greater than or equal to 0"),
+    ],
+)
+def test_a_range_that_is_none_stands_on_the_form_with_what_is_wrong(
+    ada: Client, given: dict[str, object], said: str
+) -> None:
+    grow(9)
+    answer = ada.post("/audit/verify", given)
+    shown = body_of(answer)
+    assert answer.status_code == 422
+    assert "Nothing was verified" in shown
+    assert said in shown
+
+
+def test_checkpoints_are_shown_and_taken_away_as_a_file_and_that_is_on_record(ada: Client) -> None:
+    assert "No checkpoint yet" in body_of(ada.get("/audit"))
+    made = checkpoints.mint(building.tenant().id, now=timezone.now())
+    assert made
+    shown = body_of(ada.get("/audit"))
+    assert made.merkle_root in shown
+    assert "No checkpoint was exported yet" in shown
+    answer = ada.get("/audit/checkpoints")
+    assert "audit-checkpoints.json" in answer["Content-Disposition"]
+    (kept,) = json.loads(answer.content)["checkpoints"]
+    assert (kept["merkleRoot"], kept["signature"]) == (made.merkle_root, made.signature)
+    shown = body_of(ada.get("/audit"))
+    assert "audit.exported" in shown
+    assert f"(up to record {made.at_seq})" in shown
+
+
+@pytest.mark.parametrize("format_", ["json", "csv"])
+def test_every_export_of_the_records_is_its_own_last_line(ada: Client, format_: str) -> None:
+    for _ in range(2):
+        lines = body_of(ada.get(f"/audit?format={format_}")).strip().splitlines()
+        assert "audit.exported" in lines[-1 if format_ == "csv" else -2]
+
+
+def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
+    gus = sign_in(role="operator")
+    for answer in (
+        gus.get("/audit/checkpoints"),
+        gus.post("/audit/verify", {}),
+        gus.post("/audit/verify", {"first": "x"}),
+    ):
+        assert answer.status_code == 403
+        assert "audit:read" in body_of(answer)
+    assert AuditRecord.objects.filter(action__in=["audit.viewed", "audit.exported"]).count() == 0
