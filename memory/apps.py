@@ -8,6 +8,7 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         """Every store of this app that keeps personal text takes part in a forget."""
         from memory.erasers import (
+            audit_names,
             entries,
             event_names,
             installed,
@@ -27,7 +28,7 @@ class MemoryConfig(AppConfig):
         erasure.register(installed.INSTALLED)
         erasure.register(event_names.EVENT_NAMES)
         erasure.register(workspace.WORKSPACE_FILES)
-        erasure.register(workspace.AUDITED_PATHS)
+        erasure.register(audit_names.AUDIT_NAMES)
         erasure.register(stored_answers.STORED_ANSWERS)
         erasure.register(timed.SCHEDULE_VALUES)
         erasure.register(timed.HEARTBEAT_VALUES)

@@ -63,6 +63,7 @@ REFUSALS: dict[str, str] = {
     "415": "The body is no `application/json`.",
     "422": "Well formed, but not valid for what it is.",
     "500": "The host failed; `details.correlationId` finds the failure in its log.",
+    "501": "This host does not offer that; `details.capability` names what is missing.",
     "503": "The host has no room for this now.",
 }
 OF_PUBLIC = ("500",)

@@ -27,7 +27,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
 # Event streams and long polls that one web process keeps waiting at a time; one more is told to come again.
-OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=120, validate=validate.Range(min=1, max=400))
+OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=140, validate=validate.Range(min=1, max=400))
 OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")
 OPENWOP_MEMORY_WRITABLE = env.bool("OPENWOP_MEMORY_WRITABLE", default=True)
 # The host whose next start ends what is written here; empty when memory is durable.

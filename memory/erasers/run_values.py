@@ -20,7 +20,7 @@ class RunValues(KeptValues):
 
     store = "run inputs and variables"
     table = Run
-    columns = ("inputs", "variables", "metadata", "configurable", "tags", "workspace")
+    columns = ("inputs", "variables", "metadata", "configurable", "tags", "workspace", "scope_id", "agent_id", "error")
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

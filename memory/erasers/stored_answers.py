@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory.erasers.kept_values import CHUNK, KeptValues
+from memory.erasers.kept_values import KeptValues
 from memory.host import idempotency
 from memory.host.erasure import Identifiers, Remains
 from memory.host.models import IdempotencyRecord
 from memory.matching import judged, mentioned_in, search_form, whole_text
+
+CHUNK = 16  # an answer may be a file of a megabyte
 
 
 class StoredAnswers(KeptValues):

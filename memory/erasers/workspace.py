@@ -12,14 +12,12 @@ from django.db import transaction
 
 from memory import workspace
 from memory.erasers.kept_values import KeptValues
-from memory.host import audit
-from memory.host.erasure import Holding, Identifiers, Kept
-from memory.matching import Rule, mentioned_in, rule_for
+from memory.host.erasure import Holding, Identifiers
+from memory.matching import Rule, rule_for
 from memory.models import WorkspaceFile
 
 SAMPLES = 5
 SHOWN = 500
-BECAUSE = "Audit records are never changed. These name the subject in the path of a workspace file."
 
 
 class WorkspaceFiles(KeptValues):
@@ -56,16 +54,4 @@ class WorkspaceFiles(KeptValues):
         return 1
 
 
-class AuditedPaths(Kept):
-    """Audit records of files whose path names the subject; nothing of them is erased."""
-
-    store = "paths on the audit log"
-
-    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        targets = (record.target for record in audit.every(tenant_id) if record.action.startswith("workspace."))
-        stays = sum(1 for target in targets if mentioned_in(subject.terms, target))
-        return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
-
-
 WORKSPACE_FILES = WorkspaceFiles()
-AUDITED_PATHS = AuditedPaths()

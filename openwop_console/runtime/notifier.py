@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import ceil
 from uuid import UUID
 
 from django.conf import settings
@@ -41,6 +42,9 @@ class Place:
     woken: threading.Event = field(default_factory=threading.Event)
 
 
+# What one tenant may take of the places, so that no tenant keeps all the others out.
+SHARE = 0.9
+
 _guard = threading.Lock()
 _places: set[Place] = set()
 _threads: list[threading.Thread] = []
@@ -48,11 +52,16 @@ _bell: list[socket.socket] = []
 _ending = threading.Event()
 
 
+def _share() -> int:
+    return ceil(settings.OPENWOP_MAX_STREAMS * SHARE)
+
+
 def take_place(tenant_id: UUID, stream_id: UUID) -> Place:
     """A place that is the caller's until it leaves; refused when this process has no more."""
     place = Place(tenant_id, stream_id)
     with _guard:
-        if len(_places) >= settings.OPENWOP_MAX_STREAMS:
+        own = sum(place.tenant_id == tenant_id for place in _places)
+        if len(_places) >= settings.OPENWOP_MAX_STREAMS or own >= _share():
             raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
         _places.add(place)
         if not _threads:

@@ -13,11 +13,11 @@ from openwop_console.runtime.models import Step
 
 
 class StepOutputs(KeptValues):
-    """Outputs of nodes, and the variables they set."""
+    """Outputs of nodes, the variables they set, and why they failed."""
 
     store = "node outputs"
     table = Step
-    columns = ("outputs", "variables")
+    columns = ("outputs", "variables", "error")
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -62,6 +62,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was() -> None:
     building.install("acme", document)
     building.execute(acme, "echo", mail=f"<{MARTA.upper()}>")
     everywhere: dict[str, Any] = {"tags": [f"by {MARTA}"], "configurable": {"who": MARTA}, "metadata": {MARTA: 1}}
+    everywhere |= {"scope_id": MARTA, "agent_id": MARTA}
     building.advance(intake.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
     building.remember("acme", f"Marta wrote from\n{MARTA}.", "Somebody else wrote.", subject="x")
     building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])

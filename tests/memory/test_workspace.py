@@ -393,7 +393,7 @@ def test_a_file_whose_path_names_the_subject_goes_and_what_is_on_record_of_it_is
     assert [row.path for row in workspace.list_files(acme)] == ["people/other.md"]
     stores = done.receipt["stores"]
     assert stores["names on the event log"]["stays"] == 2
-    assert stores["paths on the audit log"]["stays"] == 2
+    assert stores["names on the audit log"]["stays"] == 2
     assert [noted["path"] for noted in runs.find(run.tenant_id, run.id).workspace] == ["[FORGOTTEN]", "people/other.md"]
     assert put(acme, "people/kowalska/notes.md", "new").version == 1
 
