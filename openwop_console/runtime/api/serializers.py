@@ -196,7 +196,11 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
         "configurable": run.configurable,
         "tags": run.tags,
         "metadata": run.metadata,
-        "workspace": [{"path": noted["path"], "version": noted["version"]} for noted in run.workspace],
+        "workspace": [
+            {"path": noted["path"], "version": noted["version"]}
+            for noted in run.workspace
+            if {"path", "version"} <= set(noted)
+        ],
         **{key: value for key, value in optional.items() if value is not None},
     }
 
