@@ -29,6 +29,7 @@ from memory.matching import texts_in
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
 FIRST_VERSION = "1.0.0"
 MAX_PROBLEMS = 50
+CHECKED = "agent-manifest"
 NOT_OFFERED = "is not offered by this host, which installs a manifest without the files of its pack"
 
 Manifest = Mapping[str, Any]
@@ -50,9 +51,9 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     access.lock_tenant(scope.tenant_id)
     before = registry.current(scope.tenant_id, ArtifactKind.AGENT, artifact.name)
     by = scope.principal.id
-    installed = registry.install(scope.tenant_id, artifact, source="host", installed_by=by, now=now)
-    if installed.superseded_at:
-        raise Conflict(f"{artifact.ref} was superseded; give the manifest a new packVersion.")
+    installed = registry.install(scope.tenant_id, artifact, source=CHECKED, installed_by=by, now=now)
+    if installed.superseded_at or installed.source != CHECKED:
+        raise Conflict(f"{artifact.ref} was superseded, or is an older host's; give the manifest a new packVersion.")
     if before is None or before.id != installed.id:
         told = {"sha256": installed.sha256}
         audit.append(scope.tenant_id, actor=by, action="agent.installed", target=installed.ref, details=told, now=now)
@@ -76,11 +77,11 @@ def refused_tools(tenant_id: UUID, agent_id: str, tools: Iterable[str]) -> list[
     """Those of ``tools`` that the agent may not use, by the manifest that is installed now.
 
     A manifest without a list allows none, and an agent that was removed keeps none. One that never was installed has no
-    manifest to restrict it.
+    manifest to restrict it, and one that an earlier release installed is not restricted until it is installed anew.
     """
     wanted = list(tools) if agent_id else []
     found = registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if wanted else None
-    if found is None:
+    if found is None or (found.source != CHECKED and not found.superseded_at):
         return []
     allowed = [] if found.superseded_at else tools_in(json.loads(found.text))
     return [tool for tool in wanted if tool not in allowed]

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from django import forms
 
+from memory import masking
 from memory.host import ids, interrupts
 from memory.host.bodies import MAX_DEPTH, depth_of
 from memory.host.errors import Forbidden
@@ -62,7 +63,7 @@ class AnswerForm(forms.Form):
     def __init__(self, interrupt: Interrupt, sent: Mapping[str, Any] | None = None) -> None:
         super().__init__(sent, auto_id=f"{ids.wire('int', interrupt.id)}_%s")
         self.interrupt = interrupt
-        self.fields.update(_fields_of(interrupt))
+        self.fields.update(_fields_of(interrupt.kind, masking.of_run(interrupt.run).data(interrupt.data)))
 
     @property
     def asks(self) -> list[forms.BoundField]:
@@ -96,13 +97,13 @@ def _decision(given: dict[str, Any]) -> dict[str, Any]:
     return {"action": action, **said.get(action, {"reason": words} if words else {})}
 
 
-def _fields_of(interrupt: Interrupt) -> dict[str, forms.Field]:
-    if interrupt.kind == "approval":
-        return _approval(interrupt.data)
-    if interrupt.kind == "clarification":
-        questions = interrupt.data["questions"]
+def _fields_of(kind: str, data: dict[str, Any]) -> dict[str, forms.Field]:
+    if kind == "approval":
+        return _approval(data)
+    if kind == "clarification":
+        questions = data["questions"]
         return {f"{ANSWERS}{each['id']}": _question(each["question"], each.get("schema", {})) for each in questions}
-    wanted = {"correlation": interrupt.data["correlation"]} if "correlation" in interrupt.data else {}
+    wanted = {"correlation": data["correlation"]} if "correlation" in data else {}
     return {WHOLE: JsonField(label="The event" if wanted else "The answer", initial=wanted)}
 
 
@@ -135,6 +136,7 @@ class Shown:
     """A question as a page shows it: with the form of its answer, or why this principal may not give one."""
 
     interrupt: Interrupt
+    data: dict[str, Any]
     form: AnswerForm | None
     denied: Forbidden | None
     grants: int
@@ -143,8 +145,7 @@ class Shown:
     @property
     def attached(self) -> str:
         """What the question is about, as text; empty when it comes with nothing."""
-        data = self.interrupt.data
-        found = data.get("artifactData", data.get("payload"))
+        found = self.data.get("artifactData", self.data.get("payload"))
         return "" if found is None else _indented(found)
 
 
@@ -152,4 +153,5 @@ def shown(scope: TenantScope, interrupt: Interrupt, voices: list[str], form: Ans
     """The question, for this principal; ``voices`` are the actions raised so far where several decide."""
     denied = interrupts.denial(scope, interrupt)
     given = None if denied else form or AnswerForm(interrupt)
-    return Shown(interrupt, given, denied, voices.count("accept"), voices.count("reject"))
+    data = masking.of_run(interrupt.run).data(interrupt.data)
+    return Shown(interrupt, data, given, denied, voices.count("accept"), voices.count("reject"))

@@ -14,10 +14,12 @@ class ConsoleConfig(AppConfig):
     label = "console"
 
     def ready(self) -> None:
-        """Pages below see what discovery serves; a process that a console started ends with that console."""
-        from memory.host import advertised
-        from openwop_console import discovery
+        """Pages below see what discovery serves, long walks let other requests go first, and a process that a console
+        started ends with that console."""
+        from memory.host import advertised, audit
+        from openwop_console import discovery, turns
 
         advertised.provide(discovery.document)
+        audit.on_page(turns.breathe)
         if "OPENWOP_PROCESS" in os.environ:
             process_ties.tie_descendants()

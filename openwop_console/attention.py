@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from memory import adapter, forget_requests, inventory
+from memory import adapter, forget_requests, inventory, masking
 from memory.host import interrupts, pages, suspensions
 from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
@@ -34,9 +34,9 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Questions of runs that nobody has answered: the oldest, and how many there are in all."""
+    """Questions of runs that nobody has answered: the oldest with their titles, and how many there are in all."""
 
-    oldest: list[Interrupt]
+    oldest: list[tuple[Interrupt, str]]
     total: int
 
 
@@ -81,7 +81,8 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
 
 def _answers(scope: TenantScope) -> Answers:
     rows = suspensions.waiting(scope.tenant_id)
-    return Answers(list(rows[:QUESTIONS_SHOWN]), rows.count())
+    oldest = [(each, masking.of_run(each.run).data(each.data).get("title", "")) for each in rows[:QUESTIONS_SHOWN]]
+    return Answers(oldest, rows.count())
 
 
 def _degraded(scope: TenantScope, document: Mapping[str, Any], now: datetime) -> list[AgentRow]:

@@ -58,7 +58,6 @@ def _limits() -> dict[str, int]:
         "envelopesPerTurn": 0,
         "maxNodeExecutions": limits.MAX_NODE_EXECUTIONS,
         "maxRunDurationMs": limits.MAX_RUN_DURATION_MS,
-        "maxRequestBodyBytes": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
     }
 
 

@@ -111,7 +111,8 @@ def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 def _headers(refusal: Refusal, status: int) -> dict[str, str]:
     """How to come in, and when to come again."""
-    wait = refusal.details.get("retryAfterMs")
+    told = refusal.details
+    wait = told["retryAfter"] * 1000 if "retryAfter" in told else told.get("retryAfterMs")
     return {
         **({"WWW-Authenticate": "Bearer"} if status == 401 else {}),
         **({"Retry-After": str(max(1, -(-int(wait) // 1000)))} if wait is not None else {}),

@@ -1,4 +1,4 @@
-"""How an ``Idempotency-Key`` is honoured: around every mutating address of ``/v1/``, behind the credential.
+"""How an ``Idempotency-Key`` is honoured: around every mutating address of ``/v1/``, behind credential or token.
 
 The view runs inside one transaction with the storing of its answer. It commits whatever the view has put on record,
 refusals too, and rolls back when the host failed. A view that waits for another process commits as it goes, and its
@@ -8,18 +8,22 @@ answer is stored behind that.
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
-from memory.host import idempotency
-from memory.host.errors import IdempotencyInFlight, TooLarge
+from memory.host import bodies, idempotency, ids
+from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console import turns
+from openwop_console.runtime import tokens
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_FINAL = frozenset({400, 401, 403, 429})
@@ -38,7 +42,6 @@ NOT_STORED = frozenset(
         "upgrade",
     }
 )
-MOST_BYTES = 16 * 1024 * 1024
 WAIT_S = 2.0
 LOOK_EVERY_S = 0.05
 RETRY_AFTER_S = 1
@@ -46,34 +49,56 @@ Clock = Callable[[], datetime]
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and at which address: a principal with its permissions, or whoever holds a token, which has none."""
+
+    tenant_id: UUID
+    principal: str
+    path: str
+    scope: TenantScope | None = None
+
+
 def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> HttpResponse:
     """What the view answers; with an ``Idempotency-Key``, what it answered the first time."""
     key = request.headers.get("Idempotency-Key")
-    principal = getattr(request, "principal", None)
-    if key is None or principal is None or request.method not in MUTATING or not request.path.startswith("/v1/"):
+    if key is None or request.method not in MUTATING or not request.path.startswith("/v1/"):
         return get_response(request)
-    scope = tenant_scope(principal)
-    found = _claimed(_asked(scope, request, key), clock)
-    asked = _operation(request)
+    view, named = _route(request)
+    caller = _caller(request, named.get("token", ""), clock())
+    if caller is None:
+        return get_response(request)
+    found = _claimed(_asked(caller, request, key, view), clock)
+    asked = operation_of(view, str(request.method))
     if isinstance(found, StoredAnswer):
-        return _replay(scope, asked, found)
+        return _replay(caller, asked, found)
     return _carry_out(request, get_response, found, alone=asked is not None and asked.waits)
 
 
-def _operation(request: HttpRequest) -> Operation | None:
+def _route(request: HttpRequest) -> tuple[Any, dict[str, Any]]:
     try:
-        return operation_of(resolve(request.path_info).func, str(request.method))
+        found = resolve(request.path_info)
     except Resolver404:
+        return None, {}
+    return found.func, found.kwargs
+
+
+def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
+    """Who asks at which address, None when it is nobody we know. An address is kept without the token that is in it."""
+    if principal := getattr(request, "principal", None):
+        scope = tenant_scope(principal)
+        return Caller(scope.tenant_id, principal.id, request.path, scope)
+    claims = tokens.answering(token, now=now)
+    if claims is None:
         return None
+    return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")
 
 
-def _asked(scope: TenantScope, request: HttpRequest, key: str) -> Asked:
-    body = request.read(MOST_BYTES + 1)
-    if len(body) > MOST_BYTES:
-        raise TooLarge(f"A body has at most {MOST_BYTES} bytes.")
-    request._body = body  # noqa: SLF001  # where the view's parser looks; each parser has its own, lower limit
-    query = request.META.get("QUERY_STRING", "")
-    return idempotency.asked(scope, key=key, method=str(request.method), path=request.path, query=query, body=body)
+def _asked(caller: Caller, request: HttpRequest, key: str, view: Any) -> Asked:
+    body = bodies.parser_of(view).read(request)
+    request._body = body  # noqa: SLF001  # where the view's parser looks
+    said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}
+    return idempotency.asked(caller.tenant_id, caller.principal, key=key, body=body, **said)
 
 
 def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
@@ -89,10 +114,11 @@ def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
             time.sleep(LOOK_EVERY_S)
 
 
-def _replay(scope: TenantScope, asked: Operation | None, stored: StoredAnswer) -> HttpResponse:
+def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> HttpResponse:
     """The stored answer, for a principal that may still ask."""
-    for needed in (asked.scope if asked and asked.scope else "").split():
-        scope.check(needed)
+    if caller.scope:
+        for needed in (asked.scope if asked and asked.scope else "").split():
+            caller.scope.check(needed)
     response = HttpResponse(stored.body, status=stored.status, headers=stored.headers)
     response["openwop-Idempotent-Replay"] = "true"
     return response

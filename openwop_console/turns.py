@@ -7,6 +7,7 @@ thread: to open one for each request, or to keep one for each thread, would cost
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 KEPT = 4
+BREATH_S = 0.001
 
 _turn = threading.Lock()
 _thread = threading.local()
@@ -51,6 +53,13 @@ def aside() -> Iterator[None]:
     finally:
         _turn.acquire()
         _begin()
+
+
+def breathe() -> None:
+    """Whoever waits for a turn has had one; between the parts of long work. Nothing inside a transaction."""
+    if getattr(_thread, "turn", False) and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
+        with aside():
+            time.sleep(BREATH_S)  # a lock that is let go and taken again at once nobody else gets
 
 
 @contextmanager

@@ -5,10 +5,11 @@ has reached the node. It is done with the decision either way; the node behind i
 the run with ``approval_rejected`` otherwise, so that every vote stays on the log.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.host import runs, suspensions
+from memory.host import node_types, runs, suspensions
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
@@ -49,6 +50,14 @@ def install_artifact(ctx: NodeContext) -> Outcome:
         raise NodeFailure("approval_rejected", "The gate was rejected; nothing was installed.")
     installed = lifecycle.install_granted(ctx.run, ctx.now)
     return Done(outputs={"installedArtifactRef": installed.ref, "sha256": installed.sha256})
+
+
+def _belongs_to_the_host(_: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [("typeId", "belongs to the host's own runs")]
+
+
+for _type in (gate.GATE_TYPE, gate.INSTALL_TYPE):
+    node_types.checks_config(_type, _belongs_to_the_host)
 
 
 def _gate_of(run: Run) -> Gate:

@@ -18,15 +18,29 @@ from django.db.models import Max
 from memory.host.models import AuditChain, AuditRecord
 
 WRITER = "memory.host.audit"
+PAGE = 1000
 
 Follower = Callable[[AuditRecord, datetime], None]
 _followers: list[Follower] = []
+_asides: list[Callable[[], None]] = []
 
 
 def on_append(function: Follower) -> None:
     """Registration point: ``function`` is called, in the transaction, behind every record."""
     if function not in _followers:
         _followers.append(function)
+
+
+def on_page(function: Callable[[], None]) -> None:
+    """Registration point: ``function`` is called behind every page of a long walk, to let others go first."""
+    if function not in _asides:
+        _asides.append(function)
+
+
+def breathe() -> None:
+    """A page of a long walk is done; whoever has waited may go first."""
+    for function in _asides:
+        function()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +170,14 @@ def hash_of(record: AuditRecord) -> str:
     return _digest(rfc8785.dumps(form_of(record)))
 
 
+def _form(record: AuditRecord) -> bytes | None:
+    """The JCS form of a record that may have been tampered with; None when it has none."""
+    try:
+        return rfc8785.dumps(form_of(record))
+    except (ValueError, RecursionError):
+        return None
+
+
 def _digest(form: bytes) -> str:
     return hashlib.sha256(form).hexdigest()
 
@@ -164,20 +186,34 @@ def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
     """The records ``first`` to ``last`` in their order, each recomputed, a step a record; in constant memory.
 
     A record that was changed breaks at itself, one that does not continue the record before it too, and a gap at its
-    first number. The end is held against the record behind it, or against the head of the chain.
+    first number. The end is held against the record behind it, or against the head of the chain. One that has no JCS
+    form any more breaks at itself, and the next is held against the hash that stands there.
     """
-    rows = AuditRecord.objects.of(tenant_id)
-    before = rows.filter(seq=first - 1).first() if first else None
-    expected, number = hash_of(before) if before else "", first
-    for record in rows.filter(seq__gte=first, seq__lte=last).order_by("seq").iterator(chunk_size=1000):
-        form = rfc8785.dumps(form_of(record))
-        own = _digest(form)
-        yield Step(record.seq, form, _break_at(record, number, expected, own))
+    before = AuditRecord.objects.of(tenant_id).filter(seq=first - 1).first() if first else None
+    expected, number = _standing(before, _form(before)) if before else "", first
+    for record in _records(tenant_id, first, last):
+        form = _form(record)
+        own = _standing(record, form)
+        broken = _break_at(record, number, expected, own) if form else Break(number, "", record.entry_hash)
+        yield Step(record.seq, form, broken)
         expected, number = own, record.seq + 1
     if number <= last:
         yield Step(number, None, Break(number, expected, ""))
     elif number > first and (found := _behind(tenant_id, last)) not in (None, expected):
         yield Step(last, None, Break(last, expected, found or ""))
+
+
+def _standing(record: AuditRecord, form: bytes | None) -> str:
+    return _digest(form) if form else str(record.entry_hash)
+
+
+def _records(tenant_id: UUID, first: int, last: int) -> Iterator[AuditRecord]:
+    rows = AuditRecord.objects.of(tenant_id)
+    while page := list(rows.filter(seq__gte=first, seq__lte=last).order_by("seq")[:PAGE]):
+        yield from page
+        first = page[-1].seq + 1
+        if len(page) == PAGE:
+            breathe()
 
 
 def _break_at(record: AuditRecord, number: int, expected: str, own: str) -> Break | None:

@@ -57,11 +57,21 @@ def document_of(record: AuditRecord) -> dict[str, Any]:
     return {**audit.form_of(record), "entryHash": record.entry_hash}
 
 
-def proofs(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
-    """Every checkpoint, the oldest first, and the keys that verify them: to be kept elsewhere."""
+def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> dict[str, Any]:
+    """The checkpoints behind ``after``, the oldest first, and the keys that verify them: to be kept elsewhere.
+
+    All of them without a ``limit``; with one, ``next`` is what to go on behind, and null at the end.
+    """
     scope.check(SCOPE)
-    found = checkpoints.newest(scope.tenant_id)
-    _exported(scope, {"what": "checkpoints", "atSequence": found.at_seq if found else None}, now)
+    tenant_id = scope.tenant_id
+    found = (
+        list(checkpoints.every(tenant_id, first=after + 1))
+        if limit is None
+        else checkpoints.page(tenant_id, after=after, size=limit + 1)
+    )
+    more = limit is not None and len(found) > limit
+    found = found[:limit]
+    _exported(scope, {"what": "checkpoints", "atSequence": found[-1].at_seq if found else None}, now)
     return {
         "tenant": str(scope.tenant_id),
         "exportedAt": now.isoformat(),
@@ -72,8 +82,10 @@ def proofs(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
                 "keyId": each.key_id,
                 "createdAt": each.created_at.isoformat(),
             }
-            for each in checkpoints.every(scope.tenant_id)
+            for each in found
         ],
+        "total": checkpoints.count(tenant_id),
+        "next": found[-1].at_seq if more else None,
         "publicKeys": public_keys(),
     }
 

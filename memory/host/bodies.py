@@ -34,11 +34,16 @@ class StrictJSONParser(BaseParser):
         """The size of the largest body that is read."""
         return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+    def read(self, stream: Any) -> bytes:
+        """The whole body; refused when it is larger than that."""
         most = self.most()
-        raw = stream.read(most + 1)
+        raw: bytes = stream.read(most + 1)
         if len(raw) > most:
             raise self.too_large(f"A body has at most {most} bytes.")
+        return raw
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        raw = self.read(stream)
         if not raw.strip():
             return {}
         try:
@@ -50,6 +55,12 @@ class StrictJSONParser(BaseParser):
         if b"\\u0000" in raw and _has_nul(value):
             raise ParseError("The body holds a NUL character.")
         return value
+
+
+def parser_of(view: Any) -> StrictJSONParser:
+    """What reads the bodies of ``view``."""
+    known = getattr(getattr(view, "cls", None), "parser_classes", ())
+    return next((kind() for kind in known if issubclass(kind, StrictJSONParser)), StrictJSONParser())
 
 
 def _has_nul(value: Any) -> bool:

@@ -172,7 +172,7 @@ class PackPeerDependencyMissing(Unprocessable):
 
 class InvalidFromSeq(Unprocessable):
     code = "invalid_from_seq"
-    message = "The source run has no event at that sequence."
+    message = "A fork begins at an event of its source run, or right behind the last one, which is maxSeq."
 
 
 class ReplayMemorySnapshotUnavailable(Unprocessable):

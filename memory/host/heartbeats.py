@@ -4,7 +4,7 @@ One evaluation at a time: who begins one holds a lease, and a tick that comes me
 evaluation is on the tenant's own log; a change of state, and nothing else, is a transition.
 """
 
-import hashlib
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from uuid import UUID
 import rfc8785
 from django.db import IntegrityError, transaction
 
-from memory.host import ids, tenant_log
+from memory.host import ids, signing, tenant_log
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
 from memory.host.models import Heartbeat
@@ -22,6 +22,7 @@ WRITER = "memory.host.heartbeats"
 MIN_INTERVAL_S = 60
 MAX_RUNTIME_MS = 5000
 MAX_STATE_BYTES = 4096
+NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 LEASE = timedelta(seconds=30)
 OK, TIMEOUT, ERROR = "ok", "timeout", "error"
 
@@ -169,7 +170,7 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
     row: Heartbeat | None = rows.filter(id=begun.id, holder=begun.holder).first()
     if row is None:
         return None
-    token = _token_of(found.state) if found.status == OK else None
+    token = _token_of(row, found.state) if found.status == OK else None
     status = ERROR if found.status == OK and token is None else found.status
     before = ObservedState(row.prior_state["sha256"] if row.prior_state else None)
     after = ObservedState(token["sha256"]) if token else before
@@ -185,15 +186,20 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
     return Verdict(row, evaluated, transition)
 
 
-def _token_of(state: Any) -> dict[str, Any] | None:
-    """What is kept of a state: itself and its digest; None when it is larger than that, or nothing JSON could say."""
+def _token_of(row: Heartbeat, state: Any) -> dict[str, Any] | None:
+    """What is kept of a state: itself and its keyed digest, which tells nobody a word that could be guessed.
+
+    The one kept already when it is of the same state. None when it is larger than that, or nothing that can be stored.
+    """
     try:
         canonical = rfc8785.dumps(state)
-    except (rfc8785.CanonicalizationError, RecursionError):
+    except (ValueError, RecursionError):
         return None
-    if len(canonical) > MAX_STATE_BYTES:
+    if len(canonical) > MAX_STATE_BYTES or NUL.search(canonical):
         return None
-    return {"sha256": hashlib.sha256(canonical).hexdigest(), "state": state}
+    digests = signing.digests(signing.STATES, row.tenant_id, canonical)
+    kept: dict[str, Any] | None = row.prior_state
+    return kept if kept and kept["sha256"] in digests else {"sha256": digests[0], "state": state}
 
 
 def note_run(heartbeat: Heartbeat, *, run_id: UUID | None, code: str) -> None:

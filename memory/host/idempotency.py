@@ -16,14 +16,13 @@ import orjson
 import rfc8785
 from django.db import IntegrityError, transaction
 
-from memory.host import ids
+from memory.host import ids, signing
 from memory.host.errors import IdempotencyInFlight, IdempotencyKeyMismatch, Invalid
 from memory.host.models import IdempotencyRecord, Tenant
 from memory.host.models.idempotency import IdempotencyState
-from memory.host.tenancy import TenantScope
 
 WRITER = "memory.host.idempotency"
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=120)  # longer than any view takes
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
 LONGEST_ENDPOINT = 500
@@ -32,13 +31,16 @@ CHUNK = 1000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is kept of a request: who asked what, under which key, with which body; the last two as digests."""
+    """What is kept of a request: who asked what, under which key, with which body; the last two as digests.
+
+    Of the body's the first is kept, and any of them recognises it: a body may hold a secret that is easy to guess.
+    """
 
     tenant_id: UUID
     principal: str
     endpoint: str
     key_sha256: str
-    body_sha256: str
+    body_digests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class StoredAnswer:
     body: str
 
 
-def asked(scope: TenantScope, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
+def asked(tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
     """The request in the form in which it is recognised; refuses a key that could not stand in a URL."""
     if not FORM.fullmatch(key):
         message = "must be 1 to 255 characters that may stand in a URL"
@@ -68,7 +70,8 @@ def asked(scope: TenantScope, *, key: str, method: str, path: str, query: str, b
     if len(endpoint) > LONGEST_ENDPOINT:
         endpoint = f"{method} sha256:{_sha256(path.encode('utf-8', 'surrogatepass'))}"
     said = _canonical(body) + (b"?" + query.encode("utf-8", "surrogatepass") if query else b"")
-    return Asked(scope.tenant_id, scope.principal.id, endpoint, _sha256(key.encode()), _sha256(said))
+    digests = signing.digests(signing.REQUESTS, tenant_id, said)
+    return Asked(tenant_id, principal, endpoint, _sha256(key.encode()), digests)
 
 
 def _sha256(raw: bytes) -> str:
@@ -96,7 +99,7 @@ def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
         return None
     if record.created_at <= now - KEPT:
         return _take_over(record, asked, now)
-    if record.body_sha256 != asked.body_sha256:
+    if record.body_digest not in asked.body_digests:
         raise IdempotencyKeyMismatch
     if record.state == IdempotencyState.COMPLETED:
         return StoredAnswer(record.status, record.headers, record.body)
@@ -115,7 +118,7 @@ def _insert(asked: Asked, now: datetime) -> Claim | None:
         principal=asked.principal,
         endpoint=asked.endpoint,
         key_sha256=asked.key_sha256,
-        body_sha256=asked.body_sha256,
+        body_digest=asked.body_digests[0],
         holder=ids.new_id().hex,
         lease_until=now + LEASE,
         created_at=now,
@@ -134,7 +137,7 @@ def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim 
     taken = _held(Claim(record.tenant_id, record.id, record.holder)).update(
         holder=holder,
         lease_until=now + LEASE,
-        body_sha256=asked.body_sha256,
+        body_digest=asked.body_digests[0],
         state=IdempotencyState.PENDING,
         status=None,
         headers={},

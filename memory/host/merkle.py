@@ -5,7 +5,7 @@ came since.
 """
 
 import hashlib
-from collections.abc import Iterable
+from typing import Any
 
 
 class Frontier:
@@ -13,9 +13,9 @@ class Frontier:
 
     __slots__ = ("roots", "size")
 
-    def __init__(self, size: int = 0, roots: Iterable[str] = ()) -> None:
+    def __init__(self, size: int = 0, roots: Any = ()) -> None:
         self.size = size
-        self.roots = [bytes.fromhex(root) for root in roots]
+        self.roots = _read(roots)
 
     @property
     def is_sound(self) -> bool:
@@ -42,6 +42,14 @@ class Frontier:
     def kept(self) -> list[str]:
         """The roots in hex, as they are stored."""
         return [root.hex() for root in self.roots]
+
+
+def _read(roots: Any) -> list[bytes]:
+    """The roots as they were stored; what cannot be read is one root that is no SHA-256, so it is not sound."""
+    try:
+        return [bytes.fromhex(root) for root in roots]
+    except (TypeError, ValueError):
+        return [b""]
 
 
 def _node(left: bytes, right: bytes) -> bytes:

@@ -13,6 +13,7 @@ from rest_framework import serializers
 View = TypeVar("View", bound=Callable[..., Any])
 Serializer = type[serializers.Serializer[Any]]
 Schema = dict[str, Any]
+Status = int | tuple[int, str]
 TEXT: Schema = {"type": "string", "minLength": 1}
 TIME: Schema = {"type": "string", "format": "date-time"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -73,7 +74,7 @@ def operation(
     name: str,
     *,
     scope: str | None,
-    gives: Mapping[int, Any],
+    gives: Mapping[Status, Any],
     takes: Serializer | Mapping[str, Any] | None = None,
     query: Serializer | None = None,
     headers: tuple[str, ...] = (),
@@ -85,9 +86,10 @@ def operation(
     several are separated by a space.
 
     ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query, ``headers`` what it
-    reads beside the credential. ``gives`` maps each status to a JSON Schema, a serializer, or None for an empty body;
-    refusals need not be named, the generator adds the envelope. A view of several methods names each with ``method``.
-    One that ``waits`` for another process commits as it goes, with an ``Idempotency-Key`` too.
+    reads beside the credential. ``gives`` maps each status (with its media type, for an answer that is no JSON) to a
+    JSON Schema, a serializer, or None for an empty body; refusals need not be named, the generator adds the envelope.
+    A view of several methods names each with ``method``. One that ``waits`` for another process commits as it goes,
+    with an ``Idempotency-Key`` too.
     """
     documented = extend_schema(
         operation_id=name,

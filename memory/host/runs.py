@@ -241,15 +241,14 @@ def resume(run: Run, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def request_cancel(run: Run, *, now: datetime) -> Run:
-    """The run is cancelling, or has ended already; a waiting run is handed to a worker to end it."""
+def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
+    """The run is cancelling because ``by`` asked first, or has ended; a waiting run is handed to a worker to end it."""
     run = locked(run.tenant_id, run.id)
     if run.status in ENDS or run.status == RunStatus.CANCELLING:
         return run
     _move(run, RunStatus.CANCELLING)
-    if not run.holder:
-        run.ready_at = now
-    run.save(by=WRITER, update_fields=["status", "ready_at"])
+    run.cancelled_by, run.ready_at = by, run.ready_at if run.holder else now
+    run.save(by=WRITER, update_fields=["status", "ready_at", "cancelled_by"])
     _tell_ready(run)
     return run
 
@@ -265,9 +264,9 @@ def fail(run: Run, failure: Failure, *events: Event, node_id: str | None = None,
     _end(run, RunStatus.FAILED, *events, RunFailed(error=failure, failed_node_id=node_id), now=now)
 
 
-def cancel(run: Run, *events: Event, cancelled_by: str, now: datetime) -> None:
-    """The run is cancelled; ``run.cancelled`` is its last event."""
-    _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=cancelled_by), now=now)
+def cancel(run: Run, *events: Event, now: datetime) -> None:
+    """The run is cancelled; ``run.cancelled`` is its last event, and names who asked."""
+    _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=run.cancelled_by), now=now)
 
 
 def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> None:

@@ -1,4 +1,5 @@
-"""The host's Ed25519 signatures: over audit checkpoints and over receipts, each with a key of its own.
+"""The host's Ed25519 signatures, over audit checkpoints and over receipts, and its keyed digests of what is not to be
+guessed; each purpose with a key of its own.
 
 A key follows from ``OPENWOP_SECRET_KEY`` and its purpose alone, so all hosts with one secret sign alike and no key is
 stored. ``OPENWOP_SECRET_KEY_FALLBACKS`` still verify what they signed and sign nothing any more.
@@ -7,9 +8,11 @@ stored. ``OPENWOP_SECRET_KEY_FALLBACKS`` still verify what they signed and sign 
 import base64
 import binascii
 import hashlib
+import hmac
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature
@@ -20,6 +23,8 @@ from django.conf import settings
 
 CHECKPOINTS = "openwop-console audit checkpoints"
 RECEIPTS = "openwop-console forget receipts"
+REQUESTS = "openwop-console request bodies"
+STATES = "openwop-console observed states"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,25 @@ def sign(purpose: str, document: dict[str, Any]) -> Signature:
 def verifies(purpose: str, document: dict[str, Any], signature: str, key_id: str = "") -> bool:
     """Whether a configured key made the signature over exactly this document; with ``key_id`` only that key counts."""
     try:
-        raw = base64.b64decode(signature, validate=True)
+        raw, form = base64.b64decode(signature, validate=True), rfc8785.dumps(document)
     except (binascii.Error, ValueError):
         return False
     candidates = [key for key in _keys(purpose) if key_id in ("", _public(key).key_id)]
-    return any(_fits(key, raw, rfc8785.dumps(document)) for key in candidates)
+    return any(_fits(key, raw, form) for key in candidates)
+
+
+def digests(purpose: str, tenant_id: UUID, content: bytes) -> tuple[str, ...]:
+    """Keyed digests of ``content``, which nobody without the secret can guess at: that of the current secret first.
+
+    The same for the same content of one tenant on every host with that secret; the others recognise what was kept
+    before the secret was changed.
+    """
+    short = hashlib.sha256(content).digest()
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    keys = [
+        hmac.new(secret.encode(), purpose.encode() + tenant_id.bytes, hashlib.sha256).digest() for secret in secrets
+    ]
+    return tuple(hmac.new(key, short, hashlib.sha256).hexdigest() for key in keys)
 
 
 def public_keys(purpose: str) -> list[PublicKey]:

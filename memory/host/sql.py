@@ -1,18 +1,22 @@
 """Values of hand-written SQL in the form each engine stores them; the statements stay in the three hot modules.
 
-``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2). This module only converts, and
-hands their reads to the driver.
+``adapter``, ``ledger`` and ``event_log`` write SQL by hand (performance.md, section 2). This module only converts,
+hands their reads to the driver, and ends statements that take too long.
 """
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from uuid import UUID, SafeUUID
 
 import orjson
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 
+INSTRUCTIONS = 10_000
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
@@ -36,6 +40,28 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
     django.validate_thread_sharing()
     with django.wrap_database_errors:
         return list(django.connection.execute(_in_driver_style(statement), parameters).fetchall())
+
+
+@contextmanager
+def ending_at(deadline: float) -> Iterator[None]:
+    """No statement of this thread goes on behind ``deadline``, a reading of the monotonic clock: the engine ends it."""
+    django = connections[DEFAULT_DB_ALIAS]
+    django.ensure_connection()
+    if not is_postgres():
+        django.connection.set_progress_handler(lambda: time.monotonic() > deadline, INSTRUCTIONS)
+        try:
+            yield
+        finally:
+            django.connection.set_progress_handler(None, 0)
+        return
+
+    def hurried(execute: Any, *rest: Any) -> Any:
+        left_ms = max(1, math.ceil((deadline - time.monotonic()) * 1000))
+        django.connection.execute("SELECT set_config('statement_timeout', %s, true)", [str(left_ms)])
+        return execute(*rest)
+
+    with transaction.atomic(), django.execute_wrapper(hurried):
+        yield
 
 
 def _is_open(django: Any) -> bool:

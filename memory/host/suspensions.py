@@ -4,11 +4,12 @@ A run may wait at several nodes at once; each interrupt is answered by itself, u
 interrupt is asked at most once a run, so a node that is executed again finds the answer it was given.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 
 from memory.host import effects, event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
@@ -128,16 +129,19 @@ def open_at(run: Run) -> list[Interrupt]:
 def waiting(tenant_id: UUID) -> Any:
     """The plain interrupts that runs of the tenant wait at now, the oldest question first, each with its run."""
     rows = Interrupt.objects.of(tenant_id).filter(resolved_at=None, policy__plain=True)
-    return rows.exclude(run__status__in=runs.ENDING).select_related("run").order_by("id")
+    return rows.exclude(run__status__in=runs.ENDING).select_related("run__definition").order_by("id")
 
 
 def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
-    """Refuse to answer what nobody waits for any more: it was answered, is out of time, or its run has ended."""
+    """Refuse to answer what nobody waits for any more: it was answered, is out of time, or its run has ended.
+
+    While the run is paused, time stands still.
+    """
     if run.status == RunStatus.CANCELLED and interrupt.outcome not in (ANSWERED, TIMED_OUT):
         raise InterruptCancelled(nodeId=interrupt.node_id)
     if interrupt.resolved_at is not None or run.status in runs.ENDING:
         raise InterruptAlreadyResolved(nodeId=interrupt.node_id, runStatus=run.status)
-    if interrupt.timeout_at and interrupt.timeout_at <= now:
+    if interrupt.timeout_at and interrupt.timeout_at <= (run.paused_at or now):
         raise InterruptAlreadyResolved(nodeId=interrupt.node_id, outcome=TIMED_OUT)
 
 
@@ -174,6 +178,12 @@ def withdraw(run: Run, *, node_id: str | None = None, now: datetime) -> None:
     rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
     rows = rows if node_id is None else rows.filter(node_id=node_id)
     rows.update(resolved_at=now, outcome=ENDED)
+
+
+def postpone(run: Run, by: timedelta) -> None:
+    """What the locked run waits for may be answered that much longer."""
+    rows = Interrupt.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, resolved_at=None)
+    rows.filter(timeout_at__isnull=False).update(timeout_at=F("timeout_at") + by)
 
 
 def run_has_ended(run: Run, now: datetime) -> None:

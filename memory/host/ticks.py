@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import CroniterBadDateError, CroniterError, croniter
 
-COUNTED = 10_000
+COUNTED = 1000  # a schedule is locked meanwhile
 LONGEST_FOLD = timedelta(hours=3)
 FIELD = re.compile(r"[0-9A-Za-z*,/#?-]+")
 BY_CHANCE = re.compile(r"(?<![A-Za-z])[HR](?![A-Za-z])", re.IGNORECASE)
@@ -21,7 +21,7 @@ BY_CHANCE = re.compile(r"(?<![A-Za-z])[HR](?![A-Za-z])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The tick that is to fire, how many before it were missed, counted up to 10,000, and the one that comes next."""
+    """The tick that is to fire, how many before it were missed, counted up to 1,000, and the one that comes next."""
 
     tick_at: datetime
     missed: int

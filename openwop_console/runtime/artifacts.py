@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memory import masking
 from memory.host.errors import ArtifactNotFound
 from memory.host.events import ArtifactCreated
 from memory.host.models import Run
@@ -16,7 +17,7 @@ from openwop_console.runtime.models import StepState
 
 @dataclass(frozen=True, slots=True)
 class RunArtifact:
-    """One artifact of one run; ``content`` is what the node left, redacted as it was kept."""
+    """One artifact of one run; ``content`` is what the node left, redacted, and sensitive variables masked."""
 
     artifact_id: str
     artifact_type: str
@@ -40,9 +41,10 @@ def facts_of(node: dict[str, Any]) -> list[ArtifactCreated]:
 def of_run(run: Run) -> Iterator[RunArtifact]:
     """The run's artifacts so far, in the order in which their nodes began."""
     kinds = {node["id"]: node.get("artifactType") for node in json.loads(run.definition.text)["nodes"]}
+    mask = masking.of_run(run)
     for node_id, step in steps.of_run(run.tenant_id, run.id).items():
         if step.state == StepState.DONE and kinds.get(node_id):
-            yield RunArtifact(id_of(node_id), kinds[node_id], node_id, step.outputs, step.started_at)
+            yield RunArtifact(id_of(node_id), kinds[node_id], node_id, mask.value(step.outputs), step.started_at)
 
 
 def find(run: Run, artifact_id: str) -> RunArtifact:

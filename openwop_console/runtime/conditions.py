@@ -3,22 +3,67 @@
 Expressions are JMESPath, which looks at values and nothing else; regular expressions are RE2's, which cannot run away.
 """
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import jmespath
 import re2
 from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions, signature
 from jmespath.visitor import TreeInterpreter
 
 Values = Mapping[str, Any]
 HEAVIEST = 50_000
+HEAVIEST_IN_A_RUN = 2_000_000
+PATIENCE_S = 1.0
+# What a library says to an expression, or a pattern, that asks something of the wrong kind.
+SENSELESS = (JMESPathError, ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
+# What comes of these was not there before; anything else points at what was.
+BUILDS = frozenset(
+    {
+        "filter_projection",
+        "flatten",
+        "function_expression",
+        "multi_select_dict",
+        "multi_select_list",
+        "projection",
+        "value_projection",
+    }
+)
 
 
 class BadExpression(ValueError):
     """The expression cannot be read."""
+
+
+class TooHeavy(Exception):
+    """The evaluation was given up: it says nothing of what it would have come to."""
+
+
+class TooLong(TooHeavy):
+    """The evaluation has not ended in its time."""
+
+
+class TooLarge(TooHeavy):
+    """The evaluation came to more than an answer may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When evaluations end, a reading of ``clock``, and how much each may build, written out, on its way and in all."""
+
+    deadline: float
+    clock: Callable[[], float] = time.monotonic
+    heaviest: int = HEAVIEST
+
+
+def bounds_in_a_run() -> Bounds:
+    """For the inputs of a node, or a look at the edges: a second of computing; two million characters each."""
+    return Bounds(time.thread_time() + PATIENCE_S, time.thread_time, HEAVIEST_IN_A_RUN)
 
 
 def problem_of(condition: Mapping[str, Any]) -> str:
@@ -57,23 +102,65 @@ def _readable_pattern(pattern: Any) -> bool:
 def _compiled(expression: str) -> Any:
     try:
         return jmespath.compile(expression)
-    except (JMESPathError, TypeError, AttributeError) as problem:
+    except SENSELESS as problem:
         raise BadExpression(str(type(problem).__name__)) from None
 
 
-def evaluate(expression: str, values: Values) -> Any:
-    """What the expression finds in ``values``; None when it finds nothing or asks something of the wrong type."""
+def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
+    """What the expression finds in ``values``, as JSON says it; None when it finds nothing or makes no sense of them.
+
+    Raises ``TooLong`` soon after its deadline, or ``TooLarge``.
+    """
     try:
-        return _compiled(expression).search(values)
-    except JMESPathError:
+        return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
+    except SENSELESS:
         return None
 
 
-def holds(condition: Mapping[str, Any], values: Values) -> bool:
-    """Whether the condition is true of ``values``: the outputs of the edge's source, then the run's variables."""
+def _plain(value: Any) -> Any:
+    """The same with None for what JSON has no word for: numbers that are none or without end, and functions."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float) else None
+
+
+def is_storable(value: Any) -> bool:
+    """Whether every database keeps it: no NUL, no half surrogate, no number that is none or without end."""
+    try:
+        return _is_storable(value)
+    except RecursionError:
+        return False
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, list):
+        return all(_is_storable(item) for item in value)
+    if isinstance(value, dict):
+        return all(_is_storable(key) and _is_storable(item) for key, item in value.items())
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def holds(condition: Mapping[str, Any], values: Values, bounds: Bounds) -> bool:
+    """Whether the condition is true of ``values``: the outputs of the edge's source, then the run's variables.
+
+    One that makes no sense of them is not; one that is too heavy raises ``TooHeavy``.
+    """
+    if condition["type"] == "expression":
+        return _is_truth(evaluate(condition["expression"], values, bounds))
+    try:
+        return _compares(condition, values)
+    except SENSELESS:
+        return False
+
+
+def _compares(condition: Mapping[str, Any], values: Values) -> bool:
     kind = condition["type"]
-    if kind == "expression":
-        return _is_truth(evaluate(condition["expression"], values))
     left, right = _at(condition["left"], values), condition.get("right")
     if kind == "equals":
         return _same(left, right)
@@ -116,32 +203,39 @@ def _at(path: str, values: Values) -> Any:
     return found
 
 
-class TooLong(TimeoutError):
-    """The evaluation has not ended in its time."""
+class _Functions(Functions):  # type: ignore[misc]
+    """JMESPath's own; the one whose result can be out of all proportion to what it is given is weighed before."""
 
+    def __init__(self, heaviest: int) -> None:
+        self._heaviest = heaviest
 
-class TooLarge(ValueError):
-    """The evaluation came to more than an answer may hold."""
+    @signature({"types": ["string"]}, {"types": ["array-string"]})  # type: ignore[untyped-decorator]
+    def _func_join(self, separator: str, texts: list[str]) -> str:
+        if len(separator) * len(texts) > self._heaviest:
+            raise TooLarge
+        return separator.join(texts)
 
 
 class _Bounded(TreeInterpreter):  # type: ignore[misc]
-    """Gives up at ``deadline``, a reading of the monotonic clock, and at any value that has grown too large."""
+    """Gives up at the deadline, and when it has built too much."""
 
-    def __init__(self, deadline: float) -> None:
-        super().__init__()
-        self._deadline = deadline
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__(jmespath.Options(custom_functions=_Functions(bounds.heaviest)))
+        self._bounds = bounds
+        self._left = bounds.heaviest
 
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
-        if time.monotonic() > self._deadline:
+        if self._bounds.clock() > self._bounds.deadline:
             raise TooLong
         found = super().visit(node, *args, **kwargs)
-        _weigh(found)
+        if node["type"] in BUILDS:
+            self._left = _less(self._left, found)
         return found
 
 
-def _weigh(value: Any) -> None:
-    """Refuse what is too large once it is written out, however small it is while its parts are shared."""
-    left, waiting = HEAVIEST, [value]
+def _less(left: int, value: Any) -> int:
+    """What is left once ``value`` is written out, small as it is while its parts are shared; refused when none is."""
+    waiting = [value]
     while waiting:
         item = waiting.pop()
         left -= len(item) if isinstance(item, str | list | dict) else 1
@@ -151,11 +245,9 @@ def _weigh(value: Any) -> None:
             waiting += item
         elif isinstance(item, dict):
             waiting += [*item, *item.values()]
+    return left
 
 
 def evaluate_until(expression: str, values: Values, deadline: float) -> Any:
-    """What ``evaluate`` finds, within time and memory: raises ``TooLong`` soon after ``deadline``, or ``TooLarge``."""
-    try:
-        return _Bounded(deadline).visit(_compiled(expression).parsed, values)
-    except JMESPathError:
-        return None
+    """What ``evaluate`` finds in little memory and before ``deadline``, a reading of the monotonic clock."""
+    return evaluate(expression, values, Bounds(deadline))

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import audit, ids, runs
+from memory.host import audit, ids, runs, suspensions
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import intake
+from openwop_console.runtime import steps
 
 MAX_RUN_IDS = 100
 
@@ -31,10 +31,13 @@ def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, no
 
 @transaction.atomic
 def resume_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
-    """The paused run goes on where it stood."""
+    """The paused run goes on where it stood; no timeout of its nodes and questions counts the time it was paused."""
     run = _controllable(scope, run_id)
     if run.status != RunStatus.PAUSED:
         raise Conflict("The run is not paused.", runStatus=run.status)
+    paused = now - (run.paused_at or now)
+    steps.postpone(run, paused)
+    suspensions.postpone(run, paused)
     runs.resume(run, now=now)
     _note(scope, "run.resume", run, now)
     return run
@@ -66,20 +69,27 @@ class Cancelled:
     message: str = ""
 
 
+@transaction.atomic
 def cancel_runs(scope: TenantScope, run_ids: list[str], *, now: datetime) -> list[Cancelled]:
-    """Each run is cancelling, or has ended already, or the reason why not is told; in the order asked for."""
+    """Each run is cancelling, or has ended already, or the reason why not is told; in the order asked for.
+
+    The runs are locked by id and the audit chain last, as everybody else does: nobody waits for one who waits for them.
+    """
     scope.check("runs:cancel")
     wanted = [ids.parse("run", run_id) for run_id in run_ids]
     found = runs.those(scope.tenant_id, [run_id for run_id in wanted if run_id])
-    return [
-        _cancel(scope, text, found.get(run_id) if run_id else None, now)
-        for text, run_id in zip(run_ids, wanted, strict=True)
-    ]
+    for run_id in sorted(found):
+        if not found[run_id].system:
+            found[run_id] = runs.request_cancel(found[run_id], by=scope.principal.id, now=now)
+    for run in found.values():
+        if not run.system:
+            _note(scope, "run.cancel", run, now)
+    return [_outcome(text, found.get(run_id) if run_id else None) for text, run_id in zip(run_ids, wanted, strict=True)]
 
 
-def _cancel(scope: TenantScope, run_id: str, run: Run | None, now: datetime) -> Cancelled:
+def _outcome(run_id: str, run: Run | None) -> Cancelled:
     if run is None:
         return Cancelled(run_id, code=NotFound.code, message="There is no run by that id.")
     if run.system:
         return Cancelled(run_id, code=Conflict.code, message="A run of the host itself is not cancelled from outside.")
-    return Cancelled(run_id, status=intake.cancel_run(scope, run.id, now=now).status)
+    return Cancelled(run_id, status=run.status)

@@ -18,7 +18,7 @@ from memory.host import node_types, registry
 from memory.host.errors import Invalid
 from memory.host.models import ArtifactKind, Installation, Tenant
 from memory.host.registry import Artifact
-from openwop_console.runtime import conditions, run_options
+from openwop_console.runtime import conditions, json_schemas
 
 FOLDER = Path(__file__).parent
 ErrorList = list[dict[str, str]]
@@ -88,7 +88,7 @@ def _config_problems(definition: dict[str, Any]) -> ErrorList:
 
 
 def _option_problems(definition: dict[str, Any]) -> ErrorList:
-    problem = run_options.problem_of_schema(definition.get("configurableSchema", {}))
+    problem = json_schemas.problem_of(definition.get("configurableSchema", {}))
     return [{"field": "$.configurableSchema", "message": problem}] if problem else []
 
 

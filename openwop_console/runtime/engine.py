@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from memory import ledger
 from memory.host import runs, suspensions
@@ -31,14 +31,16 @@ from memory.host.events import (
 )
 from memory.host.models import Interrupt, Run, RunStatus
 from openwop_console.runtime import definitions, graph, limits, retelling, steps
-from openwop_console.runtime.executing import Clock, NodeFailed, Position, execute
+from openwop_console.runtime.conditions import TooHeavy
+from openwop_console.runtime.executing import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)
+CRASHED = Failure("run_crashed", "The run failed for a reason of the host; the host's log has it.")
 GAVE_UP = Failure("worker_lost", "The run was interrupted too often by workers that died, and was given up.")
 TOO_LONG = Failure("run_timeout", "The run took longer than it may.")
 TOO_MANY = Failure("recursion_limit_exceeded", "The run executed more nodes than it may.")
-IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
 class Fenced(RuntimeError):
@@ -57,7 +59,20 @@ def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None
 
 
 def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
-    """One transaction of the run; whether there is more to do now."""
+    """One transaction of the run; whether there is more to do now. A bug ends the run: its next step would meet it."""
+    try:
+        return _go(tenant_id, run_id, holder, clock)
+    except (Fenced, OperationalError, InterfaceError):
+        raise
+    except Exception as bug:
+        log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
+        with transaction.atomic():
+            run = _held(tenant_id, run_id, holder)
+            runs.fail(run, CRASHED, *_cancelled(steps.of_run(tenant_id, run_id), "run-failed"), now=clock())
+        return False
+
+
+def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
     try:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
@@ -79,7 +94,7 @@ def _next(run: Run, clock: Clock) -> bool:
     now = clock()
     done = steps.of_run(run.tenant_id, run.id)
     if run.status == RunStatus.CANCELLING:
-        runs.cancel(run, *_cancelled(done, "run-cancelled"), cancelled_by=run.principal, now=now)
+        runs.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
     if run.attempts > runs.MAX_ATTEMPTS:
         runs.fail(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
@@ -110,7 +125,11 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
     due = next((step for step in done.values() if _is_due(run, step, now)), None)
     if due:
         return _execute(Position(run, definition, due.node_id, done), clock, now)
-    outlook = graph.outlook(definition, done, run.variables)
+    try:
+        outlook = graph.outlook(definition, done, run.variables)
+    except TooHeavy:
+        runs.fail(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
+        return False
     if outlook.lost:
         _fail_run(run, done, now)
         return False
@@ -142,7 +161,7 @@ def _execute(position: Position, clock: Clock, now: datetime) -> bool:
     run, node = position.run, position.node
     step = position.steps.get(position.node_id)
     run.current_node = position.node_id
-    if step is None or step.wake_at is None or step.state != StepState.SLEEPING or step.error is not None:
+    if _begins_attempt(step):
         run.executions += 1
         if run.executions > (limit := limits.executions_of(run)):
             _end_too_many(run, position, limit, now)
@@ -151,6 +170,11 @@ def _execute(position: Position, clock: Clock, now: datetime) -> bool:
         step = steps.begin(run, position.node_id, timeout=limits.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
     return execute(position, step, clock, now)
+
+
+def _begins_attempt(step: Step | None) -> bool:
+    """Whether executing the node is an attempt that was not counted before: its first, or one behind a failure."""
+    return step is None or step.error is not None
 
 
 def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> None:
@@ -203,16 +227,21 @@ def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
 
 
 def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
-    """The effects of the node are gone. It is tried again while it may be; else it has failed for good."""
+    """The effects of the node are gone. It is tried again while it may be; else it has failed for good.
+
+    A node that had not begun before the run was paused or cancelled meanwhile has still not begun.
+    """
     position = failed.position
     definition = position.definition
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)
     step = steps.of_run(run.tenant_id, run.id).get(position.node_id)
+    if step is None and run.status in (RunStatus.PAUSED, RunStatus.CANCELLING):
+        return True
     run.current_node = position.node_id
+    run.executions += _begins_attempt(step)
     facts: list[Event] = []
     if step is None:
-        run.executions += 1
         step = steps.begin(run, position.node_id, timeout=limits.timeout_of(position.node), now=now)
         facts.append(NodeStarted(position.node_id, position.node["typeId"], 0))
     patience = limits.retries_of(definition, position.node)
@@ -223,6 +252,8 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     else:
         steps.fail(step, failed.failure)
         suspensions.withdraw(run, node_id=position.node_id, now=now)
+        if run.status in runs.WAITING and not suspensions.open_at(run):
+            runs.wake(run, now=now)
         facts.append(NodeFailedEvent(position.node_id, failed.failure, step.attempt))
     runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
     return True

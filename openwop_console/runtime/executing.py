@@ -1,12 +1,13 @@
 """One node of a run, executed: what it may see, its outcome, and the failure that takes its effects back."""
 
 import logging
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 from memory import agent_manifests, harness, kept_reads
 from memory.host import runs, suspensions
@@ -15,6 +16,7 @@ from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, RunMemory, Sleep, function_of, tools_of
 from openwop_console.runtime import artifacts, conditions, definitions, steps
+from openwop_console.runtime.conditions import Bounds
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_memory import NodeMemory
@@ -25,6 +27,8 @@ CRASHED = Failure("node_crashed", "The node failed for a reason of the host; the
 UNKNOWN_TYPE = Failure("node_type_unknown", "This host has no such node type.")
 NOT_ALLOWED = Failure("tool_not_allowed", "The agent's manifest does not allow a tool that this node uses.")
 TIMED_OUT = Failure("node_timeout", "The node took longer than its timeout allows.")
+TOO_HEAVY = Failure("expression_too_heavy", "An expression takes too long, or comes to more than may be kept.")
+INVALID = Failure("expression_invalid", "An input of the node came to a text or a number that cannot be kept.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,26 @@ class NodeFailed(Exception):
 
 
 def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool:
-    """The node was called and its outcome is on record; whether the run can go on at once."""
+    """The node was called and its outcome is on record; whether the run can go on at once.
+
+    Whatever stands in the way is the node's failure, unless the database is away.
+    """
+    try:
+        return _execute(position, step, clock, now)
+    except (NodeFailed, OperationalError, InterfaceError):
+        raise
+    except Exception as bug:
+        said = kind_of(bug)
+        log.exception("node %s of run %s crashed: %s", position.node_id, position.run.id, said, exc_info=False)
+        raise NodeFailed(position, CRASHED) from None
+
+
+def kind_of(bug: Exception) -> str:
+    """What a log may hold of a bug: its kind and where it is; its words may quote memory."""
+    return f"{type(bug).__name__}\n{''.join(traceback.format_tb(bug.__traceback__))}"
+
+
+def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool:
     if step.deadline_at and step.deadline_at <= now:
         raise NodeFailed(position, TIMED_OUT, final=True)
     memory = NodeMemory(position.run, position.node_id, position.agent.get("agentId", ""), now)
@@ -88,7 +111,7 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
     except (NodeFailure, Refusal) as problem:
         final = isinstance(problem, NodeFailure) and problem.final
         raise NodeFailed(position, _said(position.run, problem), final=final) from problem
-    except OperationalError:
+    except (NodeFailed, OperationalError, InterfaceError):
         raise
     except DatabaseError as refused:
         # The driver quotes the row, and the row holds memory: only the kind of the error is logged.
@@ -127,14 +150,21 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
 
 def _inputs(position: Position) -> dict[str, Any]:
     """The values of the node's input ports: static, from a variable, from a node before it, or an expression's."""
-    return {name: _port(position, port) for name, port in position.node["inputs"].items()}
+    bounds = conditions.bounds_in_a_run()
+    try:
+        found = {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
+    except conditions.TooHeavy:
+        raise NodeFailed(position, TOO_HEAVY, final=True) from None
+    if not conditions.is_storable(found):
+        raise NodeFailed(position, INVALID, final=True)
+    return found
 
 
-def _port(position: Position, port: dict[str, Any]) -> Any:
+def _port(position: Position, port: dict[str, Any], bounds: Bounds) -> Any:
     if port["type"] == "static":
         return port["value"]
     if port["type"] == "expression":
-        return conditions.evaluate(port["expression"], _everything(position))
+        return conditions.evaluate(port["expression"], _everything(position), bounds)
     if port["type"] == "variable":
         values, key = position.run.variables, port["variableName"]
     else:

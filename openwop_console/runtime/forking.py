@@ -18,24 +18,38 @@ from memory.host import audit, event_log, ids, runs, suspensions
 from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
 from memory.host.events import (
+    InterruptRequested,
     InterruptResolved,
     MemoryWritten,
     NodeCompleted,
     NodeFailed,
+    NodeResumed,
     NodeRetried,
     NodeSkipped,
     NodeStarted,
+    NodeSuspended,
+    RunPaused,
+    RunResumed,
+    RunStarted,
     WorkspaceUpdated,
 )
-from memory.host.models import ForkMode, Run
+from memory.host.models import ForkMode, Interrupt, Run
 from memory.host.node_types import OnReplay, on_replay_of
 from memory.host.run_orders import Fork, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
 from openwop_console.runtime import definitions, intake, limits, run_options, steps
-from openwop_console.runtime.models import StepState
+from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.replaying import is_told
 
 ENDED = frozenset({NodeCompleted.type, NodeFailed.type, NodeSkipped.type})
+PAUSES = frozenset({RunPaused.type, RunResumed.type})
+STEPPING_STONES = (
+    ENDED
+    | PAUSES
+    | {RunStarted.type, NodeStarted.type, NodeRetried.type}
+    | {NodeSuspended.type, InterruptResolved.type, NodeResumed.type}
+)
 GONE = "0" * ids.WIRE_LENGTH
 
 
@@ -76,7 +90,7 @@ def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: 
     from_seq = request.from_seq or 0
     _require_in_bounds(source, from_seq)
     if request.mode == ForkMode.REPLAY:
-        _require_served(source, definition, from_seq)
+        _require_replayable(source, definition, from_seq)
         made = _replay(scope, source, definition, from_seq, now)
     else:
         made = _branch(scope, source, definition, request, now)
@@ -99,19 +113,34 @@ def _require_in_bounds(source: Run, from_seq: int) -> None:
         raise InvalidFromSeq(fromSeq=from_seq, maxSeq=length - 1)
 
 
-def _require_served(source: Run, definition: dict[str, Any], from_seq: int) -> None:
-    """Refuse when a node that the replay would call again read what has been forgotten since."""
+def _require_replayable(source: Run, definition: dict[str, Any], from_seq: int) -> None:
+    """Refuse a source that still goes, and one of which a node read what has been forgotten or was not kept."""
+    if source.status not in runs.ENDS:
+        raise Conflict("A run is replayed when it has ended.", runStatus=source.status)
+    completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
+    _require_on_record(source, completed, from_seq)
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
-    completed = {fact.node_id for fact in _log(source, after=from_seq - 1) if fact.type == NodeCompleted.type}
-    called = {node_id for node_id in completed if on_replay_of(types[node_id]) == OnReplay.CALLED}
+    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
+    called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
     if not kept_reads.are_served(source.tenant_id, source.id, called):
-        raise ReplayMemorySnapshotUnavailable(
-            fromSeq=from_seq, sourceRunId=ids.wire("run", source.id), reason="retention_expired"
-        )
+        raise _unavailable(source, from_seq, "retention_expired")
 
 
-def _log(source: Run, *, after: int = -1) -> Iterator[Recorded]:
-    """The log of the run behind ``after``, however long."""
+def _require_on_record(source: Run, facts: list[Recorded], from_seq: int) -> dict[str, Step]:
+    """The steps of the source. Refused when one that ``facts`` have completed was not kept as forks need it."""
+    record = steps.of_run(source.tenant_id, source.id)
+    if any(fact.type == NodeCompleted.type and not record[fact.node_id].on_record for fact in facts):
+        raise _unavailable(source, from_seq, "event_log_unavailable")
+    return record
+
+
+def _unavailable(source: Run, from_seq: int, reason: str) -> ReplayMemorySnapshotUnavailable:
+    return ReplayMemorySnapshotUnavailable(fromSeq=from_seq, sourceRunId=ids.wire("run", source.id), reason=reason)
+
+
+def _log(source: Run) -> Iterator[Recorded]:
+    """The log of the run, however long."""
+    after = -1
     while chunk := event_log.read(source.tenant_id, source.id, after=after):
         yield from chunk
         after = chunk[-1].sequence
@@ -147,9 +176,10 @@ def _replay(scope: TenantScope, source: Run, definition: dict[str, Any], from_se
 
 
 def _branch(scope: TenantScope, source: Run, definition: dict[str, Any], request: ForkRequest, now: datetime) -> Run:
-    """A run that stands where its source stood before ``from_seq``. That the source has ended is not taken over."""
+    """A run that stands where its source stood before ``from_seq``."""
     before = request.from_seq or 0
-    facts = [fact for fact in _log(source) if fact.sequence < before and fact.type not in event_log.ENDINGS]
+    facts = _taken_over(source, before)
+    record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, harness.for_tenant(scope.tenant_id).redact_json
     configurable = clean({**source.configurable, **overlay.configurable})
     run_options.check_configurable(configurable, definition)
@@ -165,8 +195,22 @@ def _branch(scope: TenantScope, source: Run, definition: dict[str, Any], request
     )
     branch = runs.open_run(source.tenant_id, order, now=now)
     if facts:
-        _take_over(branch, source, definition, facts, now)
+        _take_over(branch, source, definition, facts, record, now)
     return branch
+
+
+def _taken_over(source: Run, before: int) -> list[Recorded]:
+    """What the log had before the sequence and a branch goes on from: the steps that were committed by then.
+
+    That the source has ended or was paused is not taken over, nor what a step did whose outcome lies behind the fork.
+    """
+    facts = [fact for fact in _log(source) if fact.sequence < before and fact.type not in event_log.ENDINGS]
+    pauses = [fact for fact in facts if fact.type in PAUSES]
+    if pauses and pauses[-1].type == RunPaused.type:
+        facts.remove(pauses[-1])
+    while facts and facts[-1].type not in STEPPING_STONES:
+        facts.pop()
+    return facts
 
 
 def _inherited(source: Run, facts: list[Recorded]) -> int | None:
@@ -178,19 +222,30 @@ def _inherited(source: Run, facts: list[Recorded]) -> int | None:
 
 
 def _workspace(source: Run, facts: list[Recorded]) -> list[dict[str, Any]]:
-    """The files as the source saw them: its snapshot, and what it had written. A version that is gone stays gone."""
+    """The files as the source saw them: the snapshot of its line, and what that had written. A version that is gone
+    stays gone, whoever writes another one by its number."""
+    line = [source]
+    while line[-1].source_run_id:
+        line.append(runs.find(source.tenant_id, line[-1].source_run_id))
     versions = {fact.payload["path"]: fact.payload["version"] for fact in facts if fact.type == WorkspaceUpdated.type}
-    rows = WorkspaceFile.objects.of(source.tenant_id).filter(path__in=list(versions))
+    rows = WorkspaceFile.objects.of(source.tenant_id).filter(run_id__in=[run.id for run in line])
+    rows = rows.filter(path__in=list(versions))
     files = {(path, version): row.hex for path, version, row in rows.values_list("path", "version", "id")}
-    seen = {noted["path"]: noted for noted in source.workspace}
+    seen = {noted["path"]: noted for noted in line[-1].workspace}
     for path, version in versions.items():
         seen[path] = {"path": path, "version": version, "file": files.get((path, version), GONE)}
     return [seen[path] for path in sorted(seen)]
 
 
-def _take_over(branch: Run, source: Run, definition: dict[str, Any], facts: list[Recorded], now: datetime) -> None:
+def _take_over(
+    branch: Run,
+    source: Run,
+    definition: dict[str, Any],
+    facts: list[Recorded],
+    record: dict[str, Step],
+    now: datetime,
+) -> None:
     """The facts are on the branch's log, and its nodes and variables are as they prove."""
-    record = steps.of_run(source.tenant_id, source.id)
     ended = {fact.node_id: fact for fact in facts if fact.type in ENDED}
     for node_id, fact in ended.items():
         steps.take_over(branch, record[node_id], now=now)
@@ -199,20 +254,26 @@ def _take_over(branch: Run, source: Run, definition: dict[str, Any], facts: list
     begun = [fact.node_id for fact in facts if fact.type == NodeStarted.type]
     for node_id in begun:
         if node_id not in ended:
-            _begin_anew(branch, source, definition, node_id, facts, now)
+            _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = len(begun)
     runs.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
 
 
-def _begin_anew(
-    branch: Run, source: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime
-) -> None:
+def _begin_anew(branch: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime) -> None:
     """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
     timeout = limits.timeout_of(definitions.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
-    resolved = {fact.payload["interruptId"] for fact in facts if fact.type == InterruptResolved.type}
-    asked = suspensions.at_node(source, node_id)
-    if asked and ids.wire("int", asked.id) in resolved:
-        suspensions.take_over(branch, asked, now=now)
+    if answered := _answered(branch, node_id, facts):
+        suspensions.take_over(branch, answered, now=now)
         steps.settle(step, StepState.WAITING)
+
+
+def _answered(branch: Run, node_id: str, facts: list[Recorded]) -> Interrupt | None:
+    """What the node asked last, if that was answered; the log names the interrupt of the run that really asked."""
+    asked = (InterruptRequested.type, InterruptResolved.type)
+    last = next((fact for fact in reversed(facts) if fact.node_id == node_id and fact.type in asked), None)
+    if last is None or last.type == InterruptRequested.type:
+        return None
+    interrupt_id = ids.parse("int", last.payload["interruptId"])
+    return suspensions.by_id(branch.tenant_id, interrupt_id) if interrupt_id else None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from memory.masking import FROM_INPUTS
 from openwop_console.runtime.json_schemas import problem_of, problems
 
 APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT = "core.approvalGate", "core.clarificationGate", "core.interrupt"
@@ -16,8 +17,6 @@ COUNTED = {"accept", "reject", "ask"}
 AUTH_REQUIRED = "openwop-interrupt-auth-required"
 PROFILES = ("openwop-interrupts", AUTH_REQUIRED, "openwop-interrupt-quorum", "openwop-interrupt-external-event")
 LONGEST_WAIT_MS = 366 * 24 * 3_600_000
-# What the run may put into a question; everything else that is asked stands in the workflow's definition.
-FROM_INPUTS = ("title", "description", "artifactId", "artifactType", "artifactData", "correlation", "payload")
 NEEDED = {
     "clarification": ("questions",),
     "external-event": ("eventType", "correlation"),
@@ -65,7 +64,7 @@ BY_KIND: dict[str, dict[str, Any]] = {
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with the config of a node that asks, as far as it can be known before a run."""
-    return problems_of(node["typeId"], node["config"], given=set(node["inputs"]))
+    return problems_of(node["typeId"], node["config"], given=set(node["inputs"]) & set(FROM_INPUTS))
 
 
 def kind_of(type_id: str, config: Mapping[str, Any]) -> str:
@@ -96,6 +95,8 @@ def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     wrong += [(field, problem) for field, schema in schemas.items() if (problem := problem_of(schema))]
     if config.get("requiredApprovals", 1) > 1 and set(config.get("actions", ())) - COUNTED:
         wrong.append(("config.actions", "of an approval that several decide are accept, reject and ask"))
+    if 0 < len(config.get("approversList", ())) < config.get("requiredApprovals", 1):
+        wrong.append(("config.requiredApprovals", "are more than there are approvers"))
     if "timeoutSec" in config and "timeoutMs" in config:
         wrong.append(("config.timeoutMs", "stands beside timeoutSec; say one of them"))
     return wrong

@@ -20,6 +20,7 @@ from memory.host.events import (
     Question,
 )
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
+from memory.masking import FROM_INPUTS
 from openwop_console.runtime import gate_configs, tokens
 from openwop_console.runtime.gate_configs import APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT
 
@@ -56,7 +57,7 @@ def _gate(ctx: NodeContext, type_id: str) -> Outcome:
     kind = gate_configs.kind_of(type_id, ctx.config)
     if ctx.resume_value is not None:
         return _answered(ctx, kind)
-    brought = {name: ctx.inputs[name] for name in gate_configs.FROM_INPUTS if ctx.inputs.get(name) is not None}
+    brought = {name: ctx.inputs[name] for name in FROM_INPUTS if ctx.inputs.get(name) is not None}
     config = {**ctx.config, **brought}
     if wrong := gate_configs.problems_of(type_id, config):
         field, problem = wrong[0]

@@ -5,7 +5,7 @@ condition holds; it is skipped when the condition does not hold or the source wa
 A node that needs a success it can no longer have is doomed; a run fails as soon as one of its last nodes is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from openwop_console.runtime import conditions, definitions
 from openwop_console.runtime.models import Step, StepState
 
 Verdict = Literal["pending", "run", "skip", "doomed"]
+Judge = Callable[[Mapping[str, Any], Step], bool]
 
 
 class Edge(StrEnum):
@@ -34,7 +35,12 @@ class Outlook:
 
 
 def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, Any]) -> Outlook:
-    """The next decisions of a run whose steps so far are ``steps``."""
+    """The next decisions of a run whose steps so far are ``steps``. Raises ``TooHeavy`` when they cost too much."""
+    bounds = conditions.bounds_in_a_run()
+
+    def holds(condition: Mapping[str, Any], step: Step) -> bool:
+        return conditions.holds(condition, values_of(step, variables), bounds)
+
     nodes = {node["id"]: node for node in definition["nodes"]}
     incoming, sources = _edges_by_target(definition), _sources(definition)
     begin, skip, doomed = [], [], set[str]()
@@ -43,7 +49,7 @@ def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Ma
             if steps[node_id].state == StepState.FAILED:
                 doomed.add(node_id)
             continue
-        verdict = _verdict(incoming.get(node_id, []), nodes, steps, doomed, variables)
+        verdict = _verdict(incoming.get(node_id, []), nodes, steps, doomed, holds)
         if verdict == "doomed":
             doomed.add(node_id)
         elif verdict == "skip" or (verdict == "run" and nodes[node_id].get("disabled")):
@@ -69,12 +75,12 @@ def _verdict(
     nodes: Mapping[str, dict[str, Any]],
     steps: Mapping[str, Step],
     doomed: set[str],
-    variables: Mapping[str, Any],
+    holds: Judge,
 ) -> Verdict:
     """A node's edges are judged rule by rule; it begins when every rule is met, and one that cannot be decides."""
     by_rule: dict[str, list[Edge]] = {}
     for edge in edges:
-        state = _state_of(edge, nodes, steps, doomed, variables)
+        state = _state_of(edge, nodes, steps, doomed, holds)
         by_rule.setdefault(edge.get("triggerRule", "all_success"), []).append(state)
     verdicts = [RULES[rule](states) for rule, states in by_rule.items()]
     for decisive in ("doomed", "skip", "pending"):
@@ -88,7 +94,7 @@ def _state_of(
     nodes: Mapping[str, dict[str, Any]],
     steps: Mapping[str, Step],
     doomed: set[str],
-    variables: Mapping[str, Any],
+    holds: Judge,
 ) -> Edge:
     source = edge["sourceNodeId"]
     if source in doomed:
@@ -99,7 +105,7 @@ def _state_of(
     if step.state == StepState.SKIPPED and not nodes[source].get("disabled"):
         return Edge.SKIPPED
     condition = edge.get("condition")
-    if condition and not conditions.holds(condition, values_of(step, variables)):
+    if condition and not holds(condition, step):
         return Edge.SKIPPED
     return Edge.SUCCESS
 

@@ -126,7 +126,7 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run
     run = runs.find(scope.tenant_id, run_id)
     if run.system:
         raise Conflict("A run of the host itself is not cancelled from outside.", runStatus=run.status)
-    run = runs.request_cancel(run, now=now)
+    run = runs.request_cancel(run, by=scope.principal.id, now=now)
     target = ids.wire("run", run.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
     return run

@@ -1,4 +1,4 @@
-"""JSON Schemas that authors of workflows write for answers: what they may use, and checking a value. Pure.
+"""JSON Schemas that authors of workflows write, for answers and options: what they may use, and checking a value. Pure.
 
 A schema reaches nothing outside itself (no ``$ref``), and its regular expressions are RE2's, which cannot run away.
 """

@@ -22,40 +22,41 @@ class Patience:
 
     def delay_before(self, attempt: int) -> timedelta:
         """The wait behind the failed ``attempt``, which counts from 1."""
-        wait: timedelta = self.first_delay * 2 ** (attempt - 1)
+        wait: timedelta = self.first_delay * 2 ** min(attempt - 1, MAX_RETRIES)
         return min(wait, LONGEST_RETRY_DELAY)
 
 
 def executions_of(run: Run) -> int:
     """How many nodes the run may begin: its ``recursionLimit``, at most the host's."""
-    asked = run.configurable.get("recursionLimit")
-    return min(asked, MAX_NODE_EXECUTIONS) if _is_count(asked) else MAX_NODE_EXECUTIONS
+    return min(_count(run.configurable.get("recursionLimit")) or MAX_NODE_EXECUTIONS, MAX_NODE_EXECUTIONS)
 
 
 def duration_of(run: Run, definition: dict[str, Any]) -> timedelta | None:
     """How long the run may take from its start. A run of the host itself takes as long as people need."""
     if run.system:
         return None
-    asked = [run.configurable.get("runTimeoutMs"), definition["settings"].get("timeout")]
-    return timedelta(milliseconds=min([*(ms for ms in asked if _is_count(ms)), MAX_RUN_DURATION_MS]))
+    asked = [_count(run.configurable.get("runTimeoutMs")), _count(definition["settings"].get("timeout"))]
+    return timedelta(milliseconds=min([*(ms for ms in asked if ms), MAX_RUN_DURATION_MS]))
 
 
 def timeout_of(node: dict[str, Any]) -> timedelta | None:
     """How long the node may take from its start, retries included; None when it may take as long as the run."""
-    asked = node.get("settings", {}).get("timeout")
-    return timedelta(milliseconds=asked) if _is_count(asked) else None
+    asked = _count(node.get("settings", {}).get("timeout"))
+    return timedelta(milliseconds=min(asked, MAX_RUN_DURATION_MS)) if asked else None
 
 
 def retries_of(definition: dict[str, Any], node: dict[str, Any]) -> Patience:
     """The node's own ``maxRetries`` and ``retryDelayMs``, else the workflow's, else none."""
     settings = {**definition["settings"], **node.get("settings", {})}
-    retries = settings.get("maxRetries", 0)
-    delay = settings.get("retryDelayMs", RETRY_DELAY_MS)
+    delay = _count(settings.get("retryDelayMs")) or RETRY_DELAY_MS
     return Patience(
-        min(retries, MAX_RETRIES) if _is_count(retries) else 0,
-        timedelta(milliseconds=delay if _is_count(delay) else RETRY_DELAY_MS),
+        min(_count(settings.get("maxRetries")), MAX_RETRIES),
+        min(timedelta(milliseconds=min(delay, MAX_RUN_DURATION_MS)), LONGEST_RETRY_DELAY),
     )
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+def _count(value: Any) -> int:
+    """The whole number above 0 that ``value`` is, as JSON may write it (``3``, ``3.0``, ``3e0``); 0 when it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return 0
+    return int(value) if isinstance(value, int) or value.is_integer() else 0

@@ -17,7 +17,8 @@ class StepState(models.TextChoices):
 class Step(TenantOwned):
     """A node of a run: how far it is, its outputs for the nodes behind it, and the variables it set.
 
-    ``wake_at`` is when a sleeping node is called again: at the end of its delay, or for its next attempt.
+    ``wake_at`` is when a sleeping node is called again: at the end of its delay, or for its next attempt. ``on_record``
+    says that all a fork needs of the finished node was kept; a host that kept no reads and no variables left it False.
     """
 
     writer = "openwop_console.runtime.steps"
@@ -32,6 +33,7 @@ class Step(TenantOwned):
     started_at = models.DateTimeField()
     wake_at = models.DateTimeField(null=True)
     deadline_at = models.DateTimeField(null=True)
+    on_record = models.BooleanField(default=False)
 
     run = tenant_link("host.Run", "run_id")
 

@@ -46,7 +46,7 @@ def delay(ctx: NodeContext) -> Outcome:
 
 @node_type("core.fail", on_replay=OnReplay.CALLED)
 def fail(ctx: NodeContext) -> Outcome:
-    raise NodeFailure(str(ctx.config.get("code", "node_failed")), "The workflow told this node to fail.")
+    raise NodeFailure(str(ctx.config.get("code") or "node_failed"), "The workflow told this node to fail.")
 
 
 @node_type("vendor.console.compose", on_replay=OnReplay.CALLED)

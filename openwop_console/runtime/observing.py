@@ -18,6 +18,7 @@ from openwop_console.runtime import conditions
 ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
 LONGEST_EXPRESSION = 1000
 SETTLING = timedelta(seconds=2)  # an event is committed a moment after the time it bears
+FARTHEST = timedelta(days=1)
 Predicate = Mapping[str, Any]
 
 
@@ -32,11 +33,11 @@ class Kind:
 
 
 def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
-    """How many runs have started and ended since the last good look, of one workflow or of all."""
+    """How many runs have started and ended since the last good look, of one workflow or of all; a day back at most."""
     counted = event_log.counts(
         scope.tenant_id,
         tuple(ENDS),
-        since=since - SETTLING,
+        since=max(since, now - FARTHEST) - SETTLING,
         until=now - SETTLING,
         workflow_id=predicate.get("workflowId", ""),
     )

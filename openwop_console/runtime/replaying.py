@@ -4,16 +4,16 @@ Nothing here reads the ledger and nothing writes it. What the record does not ho
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from memory import kept_reads
 from memory.host import event_log
 from memory.host.events import MemoryWritten
-from memory.host.models import Run
-from memory.kept_reads import Read, Served
-from openwop_console.runtime.run_memory import Reads, getting, listing
+from memory.host.models import ForkMode, Run
+from memory.kept_reads import Served
+from openwop_console.runtime.run_memory import getting, listing
 
 
 class SourceMissing(Exception):
@@ -28,13 +28,19 @@ class Diverged(Exception):
         super().__init__(kind)
 
 
+def is_told(run: Run, sequence: int) -> bool:
+    """Whether the fact is one that ``run`` was told: it happened in the run that ``run`` comes from, and what its node
+    read and resolved is kept with that one."""
+    return run.fork_mode == ForkMode.REPLAY or sequence < (run.from_seq or 0)
+
+
 @dataclass(slots=True)
 class RecordedMemory:
     """``ctx.memory`` of a replay: each read is answered as it was, and each write is the one on the source's log."""
 
     served: list[Served]
     written: list[dict[str, Any]]
-    reads: Reads = field(default_factory=Reads)
+    reads: int = 0
     writes: int = 0
 
     @classmethod
@@ -51,14 +57,14 @@ class RecordedMemory:
         return found[0] if found else None
 
     def _answer(self, request: str) -> Sequence[dict[str, Any]]:
-        if len(self.reads) == len(self.served):
+        if self.reads == len(self.served):
             raise SourceMissing
-        read = self.served[len(self.reads)]
+        read = self.served[self.reads]
         if read.request_sha256 != request:
             raise Diverged("type-mismatch")
         if read.documents is None:
             raise SourceMissing
-        self.reads.append(Read(request, read.documents))
+        self.reads += 1
         return read.documents
 
     def write(
@@ -82,5 +88,5 @@ class RecordedMemory:
 
     def require_all_done(self) -> None:
         """Refuse a node that read or wrote less than its source run has on record."""
-        if self.writes < len(self.written) or len(self.reads) < len(self.served):
+        if self.writes < len(self.written) or self.reads < len(self.served):
             raise Diverged("missing")

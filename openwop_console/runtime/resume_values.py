@@ -6,6 +6,7 @@ from typing import Any
 from memory.host.errors import Invalid, Unprocessable
 from openwop_console.runtime import json_schemas
 
+LONGEST_QUESTION = 2000
 SCOPES = ("whole", "section", "items")
 LEGACY = {"approved": "accept", "granted": "accept", "rejected": "reject"}
 DECISIONS = {"accept": "approved", "edit-accept": "approved", "reject": "rejected", "refine": "rejected", "ask": ""}
@@ -37,10 +38,14 @@ def _approval(value: Any, data: Json, policy: Json) -> Json:
         _require_feedback(value.get("refineFeedback"))
     if action == "edit-accept" and "editedArtifactData" not in value:
         raise _refused("is required to accept an edited artifact", "resumeValue.editedArtifactData")
-    if not isinstance(value.get("question", ""), str):
-        raise _refused("must be a text", "resumeValue.question")
+    if not _is_question(value.get("question", "")):
+        raise _refused(f"must be a text of at most {LONGEST_QUESTION} characters", "resumeValue.question")
     rest = {name: given for name, given in value.items() if name != "voter"}
     return {**rest, "action": action, "decision": DECISIONS[action]}
+
+
+def _is_question(said: Any) -> bool:
+    return isinstance(said, str) and len(said) <= LONGEST_QUESTION
 
 
 def _require_feedback(feedback: Any) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from django.db import OperationalError, transaction
 
-from memory import kept_reads
 from memory.host import event_log, ids, runs
 from memory.host.event_log import Recorded
 from memory.host.events import Event, Failure, NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
@@ -25,7 +24,7 @@ from memory.matching import FORGOTTEN
 from openwop_console.runtime import definitions, executing, steps
 from openwop_console.runtime.executing import Position
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.replaying import Diverged, RecordedMemory, SourceMissing
+from openwop_console.runtime.replaying import Diverged, RecordedMemory, SourceMissing, is_told
 
 log = logging.getLogger(__name__)
 CHUNK = 100
@@ -95,30 +94,31 @@ def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetim
     elif fact.type == NodeFailed.type:
         steps.fail(telling.steps[fact.node_id], Failure(**fact.payload["error"]))
     elif fact.type == NodeCompleted.type:
-        _complete(telling, fact, now)
+        _complete(telling, fact)
     told.append(fact)
 
 
 def _way(telling: Telling, fact: Recorded) -> OnReplay:
-    """What is done with the node: what lies before the fork's ``fromSeq`` is taken from the record in any case."""
-    if fact.sequence < (telling.run.from_seq or 0):
+    """What is done with the node: what lies before the fork's ``fromSeq``, and what was told to the source itself, is
+    taken from the record in any case."""
+    if fact.sequence < (telling.run.from_seq or 0) or is_told(telling.source, fact.sequence):
         return OnReplay.RECORDED
     return on_replay_of(definitions.node_of(telling.definition, fact.node_id)["typeId"])
 
 
-def _complete(telling: Telling, fact: Recorded, now: datetime) -> None:
+def _complete(telling: Telling, fact: Recorded) -> None:
     """The node is done with what is on record, which it came to again if it was called."""
     recorded, way = telling.record.get(fact.node_id), _way(telling, fact)
     if recorded is None or recorded.state != StepState.DONE or way == OnReplay.REFUSED:
         raise Halt(fact.sequence)
     if way == OnReplay.CALLED and not telling.is_erased:
-        _call(telling, recorded, fact, now)
+        _call(telling, recorded, fact)
     step, run = telling.steps[fact.node_id], telling.run
     run.variables = {**run.variables, **recorded.variables}
     steps.finish(step, outputs=recorded.outputs, variables=recorded.variables)
 
 
-def _call(telling: Telling, recorded: Step, fact: Recorded, now: datetime) -> None:
+def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
     """The node comes to the same, with the times, the memory and the values that it had."""
     run, node_id = telling.run, fact.node_id
     memory = RecordedMemory.of(telling.source, node_id, before=fact.sequence)
@@ -136,7 +136,6 @@ def _call(telling: Telling, recorded: Step, fact: Recorded, now: datetime) -> No
     except Exception as problem:
         log.exception("node %s of replay %s failed where its source did not", node_id, run.id)
         raise Halt(fact.sequence, OTHERWISE, "output") from problem
-    kept_reads.keep(run, node_id, memory.reads, again=False, now=now)
 
 
 def _require_same(outcome: Outcome, recorded: Step) -> None:

@@ -4,11 +4,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from memory.host.errors import CapabilityNotProvided, Forbidden, ForceEngineVersionForbidden, Invalid
 from memory.host.tenancy import TenantScope
+from openwop_console.runtime import json_schemas
 
 MAX_METADATA_BYTES = 50_000
 # What the closed body knows and this host does not do; asking for it is refused, never ignored.
@@ -18,6 +16,7 @@ NOT_OFFERED = {
     "mode": "agents.evalSuite",
     "eval_suite": "agents.evalSuite",
 }
+FIELD = "configurable"
 CONFIGURABLE = {
     "type": "object",
     "properties": {
@@ -76,31 +75,11 @@ def check_configurable(configurable: dict[str, Any], definition: dict[str, Any])
     """Refuse, with field paths, what the reserved keys or the workflow's own ``configurableSchema`` do not allow."""
     if "mockProvider" in configurable:
         raise MockProviderForbidden
-    errors = _errors(CONFIGURABLE, configurable) + _errors(definition.get("configurableSchema", {}), configurable)
+    own = definition.get("configurableSchema", {})
+    if problem := json_schemas.problem_of(own):
+        raise Invalid("The run cannot be configured.", errors=[{"field": "configurableSchema", "message": problem}])
+    errors = [
+        error for schema in (CONFIGURABLE, own) for error in json_schemas.problems(schema, configurable, field=FIELD)
+    ]
     if errors:
         raise Invalid("The run cannot be configured like that.", errors=errors)
-
-
-def problem_of_schema(schema: dict[str, Any]) -> str:
-    """What is wrong with a ``configurableSchema`` as it is written, or nothing."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError:
-        return "is not a JSON Schema"
-    return "refers to another document" if _refers(schema) else ""
-
-
-def _refers(schema: Any) -> bool:
-    """Whether a schema points anywhere outside itself: nothing is fetched for a caller."""
-    if isinstance(schema, dict):
-        ref = schema.get("$ref", schema.get("$dynamicRef", "#"))
-        return not (isinstance(ref, str) and ref.startswith("#")) or any(_refers(value) for value in schema.values())
-    return isinstance(schema, list) and any(_refers(value) for value in schema)
-
-
-def _errors(schema: dict[str, Any], value: dict[str, Any]) -> list[dict[str, str]]:
-    found = Draft202012Validator(schema).iter_errors(value)
-    return [
-        {"field": f"configurable{problem.json_path[1:]}", "message": f"does not satisfy {problem.validator}"}
-        for problem in sorted(found, key=lambda problem: problem.json_path)
-    ]

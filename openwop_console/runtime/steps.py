@@ -4,11 +4,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
 from memory.host.events import Failure
 from memory.host.models import Run
 from openwop_console.runtime.models import Step, StepState
 
 WRITER = "openwop_console.runtime.steps"
+IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
 def of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
@@ -48,6 +51,7 @@ def take_over(run: Run, step: Step, *, now: datetime) -> None:
         outputs=step.outputs,
         variables=step.variables,
         error=step.error,
+        on_record=step.on_record,
         started_at=now,
     ).insert(by=WRITER)
 
@@ -61,8 +65,8 @@ def settle(step: Step, state: str, *, wake_at: datetime | None = None) -> None:
 def finish(step: Step, *, outputs: dict[str, Any], variables: dict[str, Any]) -> None:
     """The node is done; its outputs and the variables it set are kept."""
     step.state, step.wake_at, step.error = StepState.DONE, None, None
-    step.outputs, step.variables = outputs, variables
-    step.save(by=WRITER, update_fields=["state", "wake_at", "error", "outputs", "variables"])
+    step.outputs, step.variables, step.on_record = outputs, variables, True
+    step.save(by=WRITER, update_fields=["state", "wake_at", "error", "outputs", "variables", "on_record"])
 
 
 def retry(step: Step, failure: Failure, *, at: datetime) -> None:
@@ -77,6 +81,12 @@ def fail(step: Step, failure: Failure) -> None:
     step.state, step.wake_at = StepState.FAILED, None
     step.error = {"code": failure.code, "message": failure.message}
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
+
+
+def postpone(run: Run, by: timedelta) -> None:
+    """The nodes of the locked run that are under way have that much more time; what sleeps wakes when it would have."""
+    rows = Step.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, state__in=IN_FLIGHT)
+    rows.filter(deadline_at__isnull=False).update(deadline_at=F("deadline_at") + by)
 
 
 def erase_kept(step: Step, **kept: Any) -> None:

@@ -54,20 +54,32 @@ def mint(interrupt: Interrupt, *, intent: str = RESOLVE, now: datetime) -> str:
 
 def read(text: str, *, now: datetime) -> Claims:
     """What the token says. Malformed, forged and foreign ones are one refusal; a genuine one may have expired."""
+    claims = _genuine(text)
+    if claims is None:
+        raise InterruptNotFound
+    if claims.expires_at <= now:
+        raise InterruptExpired
+    return claims
+
+
+def answering(text: str, *, now: datetime) -> Claims | None:
+    """What a genuine token says that answers and has time left; None for any other text."""
+    claims = _genuine(text)
+    return claims if claims and claims.intent == RESOLVE and claims.expires_at > now else None
+
+
+def _genuine(text: str) -> Claims | None:
     body, _, signature = text.partition(".")
     if len(text) > LONGEST or not text.isascii() or not _is_signed(body, signature):
-        raise InterruptNotFound
+        return None
     said = json.loads(_decoded(body))
-    claims = Claims(
+    return Claims(
         UUID(said["tenant"]),
         _id("run", said["runId"]),
         _id("int", said["interruptId"]),
         datetime.fromisoformat(said["expiresAt"]),
         said["intent"],
     )
-    if claims.expires_at <= now:
-        raise InterruptExpired
-    return claims
 
 
 def _id(prefix: str, text: str) -> UUID:

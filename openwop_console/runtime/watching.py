@@ -1,8 +1,8 @@
 """What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
 
-An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is given
-up and reported, and the state stays as it was. While the run of the last change has not ended, a further change is on
-record and starts none.
+An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is ended,
+in the database too, and reported, and the state stays as it was. While the run of the last change has not ended, a
+further change is on record and starts none.
 """
 
 import logging
@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory import harness
-from memory.host import audit, heartbeats, ids, runs, tenancy
+from memory.host import audit, heartbeats, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat
@@ -107,11 +107,15 @@ class _Evaluation:
     def run(self, slow_s: float) -> None:
         try:
             self.given_up.wait(slow_s)
-            state = observing.state_of(self.expression, self.look(), self.deadline)
+            with sql.ending_at(self.deadline):
+                seen = self.look()
+            state = observing.state_of(self.expression, seen, self.deadline)
             self.finding = Finding(heartbeats.OK, state)
         except conditions.TooLong:
             self.finding = Finding(heartbeats.TIMEOUT)
         except Exception:
+            if time.monotonic() > self.deadline:
+                return
             log.exception("The evaluation of a heartbeat has failed")
             self.finding = Finding(heartbeats.ERROR)
         finally:
@@ -150,7 +154,7 @@ def _observed(begun: Heartbeat, now: datetime) -> dict[str, Any]:
 
 
 def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: float) -> Finding:
-    """The finding, within the time there is. A thread that is late is left behind, and ends at its next step."""
+    """The finding, within the time there is. A thread that is late is left behind, and ends at once."""
     budget = heartbeats.MAX_RUNTIME_MS / 1000
     evaluation = _Evaluation(look, expression, time.monotonic() + budget)
     thread = threading.Thread(target=evaluation.run, args=(slow_s,), name="heartbeat", daemon=True)

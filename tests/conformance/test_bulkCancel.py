@@ -33,7 +33,18 @@ def test_a_foreign_run_is_as_unknown_as_one_that_never_was(host: Host) -> None:
         globex.post(f"/v1/runs/{foreign}/cancel")
 
 
-@pytest.mark.parametrize("body", [{}, {"runIds": []}, {"runIds": [1, {}]}, {"runIds": "run_1"}, {"runIds": [""]}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"runIds": []},
+        {"runIds": [1, {}]},
+        {"runIds": [1]},
+        {"runIds": [True]},
+        {"runIds": "run_1"},
+        {"runIds": [""]},
+    ],
+)
 def test_a_body_that_is_none_is_refused(host: Host, body: dict) -> None:
     with host.client() as client:
         refused = client.post("/v1/runs:bulk-cancel", json=body)

@@ -62,6 +62,15 @@ def test_an_empty_overlay_is_none_and_the_last_sequence_and_one_more_is_the_boun
         assert status(mode="replay", fromSeq=length + 1) == 422
 
 
+def test_a_run_that_still_goes_is_a_conflict_for_a_replay(host: Host) -> None:
+    with host.client() as client:
+        source = client.post("/v1/runs", json={"workflowId": "conformance-approval"}).json()["runId"]
+        refused = client.post(f"/v1/runs/{source}:fork", json={"mode": "replay"})
+        assert (refused.status_code, refused.json()["error"]) == (409, "conflict")
+        assert refused.json()["details"]["runStatus"] in {"pending", "running", "waiting-approval"}
+        assert client.post(f"/v1/runs/{source}:fork", json={"mode": "branch", "fromSeq": 0}).status_code == 201
+
+
 def test_unknown_and_foreign_runs_are_one_answer_and_a_viewer_does_not_fork(host: Host) -> None:
     source = host.run("conformance-noop")["runId"]
     unknown = "run_" + "0" * 32

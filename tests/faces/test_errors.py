@@ -21,6 +21,14 @@ def test_an_unrouted_openwop_address_answers_the_envelope(client: Client, path: 
     schemas.check("error-envelope", answer.json())
 
 
+def test_a_run_that_is_active_already_says_when_to_come_back(client: Client) -> None:
+    said = json.dumps({"workflowId": "conformance-cancellable", "scopeId": "import-7"})
+    sent = {"content_type": "application/json", "HTTP_X_DEDUP": "enforce", **building.headers()}
+    answers = [client.post("/v1/runs", said, **sent) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 409]
+    assert int(answers[1]["Retry-After"]) == answers[1].json()["details"]["retryAfter"]
+
+
 def test_an_unrouted_openintent_address_answers_its_flat_shape(client: Client) -> None:
     answer = client.get("/api/v1/memory", **building.headers())
     assert answer.status_code == 404

@@ -1,20 +1,25 @@
 """``Idempotency-Key``: a request is carried out once, and answered alike for a day (openwop-host 4.4)."""
 
+import hashlib
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
+import rfc8785
+from django.conf import settings
+from django.db import connection
+from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import forgetting
 from memory.host import access, audit, idempotency, ids, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
-from memory.host.models import ApiKey, IdempotencyRecord, RoleGrant, Run
+from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotent
-from openwop_console.runtime import intake
+from openwop_console.runtime import intake, tokens
 from tests import building, proposing
 from tests.conformance import schemas
 
@@ -106,6 +111,57 @@ def test_who_may_not_any_more_reads_no_stored_answer(ada: Caller) -> None:
     refused(ada.send("/v1/runs", NOOP), 401, "key_revoked")
 
 
+def test_a_body_is_as_large_with_a_key_as_it_is_without(ada: Caller) -> None:
+    file = {"content": "\x01" * 500_000, "contentType": "text/plain"}
+    written = [ada.send("/v1/host/workspace/files/big.txt", file, method="PUT") for _ in range(2)]
+    assert [answer.json()["version"] for answer in written] == [1, 1], "3 MB of JSON"
+    for path, method, size in (("/v1/host/workspace/files/big.txt", "PUT", 7_000_000), ("/v1/runs", "POST", 2_100_000)):
+        plain, keyed = (ada.send(path, raw=" " * size, method=method, key=key) for key in (None, "k-2"))
+        assert (keyed.status_code, keyed.json()) == (413, plain.json())
+    assert len(kept()) == 1
+
+
+def test_a_body_is_kept_as_a_digest_that_nobody_can_guess_at(ada: Caller) -> None:
+    ada.send("/v1/runs", NOOP)
+    assert kept()[0].body_digest != hashlib.sha256(rfc8785.dumps(NOOP)).hexdigest()
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert ada.send("/v1/runs", NOOP)[REPLAY] == "true"
+
+
+def test_an_answer_by_token_is_given_once_and_answered_alike() -> None:
+    run = building.execute(building.scope(), "conformance-approval")
+    asked = Interrupt.objects.of(run.tenant_id).get(run_id=run.id)
+
+    def post(token: str) -> Any:
+        body = json.dumps({"resumeValue": {"action": "accept"}})
+        path = f"/v1/interrupts/{token}"
+        return Client().post(path, body, content_type="application/json", HTTP_IDEMPOTENCY_KEY="k-1")
+
+    token = tokens.mint(asked, now=timezone.now())
+    assert post(token[:-4]).status_code == 404
+    assert post(tokens.mint(asked, intent=tokens.INSPECT, now=timezone.now())).status_code == 403
+    assert kept() == []
+    first, second = post(token), post(token)
+    assert (first.status_code, second.status_code, second.content) == (200, 200, first.content)
+    assert (REPLAY in first, second[REPLAY]) == (False, "true")
+    (record,) = kept()
+    assert record.principal == f"token:{ids.wire('int', asked.id)}"
+    assert token not in record.endpoint
+
+
+def test_many_runs_are_cancelled_before_the_audit_chain_is_taken(ada: Caller) -> None:
+    building.install("acme", building.definition("gate", building.node("a", "core.approvalGate")))
+    made = [ada.send("/v1/runs", {"workflowId": "gate"}, key=f"r{number}").json()["runId"] for number in range(3)]
+    with CaptureQueriesContext(connection) as queries:
+        answer = ada.send("/v1/runs:bulk-cancel", {"runIds": made[::-1]})
+    assert [each["runId"] for each in answer.json()["results"]] == made[::-1]
+    said = [each["sql"] for each in queries.captured_queries]
+    cancelled = [at for at, sql in enumerate(said) if sql.startswith('UPDATE "host_run"')]
+    chained = [at for at, sql in enumerate(said) if '"host_auditchain"' in sql]
+    assert len(cancelled) == 3
+    assert max(cancelled) < min(chained)
+
+
 def test_a_read_ignores_the_key(ada: Caller) -> None:
     for key in ("k", "", "x" * 300):
         answer = ada.send("/v1/workflows/conformance-noop", method="GET", key=key)
@@ -177,7 +233,13 @@ def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
 def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
     """The claim of a request that another process is carrying out."""
     asked = idempotency.asked(
-        caller.scope, key=key, method="POST", path="/v1/runs", query="", body=json.dumps(body).encode()
+        caller.scope.tenant_id,
+        caller.scope.principal.id,
+        key=key,
+        method="POST",
+        path="/v1/runs",
+        query="",
+        body=json.dumps(body).encode(),
     )
     claim = idempotency.claim(asked, now=timezone.now())
     assert isinstance(claim, Claim)
@@ -187,8 +249,9 @@ def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
 def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotent, "WAIT_S", 0.1)
     claim = under_way(ada, NOOP)
-    body = refused(ada.send("/v1/runs", NOOP), 409, "idempotency_in_flight")
-    assert body["details"]["retryAfter"] > 0
+    waiting = ada.send("/v1/runs", NOOP)
+    body = refused(waiting, 409, "idempotency_in_flight")
+    assert int(waiting["Retry-After"]) == body["details"]["retryAfter"] > 0
     refused(ada.send("/v1/runs", {"workflowId": "x"}), 409, "idempotency_key_mismatch")
     idempotency.keep(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
     answer = ada.send("/v1/runs", NOOP)
@@ -196,14 +259,16 @@ def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch:
 
 
 def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keeps_nothing(ada: Caller) -> None:
-    asked = idempotency.asked(ada.scope, key="k", method="POST", path="/v1/runs", query="", body=b"{}")
+    asked = idempotency.asked(
+        ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
+    )
     started = timezone.now()
     dead = idempotency.claim(asked, now=started)
     assert isinstance(dead, Claim)
-    assert idempotency.claim(asked, now=started + timedelta(seconds=29)) is None
-    taken = idempotency.claim(asked, now=started + timedelta(seconds=30))
+    assert idempotency.claim(asked, now=started + idempotency.LEASE - timedelta(seconds=1)) is None
+    taken = idempotency.claim(asked, now=started + idempotency.LEASE)
     assert isinstance(taken, Claim)
-    assert idempotency.claim(asked, now=started + timedelta(seconds=31)) is None
+    assert idempotency.claim(asked, now=started + idempotency.LEASE + timedelta(seconds=1)) is None
     with pytest.raises(IdempotencyInFlight):
         idempotency.keep(dead, StoredAnswer(200, {}, ""))
     idempotency.release(dead)
@@ -221,8 +286,12 @@ def test_an_answer_is_kept_for_a_day_and_swept_after_it(ada: Caller) -> None:
 
 
 def test_a_record_of_yesterday_that_is_not_swept_yet_is_used_anew(ada: Caller) -> None:
-    asked = idempotency.asked(ada.scope, key="k", method="POST", path="/v1/runs", query="", body=b"{}")
-    other = idempotency.asked(ada.scope, key="k", method="POST", path="/v1/runs", query="", body=b"[]")
+    asked = idempotency.asked(
+        ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
+    )
+    other = idempotency.asked(
+        ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"[]"
+    )
     now = timezone.now()
     first = idempotency.claim(asked, now=now)
     assert isinstance(first, Claim)

@@ -121,6 +121,12 @@ def test_an_answer_with_a_body_says_what_it_holds() -> None:
                 assert media["schema"], f"{method} {path} has an empty schema"
 
 
+def test_the_events_of_a_run_are_documented_as_json_and_as_a_stream() -> None:
+    [answer] = [each["responses"]["200"] for _, _, each in operations() if each["operationId"] == "readRunEvents"]
+    assert set(answer["content"]) == {"application/json", "text/event-stream"}
+    assert answer["content"]["text/event-stream"]["schema"]["type"] == "string"
+
+
 def test_it_is_public_cacheable_and_the_same_for_everybody(client: Client) -> None:
     answer = client.get("/v1/openapi.json")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from memory import adapter, agent_manifests, capabilities, inventory, ledger, retention
 from memory.host import advertised, ids, registry, vault
-from memory.host.errors import CapabilityNotProvided
+from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
 from memory.models.entry import MemoryEntry, Tombstone
@@ -453,6 +453,25 @@ def test_an_agent_that_was_never_installed_is_free_and_one_that_was_removed_keep
     assert outcome_of(acting(AGENT)) == COMPLETED
     agent_manifests.remove(building.scope(), AGENT, now=timezone.now())
     assert outcome_of(acting(AGENT)) == NOT_ALLOWED
+
+
+def test_an_agent_of_an_earlier_release_is_free_until_it_is_installed_anew() -> None:
+    old = json.dumps(manifest(toolAllowlist=["openwop:memory.list"]), indent=2)
+    artifact = registry.Artifact(ArtifactKind.AGENT, AGENT, "1.0.0", old)
+    registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
+    assert outcome_of(acting(AGENT)) == COMPLETED
+    with pytest.raises(Conflict):
+        building.install_agent("acme", json.loads(old))
+    building.install_agent("acme", {**json.loads(old), "packVersion": "1.1.0"})
+    assert outcome_of(acting(AGENT)) == NOT_ALLOWED
+
+
+def test_the_bytes_of_an_earlier_release_are_not_taken_for_checked_ones() -> None:
+    given = building.install_agent("globex", manifest(toolAllowlist=[])).text
+    artifact = registry.Artifact(ArtifactKind.AGENT, AGENT, "1.0.0", given)
+    registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
+    with pytest.raises(Conflict):
+        building.install_agent("acme", json.loads(given))
 
 
 def test_a_refused_tool_is_not_tried_again() -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import event_log, node_types, runs
+from memory.host import event_log, node_types, runs, suspensions
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
-from openwop_console.runtime import control, definitions, engine, intake
+from openwop_console.runtime import conditions, control, definitions, engine, forking, intake, run_options, steps
+from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.building import node
@@ -317,10 +318,28 @@ def test_what_cannot_be_configured_is_refused_with_its_path(configurable: dict, 
     assert refused.value.details["errors"][0]["field"] == field
 
 
-@pytest.mark.parametrize("schema", [{"type": 7}, {"$ref": "https://example.com/schema.json"}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": 7},
+        {"$ref": "https://example.com/schema.json"},
+        {"$ref": "#"},
+        {"$ref": "#/$defs/nope"},
+        {"properties": {"tone": {"pattern": "(?<=a)b"}}},
+    ],
+)
 def test_a_configurable_schema_that_is_none_or_points_elsewhere_is_refused(schema: dict) -> None:
+    document = graph("schema", [noop("a")]) | {"configurableSchema": schema}
     with pytest.raises(Invalid):
-        definitions.check(graph("schema", [noop("a")]) | {"configurableSchema": schema})
+        definitions.check(document)
+    with pytest.raises(Invalid):
+        run_options.check_configurable({"tone": "x"}, document)
+
+
+@pytest.mark.parametrize("code", ["", None])
+def test_a_failure_without_a_code_of_its_own_has_the_host_s(code: str | None) -> None:
+    run = building.advance(started(graph("fails", [node("a", "core.fail", {"code": code})])))
+    assert (run.status, run.error["code"]) == ("failed", "node_failed")
 
 
 def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
@@ -330,3 +349,239 @@ def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
     assert (artifact.artifact_type, artifact.content) == ("brief", {"text": "Ship it."})
     [told] = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "artifact.created"]
     assert told.payload["artifactId"] == artifact.artifact_id
+
+
+def gate(node_id: str = "gate", **more: Any) -> dict:
+    return node(node_id, "core.approvalGate", **more)
+
+
+def payloads(run: Run, kind: str) -> list[dict]:
+    return [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == kind]
+
+
+@pytest.mark.parametrize("rule", ["any_failed", "all_complete"])
+def test_a_run_whose_gate_is_out_of_its_nodes_time_goes_on_to_its_end(rule: str) -> None:
+    nodes = [gate(settings={"timeout": 1000}), noop("after")]
+    run, now = started(graph("gate-late", nodes, ("gate", "after", {"triggerRule": rule}))), timezone.now()
+    assert advance_at(run, now).status == "waiting-approval"
+    assert advance_at(run, now + timedelta(seconds=2)).status == "completed"
+    assert happened(run, "node.failed") == ["gate"]
+
+
+def test_a_run_with_another_open_gate_still_waits_when_one_is_out_of_its_nodes_time() -> None:
+    nodes = [gate(settings={"timeout": 1000}), gate("other"), noop("after")]
+    run, now = started(graph("two-gates", nodes, ("gate", "after", {"triggerRule": "any_failed"}))), timezone.now()
+    advance_at(run, now)
+    assert advance_at(run, now + timedelta(seconds=2)).status == "waiting-approval"
+    intake.resolve_interrupt(building.scope(), run.id, "other", {"action": "accept"}, now=now)
+    assert advance_at(run, now + timedelta(seconds=3)).status == "completed"
+
+
+@pytest.mark.parametrize("name", ["timeout", "maxRetries", "retryDelayMs"])
+def test_a_time_or_a_count_beyond_all_numbers_is_refused_at_installation(name: str) -> None:
+    with pytest.raises(Invalid):
+        definitions.check(graph("huge", [noop("a", settings={name: 10**20})]))
+    with pytest.raises(Invalid):
+        definitions.check(graph("huge", [noop("a")], settings={name: 10**20}))
+
+
+def test_a_time_that_is_longer_than_any_run_is_as_long_as_the_longest() -> None:
+    longest = {"timeout": 2**53 - 1, "maxRetries": 2**53 - 1, "retryDelayMs": 2**53 - 1}
+    run = building.advance(started(graph("clamped", [node("a", "core.fail", settings=longest)], settings=longest)))
+    assert [each["delayMs"] for each in payloads(run, "node.retried")] == [300_000]
+
+
+@pytest.mark.parametrize(
+    ("expression", "amount"),
+    [
+        ("ceil(to_number(amount)) > `100`", "inf"),
+        ("to_number(amount)", "nan"),
+        ("amount[::0]", [1]),
+        ("&amount", 1),
+    ],
+)
+def test_an_expression_that_makes_no_sense_of_the_values_finds_nothing(expression: str, amount: Any) -> None:
+    ports = {"found": {"type": "expression", "expression": expression}}
+    when = {"condition": {"type": "expression", "expression": expression}}
+    document = graph("senseless", [noop("a", inputs=ports | {"amount": building.from_input("amount")}), noop("b")])
+    document["edges"] = graph("x", [], ("a", "b", when))["edges"]
+    run = building.advance(started(document, inputs={"amount": amount}))
+    assert (run.status, happened(run, "node.skipped")) == ("completed", ["b"])
+    assert steps.of_run(run.tenant_id, run.id)["a"].outputs["found"] is None
+
+
+@pytest.mark.parametrize("expression", ["(" * 900, "!" * 999 + "a"])
+def test_an_expression_that_is_nested_without_end_is_refused_at_installation(expression: str) -> None:
+    port = {"x": {"type": "expression", "expression": expression}}
+    with pytest.raises(Invalid) as refused:
+        definitions.check(graph("deep", [noop("a", inputs=port)]))
+    assert refused.value.details["errors"][0]["field"] == "$.nodes[0].inputs.x"
+
+
+@pytest.mark.parametrize("text", ['`"\\u0000"`', '`"\\ud800"`', '`{"\\u0000": [1]}`'])
+def test_an_input_that_no_database_keeps_fails_its_node(text: str) -> None:
+    run = building.advance(started(graph("nul", [noop("a", inputs={"x": {"type": "expression", "expression": text}})])))
+    assert (run.status, run.error["code"]) == ("failed", "expression_invalid")
+
+
+GROWING = "|".join(["[@,@]"] * 60)
+
+
+@pytest.mark.parametrize("expression", [GROWING, "v[*].[" + "@|".join(["join('', [@,@])|"] * 40) + "@]"])
+def test_a_port_whose_expression_grows_without_end_fails_its_node(expression: str) -> None:
+    port = {"x": {"type": "expression", "expression": expression}}
+    document = graph("grows", [noop("a", inputs=port, settings={"maxRetries": 3})])
+    run = building.advance(started(document, inputs={"v": ["abc"] * 1000}))
+    assert (run.status, run.error["code"]) == ("failed", "expression_too_heavy")
+    assert happened(run, "node.retried") == []
+
+
+def test_a_run_with_a_condition_that_is_too_heavy_to_judge_has_failed() -> None:
+    when = {"condition": {"type": "expression", "expression": GROWING}}
+    nodes = [node("slow", "core.delay", {"delayMs": 60_000}), noop("a"), noop("b")]
+    run = building.advance(started(graph("heavy", nodes, ("a", "b", when)), inputs={"v": "x"}))
+    assert (run.status, run.error["code"]) == ("failed", "expression_too_heavy")
+    assert happened(run, "node.cancelled") == ["slow"]
+
+
+def test_expressions_are_given_up_when_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "PATIENCE_S", -1)
+    port = {"x": {"type": "expression", "expression": "v"}}
+    run = building.advance(started(graph("slow", [noop("a", inputs=port)]), inputs={"v": "x"}))
+    assert run.error["code"] == "expression_too_heavy"
+
+
+def test_a_long_text_passes_through_an_expression() -> None:
+    port = {"x": {"type": "expression", "expression": "join(' and ', [inputs.v, nodes.a.v])"}}
+    nodes = [noop("a", inputs={"v": building.from_input("v")}), noop("b", inputs=port)]
+    run = building.advance(started(graph("long-text", nodes, ("a", "b")), inputs={"v": "x" * 200_000}))
+    assert run.status == "completed"
+
+
+def test_an_input_without_a_value_is_the_nodes_failure_by_name_and_is_not_tried_again() -> None:
+    port = {"x": {"type": "variable", "variableName": "nowhere"}}
+    run = building.advance(started(graph("missing", [noop("a", inputs=port, settings={"maxRetries": 3})])))
+    assert (run.status, run.error["code"]) == ("failed", "input_missing")
+    assert happened(run, "node.retried") == []
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, meanwhile: Any) -> None:
+    """``meanwhile`` happens between the step that fails and the record of its failure."""
+    real, looks = engine._held, count(1)
+
+    def held(*run: Any) -> Run:
+        if next(looks) == 2:
+            meanwhile()
+        return real(*run)
+
+    monkeypatch.setattr(engine, "_held", held)
+
+
+def test_a_run_that_is_paused_while_its_first_node_fails_has_not_begun_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    nodes = [failing("f"), noop("b")]
+    run, now = started(graph("raced", nodes, ("f", "b", {"triggerRule": "any_failed"}))), timezone.now()
+    interrupted(monkeypatch, lambda: control.pause_run(acme, run.id, drain=False, now=now))
+    assert (advance_at(run, now).status, types_of(run)) == ("paused", [])
+    control.resume_run(acme, run.id, now=now)
+    assert advance_at(run, now).status == "completed"
+    assert types_of(run)[:3] == ["run.started", "node.started", "node.failed"]
+
+
+def test_a_run_that_is_cancelled_while_its_first_node_fails_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, now = started(graph("ended", [failing("f")])), timezone.now()
+    interrupted(monkeypatch, lambda: intake.cancel_run(building.scope(), run.id, now=now))
+    assert (advance_at(run, now).status, types_of(run)) == ("cancelled", ["run.cancelled"])
+
+
+def test_the_time_a_run_is_paused_does_not_count_against_its_nodes() -> None:
+    acme = building.scope()
+    slow = node("slow", "core.delay", {"delayMs": 5000}, settings={"timeout": 10_000})
+    run, now = started(graph("patient", [slow])), timezone.now()
+    advance_at(run, now)
+    control.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    control.resume_run(acme, run.id, now=now + timedelta(seconds=60))
+    assert advance_at(run, now + timedelta(seconds=61)).status == "completed"
+
+
+def test_a_paused_gate_is_answered_in_the_time_it_had_left() -> None:
+    acme = building.scope()
+    run, now = started(graph("still", [gate(config={"timeoutSec": 10})])), timezone.now()
+    advance_at(run, now)
+    control.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=4))
+    advance_at(run, now + timedelta(seconds=30))
+    control.resume_run(acme, run.id, now=now + timedelta(seconds=64))
+    assert advance_at(run, now + timedelta(seconds=69)).status == "waiting-approval"
+    [asked] = suspensions.open_at(run)
+    assert asked.timeout_at == now + timedelta(seconds=70)
+    assert advance_at(run, now + timedelta(seconds=70)).error["code"] == "approval_rejected"
+
+
+def test_a_gate_takes_answers_while_its_run_is_paused_however_long() -> None:
+    acme = building.scope()
+    run, now = started(graph("late-answer", [gate(config={"timeoutSec": 10})])), timezone.now()
+    advance_at(run, now)
+    control.pause_run(acme, run.id, drain=False, now=now + timedelta(seconds=1))
+    intake.resolve_interrupt(acme, run.id, "gate", {"action": "accept"}, now=now + timedelta(seconds=60))
+    control.resume_run(acme, run.id, now=now + timedelta(seconds=61))
+    assert advance_at(run, now + timedelta(seconds=62)).status == "completed"
+
+
+def test_every_attempt_counts_against_the_recursion_limit_and_counts_once() -> None:
+    stubborn = node("a", "core.fail", settings={"maxRetries": 9, "retryDelayMs": 1})
+    run, now = started(graph("tries", [stubborn]), configurable={"recursionLimit": 2}), timezone.now()
+    for hour in range(3):
+        ended = advance_at(run, now + timedelta(hours=hour))
+    assert (ended.status, ended.error["code"]) == ("failed", "recursion_limit_exceeded")
+    assert [each["attempt"] for each in payloads(run, "node.retried")] == [1, 2]
+    assert payloads(run, "cap.breached")[0]["observed"] == 3
+
+
+def test_a_gate_and_a_sleep_count_as_one_node_each() -> None:
+    nodes = [gate(), node("slow", "core.delay", {"delayMs": 1000})]
+    document = graph("once", nodes, ("gate", "slow"))
+    run, now = started(document, configurable={"recursionLimit": 2}), timezone.now()
+    advance_at(run, now)
+    intake.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=now)
+    advance_at(run, now)
+    ended = advance_at(run, now + timedelta(seconds=2))
+    assert (ended.status, ended.executions) == ("completed", 2)
+
+
+def test_a_node_under_way_at_a_fork_counts_once() -> None:
+    nodes = [noop("a"), node("slow", "core.delay", {"delayMs": 1000}), noop("b")]
+    document = graph("forked", nodes, ("a", "slow"), ("slow", "b"))
+    run, now = started(document, configurable={"recursionLimit": 3}), timezone.now()
+    advance_at(run, now)
+    branch = forking.fork(building.scope(), run.id, ForkRequest("branch", 4), now=now)
+    advance_at(branch, now)
+    ended = advance_at(branch, now + timedelta(seconds=2))
+    assert (ended.status, ended.executions) == ("completed", 3)
+
+
+def test_a_limit_that_is_written_as_a_float_holds() -> None:
+    document = graph("float", [noop("a"), noop("b")], ("a", "b"))
+    run = building.advance(started(document, configurable={"recursionLimit": 1.0}))
+    assert run.error["code"] == "recursion_limit_exceeded"
+
+
+def test_times_that_are_written_as_floats_hold() -> None:
+    slow = node("slow", "core.delay", {"delayMs": 60_000}, settings={"timeout": 2e3})
+    run, now = started(graph("float-late", [slow])), timezone.now()
+    advance_at(run, now)
+    assert advance_at(run, now + timedelta(seconds=2)).error["code"] == "node_timeout"
+
+
+def test_a_cancelled_run_names_who_asked_first() -> None:
+    makers, others = building.scope(), building.scope()
+    run, now = started(graph("whose", [node("slow", "core.delay", {"delayMs": 60_000})])), timezone.now()
+    advance_at(run, now)
+    intake.cancel_run(others, run.id, now=now)
+    intake.cancel_run(makers, run.id, now=now)
+    advance_at(run, now)
+    assert payloads(run, "run.cancelled") == [{"cancelledBy": others.principal.id}]
+    assert others.principal.id not in (makers.principal.id, run.principal)
+    run = started(graph("host", [noop("a")]))
+    runs.request_cancel(run, now=now)
+    advance_at(run, timezone.now())
+    assert payloads(run, "run.cancelled") == [{"cancelledBy": "host"}]

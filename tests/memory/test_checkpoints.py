@@ -283,6 +283,109 @@ def test_a_frontier_that_was_changed_is_not_read_on_from(acme: UUID) -> None:
     assert verify(acme).intact
 
 
+@pytest.mark.parametrize("frontier", ['["no hex"]', "[5]", "7", "null", '{"a": 1}'])
+def test_a_frontier_that_cannot_be_read_is_not_read_on_from_and_stops_nobody(acme: UUID, frontier: str) -> None:
+    mint(acme)
+    tamper("UPDATE host_auditcheckpoint SET frontier = %s", frontier, table="host_auditcheckpoint")
+    grow(acme, 5)
+    assert mint(acme).at_seq == 14
+    assert verify(acme).intact
+
+
+def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: Any) -> None:
+    globex = building.tenant("globex").id
+    grow(globex, 1)
+    extend = checkpoints._extend
+
+    def broken(tenant_id: UUID, *rest: Any) -> Any:
+        return extend(tenant_id, *rest) if tenant_id == globex else 1 / 0
+
+    monkeypatch.setattr(checkpoints, "_extend", broken)
+    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
+    grow(acme, 1)
+    assert audit.total(acme) == 11
+    assert tasks.checkpoint_audit() == 1
+    assert list(checkpoints.every(acme)) == []
+
+
+def test_a_record_without_a_canonical_form_breaks_at_itself(acme: UUID) -> None:
+    mint(acme)
+    before = AuditRecord.objects.of(acme).get(seq=4).entry_hash
+    tamper("""UPDATE host_auditrecord SET details = '{"n": 9007199254740993}' WHERE seq = 4""")
+    found = verify(acme)
+    assert [(each.at_seq, each.actual) for each in found.breaks] == [(4, before)]
+    assert (found.checked, found.unfit) == (9, frozenset({9}))
+    assert [each.at_seq for each in verify(acme, 5).breaks] == [9]
+    grow(acme, 1)
+    assert checkpoints.mint(acme, now=NOW) is not None
+    grow(acme, 1)
+    tamper("""UPDATE host_auditrecord SET details = '{"n": 9007199254740993}' WHERE seq = 11""")
+    assert checkpoints.mint(acme, now=NOW) is None
+
+
+def test_a_checkpoint_without_a_canonical_form_is_nobody_s(acme: UUID) -> None:
+    mint(acme)
+    tamper("UPDATE host_auditcheckpoint SET at_seq = 9007199254740993", table="host_auditcheckpoint")
+    assert verify(acme).forged == {9007199254740993}
+
+
+def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: Any) -> None:
+    breaths: list[int] = []
+    monkeypatch.setattr(audit, "_asides", [lambda: breaths.append(1)])
+    monkeypatch.setattr(audit, "PAGE", 4)
+    assert (verify(acme).checked, len(breaths)) == (10, 2)
+
+
+def walked(monkeypatch: Any) -> list[int]:
+    """How many records are read from now on, walk by walk."""
+    seen: list[int] = []
+    walk = audit.walk
+
+    def counted(tenant_id: UUID, *, first: int, last: int) -> Any:
+        seen.append(0)
+        for step in walk(tenant_id, first=first, last=last):
+            seen[-1] += 1
+            yield step
+
+    monkeypatch.setattr(audit, "walk", counted)
+    return seen
+
+
+def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypatch: Any) -> None:
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 9")
+    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 6)
+    seen = walked(monkeypatch)
+    grow(acme, 40)
+    assert [number <= 2 * checkpoints.EVERY_ENTRIES for number in seen] == [True]
+    assert audit.total(acme) == 50
+
+
+def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: UUID, monkeypatch: Any) -> None:
+    grow(acme, 40)
+    mint(acme)
+    tamper("UPDATE host_auditcheckpoint SET at_seq = 19, signature = 'AAAA'", table="host_auditcheckpoint")
+    monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 1)
+    seen = walked(monkeypatch)
+    assert [tasks.checkpoint_audit() for _ in range(4)] == [1, 1, 1, 0]
+    assert [each.at_seq for each in checkpoints.every(acme)] == [19, 20, 40, 49]
+    assert max(seen) <= 21
+    assert verify(acme, 20).intact
+
+
+def test_checkpoints_are_exported_page_by_page_and_each_says_where_the_next_begins(acme: UUID) -> None:
+    scope = building.scope()
+    for _ in range(3):
+        grow(acme, 2)
+        mint(acme)
+    every = [each.at_seq for each in checkpoints.every(acme)]
+    whole = auditing.proofs(scope, now=NOW)
+    assert ([each["atSequence"] for each in whole["checkpoints"]], whole["next"]) == (every, None)
+    first = auditing.proofs(scope, limit=2, now=NOW)
+    rest = auditing.proofs(scope, after=first["next"], limit=2, now=NOW)
+    assert [each["atSequence"] for each in first["checkpoints"] + rest["checkpoints"]] == every
+    assert (first["next"], rest["next"], rest["total"]) == (every[1], None, 3)
+
+
 def test_a_break_before_the_range_is_not_in_it_but_the_checkpoint_inside_does_not_fit(acme: UUID) -> None:
     mint(acme)
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 2")

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from memory.host import event_log, node_types, runs, vault
@@ -13,7 +13,7 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from memory.tasks import worker_name
-from openwop_console.runtime import clock, definitions, engine, intake
+from openwop_console.runtime import clock, definitions, engine, graph, intake
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
@@ -274,3 +274,42 @@ def test_a_failure_that_quotes_a_secret_is_redacted_although_its_step_is_undone(
     run = building.advance(created("conformance-noop"))
     assert run.error == {"code": "crm_refused", "message": "the CRM refused [REDACTED:crm]"}
     assert "tok-123456789" not in str(event_log.read(run.tenant_id, run.id))
+
+
+@pytest.mark.parametrize("outputs", [{"x": {"the customer's password"}}, {"x": float("nan")}])
+def test_an_outcome_that_cannot_be_kept_is_a_failed_node_without_its_words(
+    outputs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(node_types._types, "core.noop", lambda ctx: Done(outputs=outputs))
+    run = building.advance(created("conformance-noop"))
+    assert (run.status, run.error["code"]) == ("failed", "node_crashed")
+    assert "crashed" in caplog.text
+    assert "password" not in caplog.text
+
+
+def test_a_bug_of_the_engine_ends_the_run_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "the customer's password"
+
+    def crash(*known: Any) -> graph.Outlook:
+        raise KeyError(words)
+
+    monkeypatch.setattr(graph, "outlook", crash)
+    run = building.advance(created("conformance-noop"))
+    assert (run.status, run.error["code"]) == ("failed", "run_crashed")
+    assert types_of(run) == ["run.failed"]
+    assert "crash" in caplog.text
+    assert "password" not in caplog.text
+
+
+def test_a_database_that_is_away_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*known: Any) -> graph.Outlook:
+        raise OperationalError("the database is away")
+
+    run, now = created("conformance-noop"), timezone.now()
+    with monkeypatch.context() as patched:
+        patched.setattr(graph, "outlook", away)
+        with pytest.raises(OperationalError):
+            advance_at(run, now)
+    assert advance_at(run, now + runs.LEASE).status == "completed"

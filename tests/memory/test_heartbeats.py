@@ -1,5 +1,6 @@
 """Heartbeats: one evaluation a tick, a run on a change and on nothing else, within bounds (RFC 0060)."""
 
+import hashlib
 import json
 import threading
 import time
@@ -8,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from memory import forgetting, inventory
@@ -18,7 +20,7 @@ from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock, conditions, tasks, watching
+from openwop_console.runtime import clock, conditions, observing, tasks, watching
 from tests import building
 from tests.conformance import schemas
 
@@ -155,18 +157,64 @@ def test_an_expression_that_grows_without_end_is_an_error(expression: str) -> No
     assert (verdict.evaluated.status, verdict.evaluated.changed) == ("error", False)
 
 
+def test_an_expression_that_is_nested_without_end_is_refused() -> None:
+    with pytest.raises(Invalid):
+        make(building.scope(), predicate=LIVE | {"expression": "(" * 900})
+
+
+def test_what_an_expression_builds_on_its_way_counts_too() -> None:
+    doubled = "|".join(["join('', [@,@])"] * 14)
+    with pytest.raises(conditions.TooLarge):
+        conditions.evaluate_until(f"v[*].[{doubled}][].length(@)", {"v": ["x"] * 500}, time.monotonic() + 60)
+    with pytest.raises(conditions.TooLarge):
+        conditions.evaluate_until("join(v[0], v)", {"v": ["x" * 300] * 300}, time.monotonic() + 60)
+
+
 def test_an_expression_stops_at_its_deadline() -> None:
     with pytest.raises(conditions.TooLong):
         conditions.evaluate_until("a.b", {"a": {"b": 1}}, time.monotonic() - 1)
 
 
-@pytest.mark.parametrize("state", [{"text": "x" * 4096}, {"number": 2**80}])
+@pytest.mark.parametrize(
+    "state", [{"text": "x" * 4096}, {"number": 2**80}, {"text": "a\x00"}, {"\\\x00": 1}, {"text": "\ud800"}]
+)
 def test_a_state_that_cannot_be_kept_is_an_error_and_the_one_before_stays(state: dict[str, Any]) -> None:
     acme = building.scope()
     heartbeat = make(acme, predicate=LIVE | {"expression": "@"})
     watched = [beat(heartbeat, {"n": 1}), beat(heartbeat, state), beat(heartbeat, {"n": 1})]
     assert [verdict.evaluated.status for verdict, _ in watched] == ["ok", "error", "ok"]
     assert [verdict.evaluated.changed for verdict, _ in watched] == [True, False, False]
+
+
+def test_a_state_is_told_under_a_digest_that_nobody_can_guess_at() -> None:
+    acme = building.scope()
+    heartbeat = make(acme, predicate=LIVE | {"expression": "@"})
+    beat(heartbeat, {"n": 1})
+    token = heartbeats.find(acme.tenant_id, "watch").prior_state
+    assert token
+    assert token["sha256"] != hashlib.sha256(b'{"n":1}').hexdigest()
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert not beat(heartbeat, {"n": 1})[0].evaluated.changed
+        assert beat(heartbeat, {"n": 2})[0].evaluated.changed
+
+
+def test_a_query_that_overruns_is_ended_by_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    heartbeat = make(acme)
+    endless = (
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000000000) SELECT max(n) FROM c"
+    )
+
+    def look(*args: Any, **options: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(endless)
+
+    monkeypatch.setattr(observing, "observe", look)
+    monkeypatch.setattr(heartbeats, "MAX_RUNTIME_MS", 200)
+    assert beat(heartbeat)[0].evaluated.status == "timeout"
+    deadline = time.monotonic() + 5
+    while "heartbeat" in {thread.name for thread in threading.enumerate()}:
+        assert time.monotonic() < deadline, "the query of the evaluation goes on"
 
 
 def test_a_maker_who_may_not_look_any_more_sees_nothing() -> None:
@@ -272,6 +320,15 @@ def test_runs_are_counted_since_the_last_look() -> None:
     building.execute(building.scope("globex"), "conformance-noop")
     assert seen(10) == {**none, "started": 2, "completed": 2}
     assert seen(20) == none
+
+
+def test_runs_are_counted_a_day_back_at_most() -> None:
+    acme = building.scope()
+    heartbeat = make(acme, predicate={"observe": "runs", "expression": "started"}, workflow_id="")
+    building.execute(acme, "conformance-noop")
+    late = timezone.now() + timedelta(days=2)
+    beat(heartbeat, clock=lambda: late)
+    assert heartbeats.find(acme.tenant_id, "watch").prior_state["state"] == 0
 
 
 def test_an_agent_that_is_degraded_is_seen() -> None:

@@ -1,9 +1,12 @@
 """What suspended runs wait for: asked, answered, counted, out of time; what is kept of it, and what the log holds."""
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from memory.erasers.interrupt_values import INTERRUPT_VALUES
@@ -35,6 +38,11 @@ def asking(owner: TenantScope, node: dict[str, Any], *more: dict[str, Any], **ch
 
 def gate(node_id: str = "gate", **config: Any) -> dict[str, Any]:
     return building.node(node_id, "core.approvalGate", config)
+
+
+def given(name: str) -> dict[str, Any]:
+    """Inputs that bring ``name``."""
+    return {name: {"type": "static", "value": "x"}}
 
 
 def answer(owner: TenantScope, run: Run, value: Any, node_id: str = "gate", now: datetime | None = None) -> Run:
@@ -131,6 +139,7 @@ def test_a_gate_may_say_that_the_run_goes_on_after_a_rejection() -> None:
         ({"action": "refine", "refineFeedback": {"scope": "all"}}, "resumeValue.refineFeedback.scope"),
         ({"action": "edit-accept"}, "resumeValue.editedArtifactData"),
         ({"action": "ask", "question": 7}, "resumeValue.question"),
+        ({"action": "ask", "question": "x" * 2001}, "resumeValue.question"),
     ],
 )
 def test_what_does_not_answer_an_approval_is_refused_with_its_field_and_the_run_waits_on(
@@ -365,6 +374,7 @@ def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() ->
         (gate(timeoutMs=0), "config.timeoutMs"),
         (gate(timeoutMs=5, timeoutSec=5), "config.timeoutMs"),
         (quorum(actions=["accept", "refine"]), "config.actions"),
+        (quorum(required=3, approversList=["key_a", "key_b"]), "config.requiredApprovals"),
         (clarify(questions=[]), "config.questions"),
         (clarify(questions=[{"id": "a", "question": "?"}] * 2), "config.questions"),
         (clarify(questions=[{"id": "a", "question": "?", "schema": {"type": "nope"}}]), "config.questions[0].schema"),
@@ -377,6 +387,8 @@ def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() ->
         (building.node("wait", "core.interrupt", {"kind": "whim"}), "config.kind"),
         (building.node("wait", "core.interrupt", {"kind": "external-event", "eventType": "x"}), "config.correlation"),
         (building.node("wait", "core.interrupt", {"kind": "custom"}), "config.customKind"),
+        (building.node("wait", "core.interrupt", {"kind": "custom"}, inputs=given("customKind")), "config.customKind"),
+        (building.node("ask", "core.clarificationGate", inputs=given("questions")), "config.questions"),
     ],
 )
 def test_a_gate_that_could_not_ask_is_not_installed(node: dict[str, Any], field: str) -> None:
@@ -393,6 +405,45 @@ def test_what_the_run_brings_is_in_the_question_and_not_on_the_log() -> None:
     run = asking(acme, node)
     assert suspensions.open_at(run)[0].data["correlation"] == {"customer": "ana@x.org"}
     assert "ana@x.org" not in str(event_log.read(run.tenant_id, run.id))
+
+
+SENSITIVE: list[dict[str, Any]] = [
+    {"name": "card", "type": "object", "sensitive": True},
+    {"name": "plain", "type": "string"},
+]
+
+
+def test_a_sensitive_variable_is_masked_in_what_is_asked_and_in_what_is_left(client: Client) -> None:
+    acme, headers = building.scope(), building.headers(role="viewer")
+    title = {"type": "expression", "expression": "join(' ', ['Pay', card.number, plain])"}
+    held = {"type": "variable", "variableName": "card"}
+    ask = gate() | {"inputs": {"title": title, "artifactData": held}}
+    leave = building.node("leave", "core.noop", inputs={"card": held, "note": title}, artifactType="note")
+    building.install("acme", building.definition("pays", leave, ask, variables=SENSITIVE))
+    run = building.execute(acme, "pays", card={"number": "4111-22", "code": 7351, "note": 'a"b'}, plain="now")
+    address = f"/v1/runs/{ids.wire('run', run.id)}"
+    snapshot = client.get(address, **headers).json()
+    asked, shown = snapshot["interrupt"]["payload"], {"number": "[MASKED]", "code": "[MASKED]", "note": "[MASKED]"}
+    assert (asked["title"], asked["artifactData"]) == ("Pay [MASKED] now", shown)
+    [artifact] = client.get(f"{address}/artifacts", **headers).json()["artifacts"]
+    assert artifact["content"] == {"card": shown, "note": "Pay [MASKED] now"}
+    token = client.get(address, **building.headers()).json()["interrupt"]["interruptToken"]
+    texts = [json.dumps(snapshot), client.get(f"/v1/interrupts/{token}").content.decode()]
+    client.force_login(building.operator())
+    texts += [client.get(page).content.decode() for page in (f"/runs/{ids.wire('run', run.id)}", "/")]
+    for text in texts:
+        assert "Pay [MASKED] now" in text
+        assert not {secret for secret in ("4111-22", "7351") if secret in text}
+
+
+@pytest.mark.parametrize("node_id", ["a/b", "a:b", "a:pause", "50%2F", "é b"])
+def test_a_gate_is_answered_at_its_address_whatever_its_node_is_called(client: Client, node_id: str) -> None:
+    run = asking(building.scope(), gate(node_id))
+    address = f"/v1/runs/{ids.wire('run', run.id)}/interrupts/{quote(node_id, safe='')}"
+    said = json.dumps({"resumeValue": ACCEPT})
+    answered = client.post(address, said, content_type="application/json", **building.headers())
+    assert (answered.status_code, answered.json()["nodeId"]) == (200, node_id)
+    assert building.advance(run).status == "completed"
 
 
 def test_what_the_run_brings_may_make_the_question_impossible_and_the_node_says_so() -> None:

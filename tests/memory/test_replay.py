@@ -266,10 +266,6 @@ def test_an_interrupt_is_told_with_its_own_ids_and_nobody_is_asked_again(typed: 
     typed("core.noop", asks, OnReplay.RECORDED)
     source = executed("asking", node("ask", "core.noop"))
     assert source.status == "waiting-input"
-    stuck = replayed(source)
-    assert (stuck.status, stuck.error["code"]) == ("failed", "replay_source_missing")
-    assert facts(stuck)[: len(facts(source))] == facts(source)
-    assert types_of(stuck)[-2:] == ["node.failed", "run.failed"]
     answer(source, {"colour": "red"})
     source = building.advance(source)
     assert source.status == "completed"
@@ -285,14 +281,14 @@ def answer(run: Run, value: dict) -> None:
         suspensions.answer(locked, suspensions.open_at(locked)[0], value, now=timezone.now())
 
 
-def test_a_replay_uses_the_prompt_that_its_source_used(typed: Callable[..., None]) -> None:
-    tenant = building.tenant()
+def prompt(version: str) -> None:
+    """The prompt template ``t`` is installed in that version."""
+    text = f'{{"templateId": "t", "version": "{version}", "kind": "system", "text": "say {version}"}}'
+    artifact = Artifact(ArtifactKind.PROMPT_TEMPLATE, "t", version, text)
+    registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
 
-    def prompt(version: str) -> None:
-        text = f'{{"templateId": "t", "version": "{version}", "kind": "system", "text": "say {version}"}}'
-        artifact = Artifact(ArtifactKind.PROMPT_TEMPLATE, "t", version, text)
-        registry.install(tenant.id, artifact, source="host", installed_by="host", now=timezone.now())
 
+def test_a_replay_uses_the_prompt_that_its_source_used() -> None:
     prompt("1.0.0")
     source = executed("prompted", node("say", "vendor.console.compose", {"template": "t"}))
     prompt("2.0.0")
@@ -320,9 +316,39 @@ def test_the_memory_probes_are_replayed(probe: str) -> None:
     assert facts(made) == facts(source)
 
 
+def a_run_of_every_kind_of_reading() -> Run:
+    """It has waited, used a prompt and read memory, which all stand otherwise by now."""
+    prompt("1.0.0")
+    building.remember("acme", "likes tea")
+    now = timezone.now()
+    nodes = [
+        node("slow", "core.delay", {"delayMs": 20_000}),
+        node("say", "vendor.console.compose", {"template": "t"}),
+        recall(),
+        building.remember_node("mine", memory_ref="summaries"),
+    ]
+    building.install("acme", building.definition("reads", *nodes))
+    run = intake.create_run(building.scope(), RunRequest("reads"), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=21))
+    prompt("2.0.0")
+    building.remember("acme", "likes coffee")
+    return source
+
+
 def test_a_replay_of_a_replay_is_the_same_again() -> None:
-    source = digest_run("likes tea")
+    source = a_run_of_every_kind_of_reading()
     assert facts(replayed(replayed(source))) == facts(source)
+
+
+def test_a_branch_is_replayed_from_wherever_it_was_cut() -> None:
+    source = a_run_of_every_kind_of_reading()
+    for from_seq in range(at(source, "node.completed", "slow") + 1, len(log_of(source)) + 1):
+        made = branched(source, from_seq)
+        again = replayed(made)
+        assert (made.status, again.status, again.error) == ("completed", "completed", None)
+        assert facts(again) == facts(made)
+        assert again.variables == made.variables
 
 
 def test_what_lies_before_the_fork_is_taken_from_the_record_and_nothing_is_called(typed: Callable[..., None]) -> None:
@@ -410,15 +436,16 @@ def test_a_database_that_is_away_is_no_divergence_and_the_replay_goes_on_later(t
     assert facts(building.advance(made)) == facts(source)
 
 
-def test_a_replay_of_a_run_that_has_not_begun_or_goes_on_fails_where_the_record_ends() -> None:
+def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
     now = timezone.now()
     source = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
-    unborn = replayed(source)
-    assert (types_of(unborn), unborn.error["code"]) == (["run.failed"], "replay_source_missing")
-    advance_at(source, now)
-    going = replayed(source)
-    assert types_of(going) == ["run.started", "node.started", "node.failed", "run.failed"]
-    assert log_of(going)[2].payload["error"]["code"] == "replay_source_missing"
+    for status in ("pending", "running"):
+        with pytest.raises(Conflict) as refused:
+            forked(source, "replay")
+        assert refused.value.details == {"runStatus": status}
+        advance_at(source, now)
+    with pytest.raises(InvalidFromSeq):
+        forked(source, "replay", 99)
     assert branched(source, 0).status == "running"
     early = intake.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
     assert branched(early, 0).status == "completed"
@@ -628,6 +655,34 @@ def test_a_branch_of_a_failed_run_tries_the_node_again(typed: Callable[..., None
     assert types_of(branched(source, at(source, "node.failed"))).count("node.started") == 2
 
 
+def test_a_branch_keeps_nothing_of_a_step_whose_outcome_lies_behind_the_fork() -> None:
+    nodes = [building.remember_node("mine", node_id="one"), recall("look")]
+    source = executed("cut", *nodes)
+    for from_seq in range(len(log_of(source)) + 1):
+        made = branched(source, from_seq)
+        assert types_of(made) == types_of(source)
+        entries = Step.objects.get(run_id=made.id, node_id="look").outputs["entries"]
+        assert [entry["content"] for entry in entries] == ["mine"]
+
+
+def test_a_file_of_a_step_whose_outcome_lies_behind_the_fork_is_not_seen() -> None:
+    write = node("write", "vendor.console.write-file", {"path": "mine.md", "content": "draft"})
+    source = executed("cut", write)
+    assert forked(source, "branch", at(source, "node.completed", "write")).workspace == []
+    assert len(forked(source, "branch", at(source, "run.completed")).workspace) == 1
+
+
+def test_a_branch_is_not_paused_because_its_source_was() -> None:
+    acme, now = building.scope(), timezone.now()
+    source = intake.create_run(acme, RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    advance_at(source, now)
+    control.pause_run(acme, source.id, drain=False, now=now)
+    control.resume_run(acme, source.id, now=now)
+    paused, resumed = at(source, "run.paused"), at(source, "run.resumed")
+    assert "run.paused" not in types_of(forked(source, "branch", paused + 1))
+    assert types_of(forked(source, "branch", resumed + 1))[-2:] == ["run.paused", "run.resumed"]
+
+
 def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typed: Callable[..., None]) -> None:
     def asks(ctx: NodeContext) -> Outcome:
         if ctx.resume_value is None:
@@ -645,9 +700,12 @@ def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typ
     assert types_of(asked)[-2:] == ["interrupt.requested", "node.suspended"]
     answer(asked, {"colour": "blue"})
     assert Step.objects.get(run_id=building.advance(asked).id).outputs == {"colour": "blue"}
-    answered = branched(source, at(source, "node.completed"))
-    assert answered.status == "completed"
-    assert Step.objects.get(run_id=answered.id).outputs == {"colour": "red"}
+    before_done = at(source, "node.completed")
+    answered = branched(source, before_done)
+    for made in (answered, branched(answered, before_done), branched(replayed(source), before_done)):
+        assert made.status == "completed"
+        assert Step.objects.get(run_id=made.id).outputs == {"colour": "red"}
+    assert Step.objects.get(run_id=branched(asked, len(log_of(asked))).id).outputs == {"colour": "blue"}
 
 
 def test_a_branch_sees_the_files_of_its_source() -> None:
@@ -664,6 +722,34 @@ def test_a_branch_sees_the_files_of_its_source() -> None:
     assert Step.objects.get(run_id=made.id, node_id="look").outputs["content"] == "draft"
     assert Step.objects.get(run_id=branched(source, 0).id, node_id="read").outputs["content"] == "as it was"
     assert facts(replayed(source)) == facts(source)
+
+
+def test_a_branch_does_not_see_what_another_wrote_by_the_number_of_a_version_that_is_gone() -> None:
+    acme, now = building.scope(), timezone.now()
+    write = node("write", "vendor.console.write-file", {"path": "mine.md", "content": "draft"})
+    look = node("look", "vendor.console.read-file", {"path": "mine.md"})
+    source = executed("files", write, look)
+    start = at(source, "node.started", "look")
+    first = forked(source, "branch", start)
+    workspace.delete_file(acme, "mine.md", now=now)
+    workspace.write_file(acme, "mine.md", FileDraft("by another"), now=now)
+    assert branched(source, start).error["code"] == "workspace_version_gone"
+    assert branched(first, start).error["code"] == "workspace_version_gone"
+
+
+def test_a_branch_of_a_branch_sees_files_as_they_were_where_it_was_cut() -> None:
+    def write(node_id: str, content: str) -> dict:
+        return node(node_id, "vendor.console.write-file", {"path": "mine.md", "content": content})
+
+    source = executed("files", write("one", "first"), write("two", "second"), node("end", "core.noop"))
+    first = branched(source, at(source, "node.started", "end"))
+    versions = [
+        [noted["version"] for noted in forked(first, "branch", from_seq).workspace]
+        for from_seq in (0, at(first, "node.started", "two"), at(first, "node.started", "end"))
+    ]
+    assert versions == [[], [1], [2]]
+    seen = forked(first, "branch", at(first, "node.started", "two")).workspace
+    assert WorkspaceFile.objects.get(id=seen[0]["file"]).content == "first"
 
 
 # --- what may be forked ----------------------------------------------------------------------------------------------
@@ -723,3 +809,24 @@ def test_a_replay_that_needs_a_forgotten_text_is_refused_and_says_why() -> None:
     assert branched(source, 0).status == "completed"
     with pytest.raises(InvalidFromSeq):
         forked(source, "replay", 99)
+
+
+def test_a_run_whose_nodes_left_no_record_is_not_replayed_and_branched_from_its_beginning_alone() -> None:
+    source = digest_run("likes tea")
+    Step.objects.written_by("openwop_console.runtime.steps").filter(node_id="recall").update(on_record=False)
+    behind = at(source, "node.completed", "recall") + 1
+    for mode, from_seq in (("replay", 0), ("replay", behind), ("branch", behind)):
+        with pytest.raises(ReplayMemorySnapshotUnavailable) as refused:
+            forked(source, mode, from_seq)
+        assert refused.value.details["reason"] == "event_log_unavailable"
+    made = branched(source, behind - 1)
+    assert made.status == branched(source, 0).status == "completed"
+    assert replayed(made).status == "completed"
+
+
+def test_a_fork_beyond_the_log_is_told_the_last_sequence_and_one_more_is_still_good() -> None:
+    source = building.execute(building.scope(), "conformance-noop")
+    with pytest.raises(InvalidFromSeq, match="right behind the last one, which is maxSeq") as refused:
+        forked(source, "branch", 5)
+    assert refused.value.details == {"fromSeq": 5, "maxSeq": 3}
+    assert forked(source, "branch", 4).from_seq == 4

@@ -44,6 +44,20 @@ def test_who_waits_aside_lets_the_others_pass_and_has_its_turn_again() -> None:
     assert sorted(done) == ["0", "1", "2"]
 
 
+def test_long_work_lets_the_others_pass_between_its_parts() -> None:
+    done: list[str] = []
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        for _ in range(50 if environ["n"] == 0 else 0):
+            time.sleep(0.005)
+            turns.breathe()
+        done.append(str(environ["n"]))
+        return []
+
+    serve(turns.taking_turns(application), 3)
+    assert done[-1] == "0"
+
+
 @pytest.mark.only_db("sqlite")
 @pytest.mark.django_db(transaction=True)
 def test_a_connection_goes_on_with_the_turn_from_thread_to_thread() -> None:

@@ -1,13 +1,15 @@
 """The gate: votes about one digest, who casts them, and what the activation run makes of them."""
 
 import json
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from memory.host import audit, event_log, ids, registry, runs, suspensions
 from memory.host.errors import Conflict, Forbidden, Invalid
-from memory.host.models import Run
+from memory.host.models import ArtifactKind, Run
+from memory.host.registry import Artifact
 from memory.host.suspensions import InterruptNotFound
 from openwop_console.runtime import definitions
 from proposals import activation, lifecycle, locking, review, revisions
@@ -20,9 +22,19 @@ from tests.proposing import actions, opened, types_of
 pytestmark = pytest.mark.django_db
 
 
-def test_the_activation_workflow_is_one_that_this_host_would_install() -> None:
+def test_the_activation_workflow_is_none_that_a_tenant_installs_because_its_nodes_are_the_host_s() -> None:
     nodes = ((gates.GATE_NODE, gates.GATE_TYPE), (gates.INSTALL_NODE, gates.INSTALL_TYPE))
-    definitions.check(json.loads(gates.definition_of(*nodes)))
+    with pytest.raises(Invalid) as refused:
+        definitions.check(json.loads(gates.definition_of(*nodes)))
+    fields = [error["field"] for error in refused.value.details["errors"]]
+    assert fields == ["$.nodes[0].typeId", "$.nodes[1].typeId"]
+
+
+def forge(name: str, *nodes: dict[str, Any]) -> None:
+    """A workflow with the host's own nodes, past the check that refuses it."""
+    text = json.dumps(building.definition(name, *nodes))
+    artifact = Artifact(ArtifactKind.WORKFLOW, name, "1.0.0", text)
+    registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
 
 
 def test_asking_pins_the_digest_and_asking_again_gives_the_same_gate() -> None:
@@ -222,7 +234,7 @@ def test_a_workflow_of_somebody_elses_with_the_same_nodes_installs_nothing() -> 
         building.node("install", "vendor.console.install-artifact"),
     ]
     for name, given in (("forged", nodes), ("shorter", nodes[1:])):
-        building.install("acme", building.definition(name, *given))
+        forge(name, *given)
         made = proposing.propose()
         run = building.execute(building.scope(), name, proposalId=ids.wire("prop", made.id))
         assert (run.status, run.error["code"]) == ("failed", "gate_unknown")
@@ -240,7 +252,7 @@ def test_a_gate_that_somebody_resumed_without_a_decision_fails_its_run() -> None
 
 
 def test_a_node_of_somebody_elses_workflow_has_no_interrupt_that_a_vote_answers() -> None:
-    building.install("acme", building.definition("forged", building.node("gate", gates.GATE_TYPE)))
+    forge("forged", building.node("gate", gates.GATE_TYPE))
     run = building.execute(building.scope(), "forged")
     with pytest.raises(InterruptNotFound):
         activation.resolve_interrupt(building.scope(), run, "gate", {"decision": "granted"}, timezone.now())

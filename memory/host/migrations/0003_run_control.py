@@ -30,6 +30,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='run',
+            name='cancelled_by',
+            field=models.CharField(blank=True, default='', max_length=64),
+        ),
+        migrations.AddField(
+            model_name='run',
             name='deadline_at',
             field=models.DateTimeField(null=True),
         ),

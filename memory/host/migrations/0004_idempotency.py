@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('principal', models.CharField(max_length=64)),
                 ('endpoint', models.CharField(max_length=500)),
                 ('key_sha256', models.CharField(max_length=64)),
-                ('body_sha256', models.CharField(max_length=64)),
+                ('body_digest', models.CharField(max_length=64)),
                 ('state', models.CharField(choices=[('pending', 'Pending'), ('completed', 'Completed')], default='pending', max_length=9)),
                 ('holder', models.CharField(max_length=64)),
                 ('lease_until', models.DateTimeField()),

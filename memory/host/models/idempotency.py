@@ -11,14 +11,15 @@ class IdempotencyState(models.TextChoices):
 
 
 class IdempotencyRecord(TenantOwned):
-    """One key of one principal at one endpoint. The key is kept as its hash; the answer as it was sent, for a day."""
+    """One key of one principal at one endpoint. The key is kept as its hash, the body as a keyed digest; the answer as
+    it was sent, for a day."""
 
     writer = "memory.host.idempotency"
 
     principal = models.CharField(max_length=64)
     endpoint = models.CharField(max_length=500)
     key_sha256 = models.CharField(max_length=64)
-    body_sha256 = models.CharField(max_length=64)
+    body_digest = models.CharField(max_length=64)
     state = models.CharField(max_length=9, choices=IdempotencyState, default=IdempotencyState.PENDING)
     holder = models.CharField(max_length=64)
     lease_until = models.DateTimeField()

@@ -90,6 +90,7 @@ class Run(TenantOwned):
     ``executions`` counts the nodes begun, against the recursion limit; ``deadline_at`` ends a run that lasts too long.
     A paused run with ``draining`` still finishes the nodes it had begun. ``workspace`` is the snapshot of the files at
     the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``.
+    ``cancelled_by`` is the principal that asked for the end, or the host.
     """
 
     writer = "memory.host.runs"
@@ -119,6 +120,7 @@ class Run(TenantOwned):
     executions = models.PositiveIntegerField(default=0)
     paused_at = models.DateTimeField(null=True)
     draining = models.BooleanField(default=False)
+    cancelled_by = models.CharField(max_length=64, default="", blank=True)
     workspace = models.JSONField(default=list)
     fork_mode = models.CharField(max_length=8, choices=ForkMode, default="", blank=True)
     source_run_id = models.UUIDField(null=True)

@@ -40,6 +40,7 @@ EVENT: Schema = {
     },
 }
 EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete={"type": "boolean"})
+STREAM: Schema = {"type": "string", "description": "Server-sent events, each with the number of its event as id."}
 RUN_CREATED = closed(runId=TEXT, workflowId=TEXT, status=STATUS, startedAt=TIME, eventsUrl=TEXT, statusUrl=TEXT)
 RUN: Schema = {
     "title": "RunSnapshot",

@@ -7,11 +7,13 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from memory import masking
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.models import ForkMode, Interrupt, Run
-from memory.host.serializing import Closed
+from memory.host.serializing import Closed, Text
+from memory.masking import Mask, without_sensitive
 from memory.wire import instant
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
@@ -26,20 +28,18 @@ from openwop_console.runtime.streaming import Reading, modes_of
 class CreateRun(Closed):
     """The closed body of ``POST /v1/runs`` (openwop-host 3.2)."""
 
-    workflowId = serializers.CharField(max_length=128)
+    workflowId = Text(max_length=128)
     inputs = serializers.DictField(required=False)
-    tenantId = serializers.CharField(required=False, max_length=128)
-    scopeId = serializers.CharField(required=False, max_length=256)
+    tenantId = Text(required=False, max_length=128)
+    scopeId = Text(required=False, max_length=256)
     configurable = serializers.DictField(required=False)
-    tags = serializers.ListField(
-        child=serializers.CharField(min_length=1, max_length=256), required=False, max_length=100
-    )
+    tags = serializers.ListField(child=Text(min_length=1, max_length=256), required=False, max_length=100)
     metadata = serializers.DictField(required=False)
-    agentId = serializers.CharField(required=False, min_length=3, max_length=256)
+    agentId = Text(required=False, min_length=3, max_length=256)
     callbackUrl = serializers.URLField(required=False, max_length=2000)
-    residency = serializers.CharField(required=False, max_length=64)
+    residency = Text(required=False, max_length=64)
     mode = serializers.ChoiceField(choices=["eval"], required=False)
-    evalSuiteRef = serializers.CharField(required=False, max_length=500)
+    evalSuiteRef = Text(required=False, max_length=500)
 
     def order(self, headers: Mapping[str, str]) -> RunRequest:
         """What is asked for; ``X-Dedup`` and ``X-Force-Engine-Version`` come as headers."""
@@ -71,7 +71,7 @@ class CancelRun(Closed):
 class BulkCancel(Closed):
     """The closed body of ``POST /v1/runs:bulk-cancel`` (openwop-host 3.7)."""
 
-    runIds = serializers.ListField(child=serializers.CharField(min_length=1, max_length=256), min_length=1)
+    runIds = serializers.ListField(child=Text(min_length=1, max_length=256), min_length=1)
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
 
     def validate_runIds(self, given: list[str]) -> list[str]:  # noqa: N802  # named after its field
@@ -84,9 +84,7 @@ class RunOptions(Closed):
     """What a branch is given beside what its source had."""
 
     configurable = serializers.DictField(required=False)
-    tags = serializers.ListField(
-        child=serializers.CharField(min_length=1, max_length=256), required=False, max_length=100
-    )
+    tags = serializers.ListField(child=Text(min_length=1, max_length=256), required=False, max_length=100)
     metadata = serializers.DictField(required=False)
 
 
@@ -171,7 +169,8 @@ def created_document(run: Run, request: Request) -> dict[str, Any]:
 def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
     """The RunSnapshot (openwop-host 3.3); ``origin`` is where this host is reached, for the addresses of tokens."""
     run, definition = state.run, json.loads(state.run.definition.text)
-    asked = [_interrupt_document(each, state.tokens.get(each.id, ""), origin) for each in state.interrupts]
+    mask = Mask(definition, run.inputs, run.variables)
+    asked = [_interrupt_document(each, mask, state.tokens.get(each.id, ""), origin) for each in state.interrupts]
     optional = {
         "currentNodeId": run.current_node or None,
         "pausedAt": instant(run.paused_at) if run.paused_at else None,
@@ -212,14 +211,14 @@ def _agent_document(run: Run, definition: dict[str, Any]) -> dict[str, Any] | No
     return {"agentId": agent_id} if agent_id else None
 
 
-def _interrupt_document(interrupt: Interrupt, token: str, origin: str) -> dict[str, Any]:
+def _interrupt_document(interrupt: Interrupt, mask: Mask, token: str, origin: str) -> dict[str, Any]:
     addressed = {"interruptToken": token, "callbackUrl": f"{origin}/v1/interrupts/{token}"} if token else {}
     return {
         "interruptId": ids.wire("int", interrupt.id),
         "kind": interrupt.kind,
         "nodeId": interrupt.node_id,
         "key": interrupt.key,
-        "payload": interrupt.data,
+        "payload": mask.data(interrupt.data),
         **({"timeoutAt": instant(interrupt.timeout_at)} if interrupt.timeout_at else {}),
         **addressed,
     }
@@ -233,7 +232,7 @@ def asked_document(asked: Asked) -> dict[str, Any]:
         "nodeId": interrupt.node_id,
         "interruptId": ids.wire("int", interrupt.id),
         "kind": interrupt.kind,
-        "data": interrupt.data,
+        "data": masking.of_run(asked.run).data(interrupt.data),
         "intent": asked.claims.intent,
         "expiresAt": instant(asked.claims.expires_at),
     }
@@ -251,12 +250,6 @@ def node_states(steps: Mapping[str, Step]) -> dict[str, Any]:
         }
         for node_id, step in steps.items()
     }
-
-
-def without_sensitive(values: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
-    """The values with those masked that the workflow declares ``sensitive``."""
-    masked = {each["name"] for each in definition["variables"] if each.get("sensitive")}
-    return {name: "[MASKED]" if name in masked else value for name, value in values.items()}
 
 
 def cancelled_document(outcome: Cancelled) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Body:
     scope="runs:read",
     query=EventsQuery,
     headers=("Last-Event-ID",),
-    gives={200: schemas.EVENTS},
+    gives={200: schemas.EVENTS, (200, STREAM): schemas.STREAM},
     tag="runs",
 )
 @api_view(["GET"])

@@ -22,6 +22,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='step',
+            name='on_record',
+            field=models.BooleanField(default=False),
+        ),
+        migrations.AddField(
+            model_name='step',
             name='variables',
             field=models.JSONField(default=dict),
         ),

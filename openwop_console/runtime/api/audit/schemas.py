@@ -42,5 +42,7 @@ AUDIT_PROOFS = closed(
         ),
     },
     publicKeys={"type": "array", "items": PUBLIC_KEY},
+    total=SEQUENCE,
+    next={"oneOf": [SEQUENCE, {"type": "null"}]},
 )
 TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)

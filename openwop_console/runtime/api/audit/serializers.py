@@ -38,6 +38,13 @@ class AuditQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
 
 
+class CheckpointsQuery(Closed):
+    """Checkpoints behind the number ``after``, the oldest first; ``after`` is what ``next`` gave."""
+
+    after = sequence()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
+
+
 class TenantEventsQuery(Closed):
     """Events behind ``after``, which is exclusive."""
 

@@ -14,6 +14,7 @@ from openwop_console.runtime.api.audit.serializers import (
     MOST_RECORDS,
     AuditQuery,
     AuditRange,
+    CheckpointsQuery,
     TenantEventsQuery,
     finding_document,
     records_document,
@@ -39,10 +40,14 @@ def audit_list(request: Request) -> Response:
     return Response(records_document(page))
 
 
-@operation("exportCheckpoints", scope="audit:read", gives={200: schemas.AUDIT_PROOFS}, tag="audit")
+@operation(
+    "exportCheckpoints", scope="audit:read", query=CheckpointsQuery, gives={200: schemas.AUDIT_PROOFS}, tag="audit"
+)
 @api_view(["GET"])
 def audit_checkpoints(request: Request) -> Response:
-    return Response(auditing.proofs(scope_of(request), now=timezone.now()))
+    given = checked(CheckpointsQuery, query_of(request)).validated_data
+    after, limit = int(given.get("after", -1)), given.get("limit", MOST_RECORDS)
+    return Response(auditing.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
 
 
 @operation(

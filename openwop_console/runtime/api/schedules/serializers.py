@@ -1,5 +1,6 @@
 """The wire forms of schedules and heartbeats; camelCase stops here."""
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from memory.wire import instant
 from openwop_console.runtime.timetable import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
+RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"
 
 
@@ -23,7 +25,8 @@ class Instant(Text):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            at = datetime.fromisoformat(super().to_internal_value(data))
+            text = super().to_internal_value(data).upper()
+            at = datetime.fromisoformat(text) if RFC_3339.fullmatch(text) else self._refuse()
             at = at.replace(microsecond=at.microsecond // 1000 * 1000)
             return at if at.utcoffset() is not None and 1970 < at.year < 9000 else self._refuse()
         except ValueError:

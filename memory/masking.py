@@ -1,0 +1,84 @@
+"""What a workflow declares ``sensitive`` is shown nowhere: not by its name, nor in what a run asks or leaves.
+
+A masked value is looked for in every form that a text may hold it in, and as a number.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from memory.host.models import Run
+from memory.redaction import forms_of
+
+MASK = "[MASKED]"
+# What the run may put into a question; everything else that is asked stands in the workflow's definition.
+FROM_INPUTS = ("title", "description", "artifactId", "artifactType", "artifactData", "correlation", "payload")
+SHOWN_MASKED = {*FROM_INPUTS, "exchanges"}
+
+
+def without_sensitive(values: Mapping[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with those masked that the workflow declares ``sensitive``."""
+    masked = {each["name"] for each in _sensitive(definition)}
+    return {name: MASK if name in masked else value for name, value in values.items()}
+
+
+def _sensitive(definition: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in definition["variables"] if each.get("sensitive")]
+
+
+class Mask:
+    """Masks what the sensitive variables of one run hold, wherever it stands; build it once a run."""
+
+    def __init__(self, definition: Mapping[str, Any], *values: Mapping[str, Any]) -> None:
+        """``values`` are the run's inputs and variables; what a variable begins with is in the definition."""
+        declared = _sensitive(definition)
+        defaults = {each["name"]: each.get("defaultValue") for each in declared}
+        leaves = [leaf for held in (defaults, *values) for name in defaults for leaf in _leaves(held.get(name))]
+        self._numbers = {leaf for leaf in leaves if not isinstance(leaf, str)}
+        self._texts = {leaf if isinstance(leaf, str) else json.dumps(leaf) for leaf in leaves} - {""}
+
+    def data(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What an interrupt asks; only what a run may have brought into it can hold a variable."""
+        return {name: self.value(given) if name in SHOWN_MASKED else given for name, given in asked.items()}
+
+    def value(self, given: Any) -> Any:
+        """A JSON value with every occurrence masked, in the values of objects as well."""
+        if not self._texts:
+            return given
+        if isinstance(given, str):
+            return self._text(given)
+        if isinstance(given, list):
+            return [self.value(item) for item in given]
+        if isinstance(given, dict):
+            return {name: self.value(item) for name, item in given.items()}
+        return MASK if not isinstance(given, bool) and given in self._numbers else given
+
+    def _text(self, text: str) -> str:
+        parts, at = [], 0
+        for start, end in sorted((hit.start(), hit.end(1)) for form in self._forms for hit in form.finditer(text)):
+            if start >= at:
+                parts += [text[at:start], MASK]
+            at = max(at, end)
+        return "".join([*parts, text[at:]])
+
+    @cached_property
+    def _forms(self) -> list[re.Pattern[str]]:
+        """Each form, found wherever it begins, so that no part of one is left where two overlap."""
+        forms = {form for text in self._texts for form in forms_of(text)}
+        return [re.compile(f"(?=({re.escape(form)}))") for form in forms]
+
+
+def _leaves(value: Any) -> Iterator[str | int | float]:
+    """The texts and numbers in a JSON value; a truth value says too little to be known again."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(each)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def of_run(run: Run) -> Mask:
+    """What masks the sensitive variables of ``run``."""
+    return Mask(json.loads(run.definition.text), run.inputs, run.variables)
