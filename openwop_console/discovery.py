@@ -36,6 +36,7 @@ def document() -> dict[str, Any]:
         "secrets": {"supported": True, "scopes": ["tenant", "user", "run"]},
         "scheduling": _scheduling(),
         "heartbeat": _heartbeat(),
+        "runs": {"pauseResume": True},
         "replay": {"supported": True, "modes": list(ForkMode.values), "sideEffectSuppression": "recorded-outcome"},
     }
     return {

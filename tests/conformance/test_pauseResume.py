@@ -2,7 +2,13 @@
 
 import time
 
+import httpx
+
 from tests.conformance.conftest import Host
+
+
+def test_it_is_advertised(host: Host) -> None:
+    assert httpx.get(f"{host.url}/.well-known/openwop").json()["runs"] == {"pauseResume": True}
 
 
 def test_a_run_is_paused_stays_so_and_goes_on_when_it_is_resumed(host: Host) -> None:
