@@ -23,7 +23,7 @@ from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console import turns
-from openwop_console.runtime import tokens
+from openwop_console.runtime.asking import tokens
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_FINAL = frozenset({400, 401, 403, 429})

@@ -19,7 +19,8 @@ from memory import forgetting
 from memory.host import ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run
 from memory.host.operations import Operation, operations_of
-from openwop_console.runtime import artifacts, tokens
+from openwop_console.runtime import artifacts
+from openwop_console.runtime.asking import tokens
 from proposals.models import Proposal
 from tests import building, proposing
 

@@ -9,16 +9,9 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
         from memory.host import erasure, runs
-        from openwop_console.runtime import (  # noqa: F401
-            definitions,
-            gates,
-            nodes,
-            probes,
-            resolving,
-            steps_erasure,
-            tasks,
-            timetable,
-        )
+        from openwop_console.runtime import definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
+        from openwop_console.runtime.asking import gates, resolving  # noqa: F401
+        from openwop_console.runtime.timed import timetable
 
         resolving.register()
         definitions.register_builtins()

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from memory import tasks as memory_tasks
 from memory.host import runs
-from openwop_console.runtime import firing, tasks
+from openwop_console.runtime import tasks
+from openwop_console.runtime.timed import firing
 
 PATIENCE = timedelta(seconds=30)
 

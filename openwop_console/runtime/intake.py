@@ -17,8 +17,9 @@ from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import artifacts, definitions, resolving, run_options, steps
+from openwop_console.runtime import artifacts, definitions, run_options, steps
 from openwop_console.runtime.artifacts import RunArtifact
+from openwop_console.runtime.asking import resolving
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 

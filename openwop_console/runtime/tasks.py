@@ -10,7 +10,8 @@ from django_q.tasks import async_task
 from memory.host import heartbeats
 from memory.host.models import Run
 from memory.tasks import worker_name
-from openwop_console.runtime import engine, watching
+from openwop_console.runtime import engine
+from openwop_console.runtime.timed import watching
 
 
 def enqueue_run(run: Run) -> None:

@@ -21,9 +21,9 @@ from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import turns
-from openwop_console.runtime import firing, timetable, watching
 from openwop_console.runtime.api.schedules import schemas
 from openwop_console.runtime.api.schedules import serializers as wire
+from openwop_console.runtime.timed import firing, timetable, watching
 from openwop_console.seams.gating import seam
 
 WORKFLOW = "conformance-noop"

@@ -163,7 +163,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/middleware.py",
         "openwop_console/commanding.py",
         "openwop_console/runtime/executing.py",  # a node that was refused has failed
-        "openwop_console/runtime/firing.py",  # a firing that was refused is on record
+        "openwop_console/runtime/timed/firing.py",  # a firing that was refused is on record
         "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
         "openwop_console/seams/governance.py",  # a denial is an outcome that the suite asks for

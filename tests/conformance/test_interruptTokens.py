@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memory.host import ids, runs
 from memory.host.models import Interrupt, Run
-from openwop_console.runtime import intake, tokens
+from openwop_console.runtime import intake
+from openwop_console.runtime.asking import tokens
 from tests import building
 from tests.conformance import schemas
 

@@ -19,7 +19,8 @@ from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotent
-from openwop_console.runtime import intake, tokens
+from openwop_console.runtime import intake
+from openwop_console.runtime.asking import tokens
 from tests import building, proposing
 from tests.conformance import schemas
 

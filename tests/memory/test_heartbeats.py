@@ -20,7 +20,8 @@ from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock, conditions, observing, tasks, watching
+from openwop_console.runtime import clock, conditions, tasks
+from openwop_console.runtime.timed import observing, watching
 from tests import building
 from tests.conformance import schemas
 

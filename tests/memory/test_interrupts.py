@@ -17,9 +17,10 @@ from memory.host.models import Interrupt, Run
 from memory.host.suspensions import InterruptAlreadyResolved, InterruptCancelled, InterruptNotFound
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
-from openwop_console.runtime import control, definitions, engine, gates, intake, resume_values
+from openwop_console.runtime import control, definitions, engine, intake
+from openwop_console.runtime.asking import gates, resume_values
+from openwop_console.runtime.asking.resume_values import CorrelationMismatch
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.resume_values import CorrelationMismatch
 from tests import building
 
 pytestmark = pytest.mark.django_db

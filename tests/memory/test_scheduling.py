@@ -18,7 +18,8 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleH
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock, firing, timetable
+from openwop_console.runtime import clock
+from openwop_console.runtime.timed import firing, timetable
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,10 @@ from memory.host import ids
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import intake, resolving
+from openwop_console.runtime import intake
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import ResolveByToken, ResolveInterrupt, asked_document
+from openwop_console.runtime.asking import resolving
 
 UNCACHED = {"Cache-Control": "private, no-store"}
 

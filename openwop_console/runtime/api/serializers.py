@@ -16,11 +16,11 @@ from memory.host.serializing import Closed, Text
 from memory.masking import Mask, without_sensitive
 from memory.wire import instant
 from openwop_console.runtime.artifacts import RunArtifact
+from openwop_console.runtime.asking.resolving import Asked
 from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
 from openwop_console.runtime.forking import ForkRequest, Overlay
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.resolving import Asked
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.streaming import Reading, modes_of
 

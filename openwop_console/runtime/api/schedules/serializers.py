@@ -13,7 +13,7 @@ from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTi
 from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import Closed, Text
 from memory.wire import instant
-from openwop_console.runtime.timetable import POLICY
+from openwop_console.runtime.timed.timetable import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")

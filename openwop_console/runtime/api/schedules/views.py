@@ -11,9 +11,9 @@ from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime import timetable, watching
 from openwop_console.runtime.api.schedules import schemas
 from openwop_console.runtime.api.schedules import serializers as wire
+from openwop_console.runtime.timed import timetable, watching
 
 DEFAULT_LIMIT = 50
 READ, MANAGE = "schedules:read", "schedules:manage"

@@ -21,8 +21,8 @@ from memory.host.events import (
 )
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
 from memory.masking import FROM_INPUTS
-from openwop_console.runtime import gate_configs, tokens
-from openwop_console.runtime.gate_configs import APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT
+from openwop_console.runtime.asking import gate_configs, tokens
+from openwop_console.runtime.asking.gate_configs import APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT
 
 TYPES = (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT)
 ACCEPTED = {"accept", "edit-accept"}

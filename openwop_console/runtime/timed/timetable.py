@@ -16,8 +16,9 @@ from memory.host.errors import Conflict, Invalid
 from memory.host.models import MissedFirePolicy, Schedule, ScheduleTick, Tenant
 from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import firing, intake
+from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.timed import firing
 
 SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"

@@ -21,9 +21,9 @@ from memory.host.models import Interrupt, Run
 from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InterruptTokenRefused
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import resume_values, tokens
-from openwop_console.runtime.gate_configs import APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT
-from openwop_console.runtime.tokens import Claims
+from openwop_console.runtime.asking import resume_values, tokens
+from openwop_console.runtime.asking.gate_configs import APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT
+from openwop_console.runtime.asking.tokens import Claims
 
 BEARER = "token"
 MAX_VOTER = 128

@@ -22,8 +22,9 @@ from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import conditions, firing, observing
+from openwop_console.runtime import conditions
 from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.timed import firing, observing
 
 log = logging.getLogger(__name__)
 BUSY = "run_already_active"

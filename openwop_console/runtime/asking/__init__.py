@@ -1,0 +1,1 @@
+"""What runs ask of people and of the world outside: node types, answers, tokens."""
