@@ -255,7 +255,7 @@ def _take_over(
     for node_id in begun:
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
-    branch.executions = len(begun)
+    branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
     runs.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
 
 
