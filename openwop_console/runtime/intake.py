@@ -112,11 +112,14 @@ def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime | None = 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
     """The run's events behind ``after``, and whether the run has ended and nothing is left after these.
 
-    The status is read first: a run that is terminal here has its terminal event in the log already.
+    The status is read first: a run that is terminal here has its terminal event in the log already. One that ends
+    between the two reads is known by that event, which is always the last.
     """
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
     events = event_log.read(scope.tenant_id, run.id, after=after)
+    if events and events[-1].type in event_log.ENDINGS:
+        return events, True
     return events, run.status in ENDS and len(events) < event_log.PAGE
 
 
