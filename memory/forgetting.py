@@ -24,6 +24,7 @@ from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.matching import is_mentioned, search_form
 from memory.models import ForgetRequest, ForgetState, Pass
+from memory.passes import PassOrder
 
 WRITER = "memory.forgetting"
 KIND = "forget"
@@ -104,7 +105,8 @@ def confirm(
     _choose(request, ticked)
     request.state, request.confirmed_at = ForgetState.CONFIRMED, now
     request.reason = harness.for_tenant(request.tenant_id).redact(reason.strip()).text
-    work = passes.request(request.tenant_id, KIND, window=request.id.hex, requested_by=scope.principal.id, now=now)
+    order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
+    work = passes.request(request.tenant_id, order, now=now)
     request.pass_id = work.id
     request.save(by=WRITER)
     audit.append(
@@ -259,7 +261,7 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
     window = f"{request.id.hex}/{now.timestamp():.0f}"
-    work = passes.request(request.tenant_id, KIND, window=window, requested_by=scope.principal.id, now=now)
+    work = passes.request(request.tenant_id, PassOrder(KIND, window, requested_by=scope.principal.id), now=now)
     request.state, request.pass_id, request.receipt = ForgetState.CONFIRMED, work.id, None
     request.save(by=WRITER, update_fields=["state", "pass_id", "receipt"])
     return request

@@ -3,11 +3,12 @@
 A text of a run is redacted for what that run has resolved; a text that belongs to no run, for all the tenant holds.
 """
 
+from collections.abc import Callable
 from uuid import UUID
 
 from memory.host import vault
 from memory.host.models import Secret
-from memory.redaction import Redactor
+from memory.redaction import Redacted, Redactor, rewrite_marks, scrub
 
 Versions = tuple[tuple[UUID, int], ...]
 
@@ -31,6 +32,19 @@ def for_tenant(tenant_id: UUID) -> Redactor:
     if not secrets:
         return NOTHING
     return _built.get(_versions(secrets)) or _build(secrets)
+
+
+def for_derived(tenant_id: UUID) -> Callable[[str], Redacted]:
+    """What derived text goes through: every secret of the tenant, then whatever has the shape of one; old marks are
+    rewritten. What was redacted in a source stays so in what is made of it (RFC 0012 D, SR-1 carry-forward)."""
+    redactor = for_tenant(tenant_id)
+
+    def redact(text: str) -> Redacted:
+        known = redactor.redact(rewrite_marks(text))
+        shaped = scrub(known.text)
+        return Redacted(shaped.text, known.count + shaped.count)
+
+    return redact
 
 
 def _versions(secrets: list[Secret]) -> Versions:

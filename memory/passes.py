@@ -5,22 +5,39 @@ of it is on record, and its small system run carries its events.
 """
 
 import json
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from memory.host import runs
+from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
-from memory.models import Pass, PassState
+from memory.models import Pass, PassState, Trigger
 
 WRITER = "memory.passes"
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
+OVER = (PassState.DONE, PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class PassOrder:
+    """What a pass is to do. ``window`` is what makes it happen once; ``options`` are its kind's own."""
+
+    kind: str
+    window: str
+    requested_by: str
+    memory_ref: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    trigger: str = Trigger.ON_DEMAND
+    dry_run: bool = False
 
 
 def definition_of(kind: str) -> str:
@@ -48,22 +65,15 @@ def definition_of(kind: str) -> str:
 
 
 @transaction.atomic
-def request(tenant_id: UUID, kind: str, *, window: str, memory_ref: str = "", requested_by: str, now: datetime) -> Pass:
+def request(tenant_id: UUID, order: PassOrder, *, now: datetime) -> Pass:
     """The window is on record and waits for a worker; asking again for the same window gives the same row."""
-    there: Pass | None = Pass.objects.of(tenant_id).filter(kind=kind, memory_ref=memory_ref, window=window).first()
+    rows = Pass.objects.of(tenant_id).filter(kind=order.kind, memory_ref=order.memory_ref, window=order.window)
+    there: Pass | None = rows.first()
     if there:
         return there
-    order = RunOrder(f"host-{kind}", definition_of(kind), requested_by, system=True)
-    run = runs.open_run(tenant_id, order, now=now, ready=False)
-    return Pass(
-        tenant_id=tenant_id,
-        kind=kind,
-        memory_ref=memory_ref,
-        window=window,
-        run_id=run.id,
-        requested_by=requested_by,
-        created_at=now,
-    ).insert(by=WRITER)
+    run_order = RunOrder(f"host-{order.kind}", definition_of(order.kind), order.requested_by, system=True)
+    run = runs.open_run(tenant_id, run_order, now=now, ready=False)
+    return Pass(tenant_id=tenant_id, run_id=run.id, created_at=now, **asdict(order)).insert(by=WRITER)
 
 
 def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass | None:
@@ -81,13 +91,18 @@ def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass
 
 
 def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> None:
-    """How far the pass is; its lease is renewed. Raises when the lease was lost to another worker."""
+    """How far the pass is; its lease is renewed.
+
+    Raises ``LostClaim`` when another worker has taken it over, and ``PassCancelled`` when it was asked to stop.
+    """
     rows = Pass.objects.written_by(WRITER).filter(
         tenant_id=row.tenant_id, id=row.id, holder=row.holder, state=PassState.CLAIMED
     )
     if rows.update(done=done, total=total, doing=doing, lease_until=now + LEASE) != 1:
         raise LostClaim(f"pass {row.id} was taken over")
     row.done, row.total, row.doing = done, total, doing
+    if Pass.objects.of(row.tenant_id).filter(id=row.id, stopping=True).exists():
+        raise PassCancelled
 
 
 class LostClaim(RuntimeError):
@@ -95,22 +110,61 @@ class LostClaim(RuntimeError):
 
 
 @transaction.atomic
-def finish(row: Pass, *, now: datetime) -> None:
-    """The window is done, and its run has completed."""
-    _close(row, PassState.DONE, "", now)
+def finish(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -> None:
+    """The window is done, ``outcome`` says what came of it, and its run has completed."""
+    _close(row, PassState.DONE, "", outcome, now)
     runs.complete(_run(row), now=now)
 
 
 @transaction.atomic
-def fail(row: Pass, failure: Failure, *, now: datetime) -> None:
-    """The window has failed with ``failure`` on record, and its run with it; it may be retried by hand."""
-    _close(row, PassState.FAILED, failure.code, now)
+def fail(
+    row: Pass, failure: Failure, *, outcome: dict[str, Any] | None = None, refused: bool = False, now: datetime
+) -> None:
+    """The window has failed, or was ``refused``, with the code on record, and its run with it; retried by hand."""
+    _close(row, PassState.REFUSED if refused else PassState.FAILED, failure.code, outcome, now)
     runs.fail(_run(row), failure, node_id=row.kind, now=now)
 
 
-def _close(row: Pass, state: str, code: str, now: datetime) -> None:
-    row.state, row.code, row.finished_at, row.lease_until, row.doing = state, code, now, None, ""
-    row.save(by=WRITER, update_fields=["state", "code", "finished_at", "lease_until", "doing"])
+@transaction.atomic
+def cancelled(row: Pass, *, now: datetime) -> None:
+    """The pass has stopped because somebody asked; what it did before stands, and its run is cancelled."""
+    _close(row, PassState.CANCELLED, PassCancelled.code, None, now)
+    runs.cancel(runs.request_cancel(_run(row), now=now), now=now)
+
+
+@transaction.atomic
+def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
+    """The pass leaves off at its next step; one that nobody has taken yet is cancelled at once."""
+    row: Pass | None = Pass.objects.of(tenant_id).select_for_update().filter(id=pass_id).first()
+    if row is None:
+        raise NotFound("There is no pass by that id.")
+    if row.state not in OPEN:
+        raise Conflict("The pass is over.", state=row.state)
+    row.stopping = True
+    row.save(by=WRITER, update_fields=["stopping"])
+    if row.state == PassState.WAITING:
+        cancelled(row, now=now)
+    return row
+
+
+def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now: datetime) -> None:
+    """Only the worker that still has the pass ends it."""
+    rows = Pass.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id, state__in=OPEN)
+    ended = {"state": state, "code": code, "finished_at": now, "lease_until": None, "doing": ""}
+    if outcome is not None:
+        ended["outcome"] = outcome
+    if rows.filter(holder=row.holder).update(**ended) != 1:
+        raise LostClaim(f"pass {row.id} was taken over")
+    for name, value in ended.items():
+        setattr(row, name, value)
+
+
+def note(row: Pass, outcome: dict[str, Any]) -> None:
+    """What the pass knows already, kept for whoever might take it over."""
+    rows = Pass.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id, holder=row.holder)
+    if rows.filter(state=PassState.CLAIMED).update(outcome=outcome) != 1:
+        raise LostClaim(f"pass {row.id} was taken over")
+    row.outcome = outcome
 
 
 def _run(row: Pass) -> Run:
@@ -120,6 +174,15 @@ def _run(row: Pass) -> Run:
 def find(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     row: Pass | None = Pass.objects.of(tenant_id).filter(id=pass_id).first()
     return row
+
+
+def latest(
+    tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "", before: UUID | None = None, limit: int
+) -> list[Pass]:
+    """The passes of these kinds, the newest first; of one ref when it is named."""
+    rows = Pass.objects.of(tenant_id).filter(kind__in=kinds).order_by("-id")
+    rows = rows.filter(memory_ref=memory_ref) if memory_ref else rows
+    return list((rows.filter(id__lt=before) if before else rows)[:limit])
 
 
 def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:

@@ -7,6 +7,7 @@ leftmost-longest match, would leave a part of a secret behind where two of them 
 
 import base64
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -154,3 +155,28 @@ def secret_shapes(text: str) -> int:
     if found is None:
         return sum(1 for rule in _one_by_one if rule.search(text))
     return len(found) - 1
+
+
+SHAPED, MARK = "secret-shape", "[REDACTED:"
+OLD_MARK = re.compile(r"<REDACTED:([^<>\s]{1,256})>")
+
+
+def scrub(text: str) -> Redacted:
+    """``text`` with whatever has the shape of a secret replaced by a mark, and how many places were; marks stay."""
+    count = 0
+
+    def marked(found: Any) -> str:
+        nonlocal count
+        if MARK in found.group(0):
+            return str(found.group(0))
+        count += 1
+        return ids.redacted(SHAPED)
+
+    for rule in _one_by_one if secret_shapes(text) else ():
+        text = rule.sub(marked, text)
+    return Redacted(text, count)
+
+
+def rewrite_marks(text: str) -> str:
+    """The marks that older hosts left, in the form that this one leaves (openwop-memory 10: square brackets)."""
+    return OLD_MARK.sub(lambda found: ids.redacted(found.group(1)), text)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import forgetting, passes, retention
+from memory import background, forgetting, passes, retention
 from memory.host import checkpoints, idempotency
 from memory.models import ForgetRequest, Pass
 
@@ -55,3 +55,14 @@ def enqueue_unattended() -> int:
 def _enqueue(row: Pass) -> None:
     if row.kind == forgetting.KIND:
         async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0])
+    elif row.kind in background.KINDS:
+        enqueue_pass(row)
+
+
+def enqueue_pass(row: Pass) -> None:
+    """A worker carries out the pass; queued in the caller's transaction."""
+    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex)
+
+
+def carry_out_pass(tenant: str, pass_id: str) -> None:
+    background.carry_out(UUID(hex=tenant), UUID(hex=pass_id), holder=worker_name(), clock=timezone.now)

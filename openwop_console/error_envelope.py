@@ -41,6 +41,7 @@ TABLE: dict[type[Refusal], Answer] = {
     errors.Invalid: Answer(400, "VALIDATION_ERROR"),
     errors.RateLimited: Answer(429, "RATE_LIMITED"),
     errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
+    errors.EndpointFailed: Answer(502, "UPSTREAM_FAILED"),
     errors.Busy: Answer(503, "BUSY"),
     errors.Internal: Answer(500, "INTERNAL_ERROR"),
 }
@@ -77,6 +78,7 @@ TITLES = {
     429: "Slow down",
     500: "The console failed",
     501: "Not offered here",
+    502: "Somebody else's failure",
     503: "Busy",
 }
 

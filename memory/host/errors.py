@@ -214,6 +214,27 @@ class WorkspaceTooLarge(TooLarge):
     message = "The workspace has no room for that file."
 
 
+class TokenBudgetExceeded(Unprocessable):
+    """Nothing meaningful fits the budget (RFC 0062 B.2); ``details`` has ``budget`` and ``minimumRequired``."""
+
+    code = "token_budget_exceeded"
+    message = "The budget is too small for this source set."
+
+
+class PassCancelled(Conflict):
+    """Somebody asked for the pass to stop, and it has."""
+
+    code = "pass_cancelled"
+    message = "The pass was cancelled."
+
+
+class EndpointFailed(Refusal):
+    """The endpoint that was to distil did not give a usable answer; ``reason`` is one of a few words."""
+
+    code = "distiller_unavailable"
+    message = "The endpoint that distils gave no usable answer."
+
+
 class Internal(Refusal):
     """What a caller learns about a bug: nothing but a correlation id."""
 

@@ -50,3 +50,43 @@ def _reverse(table: str, vendor: str) -> list[str]:
         return [f"DROP TRIGGER {_name(table, action)}" for action in FORBIDDEN]
     drops = [f"DROP TRIGGER {_name(table, action)} ON {table}" for action in (*FORBIDDEN, "TRUNCATE")]
     return [*drops, f"DROP FUNCTION {table}_refuses()"]
+
+
+def keep_bytes(table: str, columns: tuple[str, ...], *, unless: str) -> migrations.RunPython:
+    """From this migration on, rows of ``table`` are not deleted, and ``columns`` not changed but when ``unless`` holds.
+
+    ``unless`` is a condition over NEW in SQL that both engines read alike.
+    """
+    changed = " OR ".join(f"NEW.{column} IS {{distinct}} OLD.{column}" for column in columns)
+    name, message = f"{table}_keeps_its_bytes", f"the bytes of {table} are kept"
+
+    def forbid(apps: Any, schema_editor: Any) -> None:
+        for statement in _byte_statements(table, name, message, changed, unless, schema_editor.connection.vendor):
+            schema_editor.execute(statement, params=None)
+
+    def allow(apps: Any, schema_editor: Any) -> None:
+        sqlite = schema_editor.connection.vendor == "sqlite"
+        for trigger in (name, f"{name}_rows"):
+            schema_editor.execute(f"DROP TRIGGER {trigger}" + ("" if sqlite else f" ON {table}"), params=None)
+        if not sqlite:
+            schema_editor.execute(f"DROP FUNCTION {name}_refuses()", params=None)
+
+    return migrations.RunPython(forbid, allow)
+
+
+def _byte_statements(table: str, name: str, message: str, changed: str, unless: str, vendor: str) -> list[str]:
+    if vendor == "sqlite":
+        raising, condition = f"BEGIN SELECT RAISE(ABORT, '{message}'); END", changed.format(distinct="NOT")
+        return [
+            f"CREATE TRIGGER {name} BEFORE UPDATE ON {table} WHEN ({condition}) AND NOT ({unless}) {raising}",
+            f"CREATE TRIGGER {name}_rows BEFORE DELETE ON {table} {raising}",
+        ]
+    body = f"BEGIN RAISE EXCEPTION '{message}' USING ERRCODE = 'restrict_violation'; END"
+    condition = changed.format(distinct="DISTINCT FROM")
+    calls = f"FOR EACH ROW {{when}} EXECUTE FUNCTION {name}_refuses()"
+    when = f"WHEN (({condition}) AND NOT ({unless}))"
+    return [
+        f"CREATE FUNCTION {name}_refuses() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$",
+        f"CREATE TRIGGER {name} BEFORE UPDATE ON {table} {calls.format(when=when)}",
+        f"CREATE TRIGGER {name}_rows BEFORE DELETE ON {table} {calls.format(when='')}",
+    ]

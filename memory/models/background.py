@@ -11,17 +11,28 @@ class PassState(models.TextChoices):
     DONE = "done"
     REFUSED = "refused"
     FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Trigger(models.TextChoices):
+    HOST_MANAGED = "host-managed"
+    SCHEDULED = "scheduled"
+    ON_DEMAND = "on-demand"
 
 
 class Pass(TenantOwned):
-    """The window of one kind of pass over one ref; ``run_id`` is the small system run that tells of it."""
+    """The window of one kind of pass over one ref; ``run_id`` is the small system run that tells of it.
+
+    ``options`` is what was asked for, ``outcome`` what came of it: numbers, codes and ids, never content. A dry run
+    changes nothing but this row. ``stopping`` asks the worker that has the pass to leave off at its next step.
+    """
 
     writer = "memory.passes"
 
     kind = models.CharField(max_length=32)
     memory_ref = models.CharField(max_length=256, default="", blank=True)
     window = models.CharField(max_length=64)
-    state = models.CharField(max_length=8, choices=PassState, default=PassState.WAITING)
+    state = models.CharField(max_length=9, choices=PassState, default=PassState.WAITING)
     code = models.CharField(max_length=64, default="", blank=True)
     holder = models.CharField(max_length=100, default="", blank=True)
     lease_until = models.DateTimeField(null=True)
@@ -31,6 +42,11 @@ class Pass(TenantOwned):
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(default=0)
     doing = models.CharField(max_length=100, default="", blank=True)
+    trigger = models.CharField(max_length=16, choices=Trigger, default=Trigger.ON_DEMAND, db_default="on-demand")
+    options = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    outcome = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    dry_run = models.BooleanField(default=False, db_default=False)
+    stopping = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
 
@@ -49,4 +65,98 @@ class Pass(TenantOwned):
                 condition=models.Q(state__in=("waiting", "claimed")),
                 name="memory_pass_open",
             ),
+            models.Index(fields=("tenant", "kind", "id"), name="memory_pass_kind"),
+            models.Index(fields=("tenant", "memory_ref", "id"), name="memory_pass_ref"),
         )
+
+
+class PassSchedule(TenantOwned):
+    """A pass of one kind over one ref at every tick of ``cron`` in ``timezone``; ``next_at`` is null while it rests.
+
+    A tick is the window of its pass, so it is done once whoever else looks.
+    """
+
+    writer = "memory.pass_schedules"
+
+    kind = models.CharField(max_length=32)
+    memory_ref = models.CharField(max_length=256)
+    cron = models.CharField(max_length=120)
+    timezone = models.CharField(max_length=64, default="UTC")
+    options = models.JSONField(default=dict)
+    enabled = models.BooleanField(default=True)
+    written_by = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(null=True)
+    last_pass_id = models.UUIDField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "kind", "memory_ref"), name="a_ref_has_one_schedule_of_a_kind"),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "next_at"),
+                condition=models.Q(next_at__isnull=False, enabled=True),
+                name="memory_pass_schedule_due",
+            ),
+        )
+
+
+class MemoryPolicy(TenantOwned):
+    """How a tenant's memory is kept: for how long, in whose zone, and what its commitments start. One row a tenant.
+
+    Days; ``distiller`` is ``extractive``, or ``endpoint`` for the OpenAI-compatible one at ``endpoint_url``, whose key
+    is the secret ``endpoint_secret`` of the vault.
+    """
+
+    writer = "memory.policies"
+
+    archive_days = models.PositiveIntegerField(default=30)
+    restore_days = models.PositiveIntegerField(default=30)
+    stale_days = models.PositiveIntegerField(default=90)
+    timezone = models.CharField(max_length=64, default="UTC")
+    commitment_workflow = models.CharField(max_length=128, default="", blank=True)
+    distiller = models.CharField(max_length=16, default="extractive")
+    endpoint_url = models.CharField(max_length=500, default="", blank=True)
+    endpoint_model = models.CharField(max_length=128, default="", blank=True)
+    endpoint_secret = models.CharField(max_length=128, default="", blank=True)
+    written_by = models.CharField(max_length=64)
+    changed_at = models.DateTimeField()
+
+
+class Reconciled(TenantOwned):
+    """How far a ref was consolidated: up to ``position``, with the signatures of what is there, for the next pass.
+
+    ``signatures`` are chunks of numbers and entry ids without any text; losing them costs a full pass and nothing else.
+    ``method`` is the version of the recipe they were made by.
+    """
+
+    writer = "memory.reconciled"
+
+    memory_ref = models.CharField(max_length=256)
+    chunk = models.PositiveIntegerField(default=0)
+    position = models.BigIntegerField(default=0)
+    method = models.CharField(max_length=32, default="", blank=True)
+    signatures = models.BinaryField(default=b"")
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "memory_ref", "chunk"), name="a_ref_was_reconciled_up_to_one_place"
+            ),
+        )
+
+
+class Distillate(TenantOwned):
+    """What an endpoint made of a source set under a budget, kept so that the archive of it is the same every time."""
+
+    writer = "memory.archives"
+
+    memory_ref = models.CharField(max_length=256)
+    request_sha256 = models.CharField(max_length=64)
+    text = models.TextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "request_sha256"), name="a_distillate_is_made_once"),)

@@ -5,12 +5,28 @@ from django.db import models
 from memory.host.models import TenantFK, TenantOwned, tenant_link
 
 
+class Derived(models.TextChoices):
+    MERGED = "merged"
+    DISTILLED = "distilled"
+    COMPACTED = "compacted"
+
+
+class RetiredKind(models.TextChoices):
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    COMPACTED = "compacted"
+
+
 class MemoryEntry(TenantOwned):
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
     ``position`` is a number of the tenant's ledger: a run that started at position p reads the entries with
     ``position <= p`` that were not retired at p (``Retirement``). ``ephemeral`` names the host without durable memory
     that wrote the entry, which is gone when that host starts again; it is empty when memory is durable.
+
+    ``derived`` says which pass made the entry from others, and is empty for what a run wrote. ``protected`` entries are
+    never merged and go first into an archive. ``retired_kind`` says why a retired entry is: a pass merged it, found it
+    superseded or compacted it; empty when a person retired it.
     """
 
     writer = "memory.ledger"
@@ -33,6 +49,9 @@ class MemoryEntry(TenantOwned):
     redactions = models.IntegerField(default=0)
     secret_shapes = models.IntegerField(default=0)
     ephemeral = models.CharField(max_length=64, default="", db_default="", blank=True)
+    derived = models.CharField(max_length=9, choices=Derived, default="", db_default="", blank=True)
+    protected = models.BooleanField(default=False, db_default=False)
+    retired_kind = models.CharField(max_length=10, choices=RetiredKind, default="", db_default="", blank=True)
 
     run = tenant_link("host.Run", "run_id")
 
@@ -59,6 +78,12 @@ class MemoryEntry(TenantOwned):
             ),
             models.Index(
                 fields=("tenant", "ephemeral", "id"), condition=~models.Q(ephemeral=""), name="memory_entry_ephemeral"
+            ),
+            models.Index(fields=("tenant", "position"), name="memory_entry_position"),
+            models.Index(
+                fields=("tenant", "retired_at", "id"),
+                condition=~models.Q(retired_kind=""),
+                name="memory_entry_merged_away",
             ),
         )
 
@@ -132,7 +157,14 @@ class Tombstone(TenantOwned):
     """What remains of an entry that is gone: its id, its writer and why; no content."""
 
     writer = "memory.ledger"
-    REASONS = (("forgotten", "forgotten"), ("expired", "expired"), ("ephemeral", "ephemeral"))
+    REASONS = (
+        ("forgotten", "forgotten"),
+        ("expired", "expired"),
+        ("ephemeral", "ephemeral"),
+        ("merged", "merged"),
+        ("superseded", "superseded"),
+        ("compacted", "compacted"),
+    )
 
     run_id = models.UUIDField()
     reason = models.CharField(max_length=16, choices=REASONS)
@@ -140,3 +172,27 @@ class Tombstone(TenantOwned):
 
     class Meta:
         indexes = (models.Index(fields=("tenant", "run_id", "id"), name="memory_tombstone_run"),)
+
+
+class Strength(TenantOwned):
+    """How well an entry is corroborated: of how many sources it speaks, and when the last of them was written.
+
+    Its key is the entry's. An entry without one speaks for itself alone.
+    """
+
+    writer = "memory.ledger"
+
+    sources = models.PositiveIntegerField()
+    last_said_at = models.DateTimeField()
+
+    entry = tenant_link("memory.MemoryEntry", "id")
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="id",
+                to="memory_memoryentry",
+                name="a_strength_is_of_an_entry_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+        )

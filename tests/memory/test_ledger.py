@@ -348,5 +348,5 @@ def test_the_use_an_agent_makes_of_memory_is_counted_by_its_own_entries(monkeypa
     assert adapter.usage_of(acme, asked, now=later) == {"acme.bot": (3, now), "acme.other": (1, now)}
     assert adapter.usage_of(building.scope("globex"), asked, now=later) == {}
     assert adapter.usage_of(acme, [], now=later) == {}
-    monkeypatch.setattr(adapter, "COUNTED", 1)
+    monkeypatch.setattr(console, "COUNTED", 1)
     assert adapter.usage_of(acme, asked, now=later)["acme.bot"] == (2, now)

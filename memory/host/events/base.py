@@ -47,7 +47,14 @@ class Event:
         return None
 
 
-WIRE_PREFIX = {"memory_id": "mem", "proposal_id": "prop"}
+WIRE_PREFIX = {
+    "memory_id": "mem",
+    "output_id": "mem",
+    "source_ids": "mem",
+    "merged_ids": "mem",
+    "proposal_id": "prop",
+    "commitment_id": "cmt",
+}
 
 
 def payload_of(event: Any) -> dict[str, Any]:

@@ -72,6 +72,64 @@ class WorkspaceUpdated(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DistillationFigures:
+    """RFC 0062 B: what the budget was and what was used of it, input and output together."""
+
+    token_budget: int
+    tokens_used: int
+    index_updated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCompacted(Event):
+    """RFC 0012: entries were condensed into ``output_id``; with ``distillation`` it was a budgeted run (RFC 0062).
+
+    ``source_ids`` is exhaustive, or absent when there are more than a hundred.
+    """
+
+    type = "memory.compacted"
+    memory_ref: str
+    output_id: UUID
+    source_count: int
+    trigger: str
+    byte_size: int
+    source_ids: tuple[UUID, ...] | None = None
+    distillation: DistillationFigures | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.output_id
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConsolidated(Event):
+    """RFC 0068 B: a ref was reconciled; ``merged_ids`` are the entries that are read no more."""
+
+    type = "agent.memory.consolidated"
+    memory_ref: str
+    input_count: int
+    output_count: int
+    merged_ids: tuple[UUID, ...] | None = None
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentFired(Event):
+    """RFC 0068 C: identifiers and the kind of condition; what was intended stays in memory."""
+
+    type = "commitment.fired"
+    commitment_id: UUID
+    memory_ref: str
+    condition: str
+    memory_id: UUID | None = None
+    enqueued_run_id: str | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.memory_id
+
+
+@dataclass(frozen=True, slots=True)
 class HeartbeatEvaluated(Event):
     """RFC 0060: one tick of a heartbeat; ``status`` is ok, timeout or error."""
 

@@ -1,0 +1,110 @@
+"""Memory as an operator reads it: what the pages and the console API start from."""
+
+from datetime import date, datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from memory.adapter.records import LIVE, PRESENT
+from memory.host import ids, sql
+from memory.host.tenancy import TenantScope
+from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
+
+COUNTED = 10_000
+
+
+def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
+    """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from.
+
+    A key that is bound to agents sees what those wrote, and nothing else (design.md 4).
+    """
+    scope.check("memory:read")
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
+    bound = scope.principal.agent_ids
+    mine = rows if bound is None else rows.filter(agent_id__in=bound)
+    return mine.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+
+
+def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` that carry ``tag``, found through the table of tags."""
+    return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
+
+
+def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:
+    """One unexpired entry with its run, retired or not."""
+    return live(scope, now=now).select_related("run").filter(id=entry_id).first()
+
+
+def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
+    """The unexpired entries among ``entry_ids``."""
+    return {row.id: row for row in live(scope, now=now).filter(id__in=entry_ids)}
+
+
+def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombstone]:
+    """What remains of those among ``entry_ids`` that are gone."""
+    scope.check("memory:read")
+    return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
+
+
+def total(scope: TenantScope, *, now: datetime) -> int:
+    """How many entries of the tenant can be read now: the maintained count, less what expired and was not swept."""
+    head = LedgerHead.objects.of(scope.tenant_id).first()
+    lapsed = MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now, retired_at=None).count()
+    return (head.entries if head else 0) - int(lapsed)
+
+
+def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
+    """For each of these agents that has written: how many entries can be read, counted up to ``COUNTED`` and one more,
+    and when the newest was made. By the index of the agents, whatever the size of the ledger."""
+    scope.check("memory:read")
+    if not agent_ids:
+        return {}
+    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND {LIVE} AND {PRESENT}"
+    statement = (
+        f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
+        f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted), "
+        f"(SELECT {sql.time_column('e.created_at')} FROM memory_memoryentry e "
+        f"WHERE {mine} ORDER BY e.id DESC LIMIT 1) FROM a"
+    )
+    seen = [sql.key(scope.tenant_id), sql.instant(now)]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*agent_ids, *seen, COUNTED + 1, *seen])
+        rows = cursor.fetchall()
+    return {agent: (count, sql.at(newest)) for agent, count, newest in rows if count}
+
+
+FACETS = {
+    "agent": ("memory_memoryentry", "agent_id"),
+    "node": ("memory_memoryentry", "node_id"),
+    "ref": ("memory_memoryentry", "memory_ref"),
+    "tag": ("memory_entrytag", "tag"),
+}
+
+
+def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
+    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``; a step in the index for each."""
+    scope.check("memory:read")
+    table, column = FACETS[facet]
+    least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608
+    statement = (
+        f"WITH RECURSIVE found(value) AS ({least} '' UNION ALL "  # noqa: S608
+        f"SELECT ({least} found.value) FROM found WHERE found.value IS NOT NULL) "
+        "SELECT value FROM found WHERE value IS NOT NULL LIMIT %s"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(scope.tenant_id), limit])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def writes_by_day(scope: TenantScope, *, since: datetime) -> list[tuple[date, str, int]]:
+    """How many entries written since then are kept, by day (UTC) and agent. Ids rise with time, so by the key."""
+    scope.check("memory:read")
+    day = "(created_at AT TIME ZONE 'UTC')::date::text" if sql.is_postgres() else "substr(created_at, 1, 10)"
+    statement = (
+        f"SELECT {day} AS day, agent_id, COUNT(*) FROM memory_memoryentry "  # noqa: S608
+        "WHERE tenant_id = %s AND id >= %s GROUP BY day, agent_id ORDER BY day, agent_id"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(ids.first_of(since))])
+        return [(date.fromisoformat(day), agent, count) for day, agent, count in cursor.fetchall()]

@@ -1,0 +1,128 @@
+"""Memory as a run reads it: list and get (agent-memory.md, MemoryAdapter).
+
+A run reads the ledger as it stood when the run started, and its own writes.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Max
+
+from memory.host import sql
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope
+from memory.models.entry import MemoryEntry
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
+LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
+PRESENT = "e.retired_at IS NULL"
+AS_OF = (
+    "(e.position <= %s OR e.run_id = %s{inherited}) AND NOT EXISTS (SELECT 1 FROM memory_retirement r "
+    "WHERE r.tenant_id = e.tenant_id AND r.entry_id = e.id AND r.from_position <= %s "
+    "AND (r.until_position IS NULL OR r.until_position > %s))"
+)
+INHERITED = " OR (e.run_id = %s AND e.position <= %s)"
+
+
+class MemoryRecord(NamedTuple):
+    """An entry as the adapter gives it: nothing but what the protocol's MemoryEntry holds."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Memory as one run sees it: the ledger at ``position``, and the run's own writes.
+
+    A branch also sees what the runs it comes from wrote, each up to a position: ``inherited``.
+    """
+
+    run_id: UUID
+    position: int
+    inherited: tuple[tuple[UUID, int], ...] = ()
+
+    @classmethod
+    def of(cls, run: Run) -> "RunView":
+        return cls(run.id, run.snapshot_position, _inherited(run) if run.inherits_until is not None else ())
+
+
+def _inherited(run: Run) -> tuple[tuple[UUID, int], ...]:
+    """The runs a branch comes from, and up to where it reads what each wrote; never more than the fork between read."""
+    found, until = [], run.inherits_until or 0
+    while run.source_run_id:
+        until = until if run.inherits_until is None else min(until, run.inherits_until)
+        found.append((run.source_run_id, until))
+        run = Run.objects.of(run.tenant_id).get(id=run.source_run_id)
+    return tuple(found)
+
+
+def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
+    """The position of the last of these entries that is there; 0 when none is."""
+    last = 0
+    for first in range(0, len(entry_ids), MAX_LIMIT):
+        rows = MemoryEntry.objects.of(tenant_id).filter(id__in=entry_ids[first : first + MAX_LIMIT])
+        last = max(last, rows.aggregate(last=Max("position"))["last"] or 0)
+    return last
+
+
+def list_entries(
+    scope: MemoryScope, *, now: datetime, limit: int = 0, tag: str = "", view: RunView | None = None
+) -> list[MemoryRecord]:
+    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, and 1000 is the most."""
+    seen, parameters = _seen(view, now)
+    source = "memory_memoryentry e"
+    if tag:
+        source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
+        seen, parameters = f"{seen} AND t.tenant_id = %s AND t.tag = %s", [*parameters, sql.key(scope.tenant_id), tag]
+    statement = (
+        f"SELECT {_columns()} FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} "  # noqa: S608
+        "ORDER BY e.id DESC LIMIT %s"
+    )
+    bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
+    return _records(statement, [sql.key(scope.tenant_id), scope.memory_ref, *parameters, bound])
+
+
+def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunView | None = None) -> MemoryRecord | None:
+    """One live entry of a ref, or None: missing, expired, retired and foreign are one answer."""
+    seen, parameters = _seen(view, now)
+    statement = (
+        f"SELECT {_columns()} FROM memory_memoryentry e "  # noqa: S608
+        f"WHERE e.tenant_id = %s AND e.id = %s AND e.memory_ref = %s AND {seen}"
+    )
+    found = _records(statement, [sql.key(scope.tenant_id), sql.key(entry_id), scope.memory_ref, *parameters])
+    return found[0] if found else None
+
+
+def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
+    if view is None:
+        return f"{LIVE} AND {PRESENT}", [sql.instant(now)]
+    inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]
+    own = [sql.instant(now), view.position, sql.key(view.run_id), *inherited]
+    seen = AS_OF.format(inherited=INHERITED * len(view.inherited))
+    return f"{LIVE} AND {seen}", [*own, view.position, view.position]
+
+
+@cache
+def _columns() -> str:
+    return COLUMNS.format(created_at=sql.time_column("e.created_at"), expires_at=sql.time_column("e.expires_at"))
+
+
+def _records(statement: str, parameters: list[Any]) -> list[MemoryRecord]:
+    as_uuid, at, as_instant, as_document = sql.as_uuid, sql.at, sql.as_instant, sql.as_document
+    return [
+        MemoryRecord(
+            as_uuid(entry_id), memory_ref, content, tuple(as_document(tags)), at(created_at), as_instant(expires_at)
+        )
+        for entry_id, memory_ref, content, tags, created_at, expires_at in sql.rows(statement, parameters)
+    ]

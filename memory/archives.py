@@ -1,0 +1,3 @@
+"""Archives."""
+
+WRITER = "memory.archives"

@@ -1,0 +1,129 @@
+"""What a principal may ask of passes, and how a worker carries one out, whichever kind it is (design.md 3.6, 3.14).
+
+A kind is a flow. It works in short transactions of its own, calls ``passes.progress`` between them, and ends with
+``passes.finish`` in the transaction of its last fact, so a pass that is taken over tells nothing twice. What it refuses
+is on record with its code.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from memory import compaction, consolidation, distillation, passes
+from memory.host import audit, ids, tenancy
+from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal
+from memory.host.events import Failure
+from memory.host.tenancy import TenantScope
+from memory.models import Pass, PassState, Trigger
+from memory.passes import LostClaim, PassOrder
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
+BUG = Failure("internal_error", "The host failed; the failure was recorded.")
+
+
+class Kind(Protocol):
+    """A flow that can be asked for as a pass.
+
+    ``checked`` gives the options as they are kept, and refuses with ``Invalid`` those that make no sense.
+    """
+
+    KIND: str
+
+    def checked(self, options: dict[str, Any]) -> dict[str, Any]: ...
+
+    def carry_out(self, work: Pass, *, clock: Clock) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody asks for: a kind of pass over one ref, for real or as a dry run."""
+
+    kind: str
+    memory_ref: str
+    options: dict[str, Any] = field(default_factory=dict)
+    dry_run: bool = False
+    trigger: str = Trigger.ON_DEMAND
+
+
+KINDS: dict[str, Kind] = {flow.KIND: flow for flow in (compaction, consolidation, distillation)}
+
+
+def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime) -> Pass:
+    """The pass is on record and waits for a worker; asking again for the same ``window`` gives the same one.
+
+    Without a window it is one of its own. A ref that this tenant cannot have is not found, whatever is wrong with it.
+    """
+    scope.check("passes:run")
+    if wanted.kind not in KINDS:
+        field_error = {"field": "kind", "message": f"must be one of {', '.join(sorted(KINDS))}"}
+        raise Invalid("There is no such kind of pass.", errors=[field_error])
+    found = tenancy.memory_scope(scope, wanted.memory_ref)
+    if found is None:
+        raise NotFound("There is no memory by that ref.")
+    options = KINDS[wanted.kind].checked(wanted.options)
+    pass_order = PassOrder(
+        wanted.kind,
+        window or f"asked/{ids.new_id().hex}",
+        scope.principal.id,
+        found.memory_ref,
+        options,
+        wanted.trigger,
+        wanted.dry_run,
+    )
+    return passes.request(scope.tenant_id, pass_order, now=now)
+
+
+def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
+    """The pass of this tenant that went over memory, or ``NotFound``."""
+    scope.check("memory:read")
+    row = passes.find(scope.tenant_id, pass_id) if pass_id else None
+    if row is None or row.kind not in KINDS:
+        raise NotFound("There is no pass by that id.")
+    return row
+
+
+def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
+    """The pass leaves off at its next step; what it has done stands. Audited."""
+    scope.check("passes:run")
+    row = passes.stop(scope.tenant_id, find(scope, pass_id).id, now=now)
+    target = ids.wire("pass", row.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="pass.stopped", target=target, now=now)
+    return row
+
+
+def again(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
+    """A pass that was refused, failed or cancelled is asked for once more, in a window of its own."""
+    row = find(scope, pass_id)
+    if row.state not in passes.OVER or row.state == PassState.DONE:
+        raise Conflict("Only a pass that was refused, has failed or was cancelled is run again.", state=row.state)
+    wanted = Wanted(row.kind, row.memory_ref, row.options, row.dry_run)
+    return order(scope, wanted, window=f"again/{row.id.hex}/{now.timestamp():.3f}", now=now)
+
+
+def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, clock: Clock) -> Pass | None:
+    """The pass as it ended; None when another worker has it, or it was over before."""
+    work = passes.claim(tenant_id, pass_id, holder=holder, now=clock())
+    if work is None:
+        return None
+    if work.attempts > passes.MAX_ATTEMPTS:
+        passes.fail(work, LOST, now=clock())
+        return work
+    try:
+        KINDS[work.kind].carry_out(work, clock=clock)
+    except LostClaim:
+        return None
+    except PassCancelled:
+        passes.cancelled(work, now=clock())
+    except Refusal as refusal:
+        details = {"details": refusal.details} if refusal.details else {}
+        passes.fail(work, Failure(refusal.code, refusal.message), outcome=details, refused=True, now=clock())
+    except Exception:
+        log.exception("A pass has failed")
+        passes.fail(work, BUG, now=clock())
+    return passes.find(tenant_id, pass_id)

@@ -1,0 +1,3 @@
+"""Commitments."""
+
+WRITER = "memory.commitments"

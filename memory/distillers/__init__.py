@@ -1,0 +1,1 @@
+"""Distillers. Pure."""

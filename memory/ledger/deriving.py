@@ -1,0 +1,102 @@
+"""Entries that a pass makes of others, and what it says of those it leaves: bulk writes of the host (RFC 0012, 0068).
+
+Derived text goes through every secret of the tenant and through the shapes of secrets, not only through what one run
+has resolved (SR-1 carry-forward). ``memory.written`` names no node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory import harness
+from memory.drafts import EntryDraft
+from memory.host import audit, event_log, ids, sql
+from memory.host.events import MemoryWritten
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger.rows import WRITER, locked_entry, move_head
+from memory.ledger.writing import INSERT_ENTRY, INSERT_TAGS, Redraft, Written, redacted, require_writable, row_of
+from memory.models.entry import MemoryEntry, Strength
+
+INSERT_DERIVED = INSERT_ENTRY.replace(" position)", " derived, position)")
+VALUES = f"VALUES ({', '.join(['%s'] * 20)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """An entry to be made, and by which kind of pass: ``merged``, ``compacted`` or ``distilled``."""
+
+    draft: EntryDraft
+    derived: str
+    protected: bool = False
+
+
+@transaction.atomic
+def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, now: datetime) -> list[Written]:
+    """The entries are stored in their order, each with its ``memory.written`` on ``run``; all or none."""
+    require_writable(scope, run)
+    redact = harness.for_derived(scope.tenant_id)
+    entries = [redacted(scope, each.draft, redact, now) for each in made]
+    if not entries:
+        return []
+    facts = [
+        MemoryWritten(e.memory_ref, e.id, None, d.draft.agent_id or None, e.labels)
+        for e, d in zip(entries, made, strict=True)
+    ]
+    event_log.append(scope.tenant_id, run.id, *facts, now=now)
+    last = move_head(scope.tenant_id, entries=len(entries), retired=0, steps=len(entries))
+    first = last - len(entries) + 1
+    rows = [
+        [*row_of(entry, each.draft, run, None, now), each.derived, first + offset]
+        for offset, (entry, each) in enumerate(zip(entries, made, strict=True))
+    ]
+    _insert(scope.tenant_id, entries, rows)
+    kept = [entry.id for entry, each in zip(entries, made, strict=True) if each.protected]
+    MemoryEntry.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id__in=kept).update(protected=True)
+    return [
+        Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, each.draft.expires_at, first + offset)
+        for offset, (entry, each) in enumerate(zip(entries, made, strict=True))
+    ]
+
+
+def _insert(tenant_id: UUID, entries: list[Redraft], rows: list[list[Any]]) -> None:
+    tenant = sql.key(tenant_id)
+    tags = [[tenant, sql.key(entry.id), tag] for entry in entries for tag in entry.tags]
+    with connection.cursor() as cursor:
+        cursor.executemany(f"{INSERT_DERIVED} {VALUES}", rows)
+        if tags:
+            cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", tags)
+
+
+@transaction.atomic
+def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
+    """Each entry speaks of so many sources now, of which the last was written then."""
+    rows = [
+        Strength(tenant_id=tenant_id, id=entry_id, sources=sources, last_said_at=last)
+        for entry_id, sources, last in found
+    ]
+    Strength.objects.written_by(WRITER).bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["tenant_id", "id"],
+        update_fields=["sources", "last_said_at"],
+        batch_size=500,
+    )
+
+
+@transaction.atomic
+def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetime) -> MemoryEntry:
+    """The entry is never merged and goes first into an archive; or no longer so. Audited."""
+    scope.check("memory:retire")
+    entry = locked_entry(scope.tenant_id, entry_id)
+    if entry.protected != protected:
+        entry.protected = protected
+        entry.save(by=WRITER, update_fields=["protected"])
+        action = "memory.protected" if protected else "memory.unprotected"
+        target = ids.wire("mem", entry.id)
+        audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
+    return entry

@@ -1,0 +1,63 @@
+"""Entries removed for good: forgotten, expired, or of a host without durable memory. A tombstone stays of each."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory.host import sql
+from memory.ledger.rows import CHUNK, WRITER, move_head
+from memory.models.entry import MemoryEntry, Tombstone
+
+TABLES = (
+    ("memory_entrytag", "id"),
+    ("memory_retirement", "entry_id"),
+    ("memory_strength", "id"),
+    ("memory_memoryentry", "id"),
+)
+# The first condition is the index's own, word for word: no other rows are looked at.
+EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
+
+
+@transaction.atomic
+def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetime) -> int:
+    """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each."""
+    locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK]).order_by("id")
+    found = list(locked.only("id", "run_id", "retired_at"))
+    if not found:
+        return 0
+    tombstones = [
+        Tombstone(tenant_id=tenant_id, id=row.id, run_id=row.run_id, reason=reason, removed_at=now) for row in found
+    ]
+    Tombstone.objects.written_by(WRITER).bulk_create(tombstones)
+    retired = sum(1 for row in found if row.retired_at is not None)
+    move_head(tenant_id, entries=retired - len(found), retired=-retired)
+    _delete(tenant_id, [row.id for row in found])
+    return len(found)
+
+
+def _delete(tenant_id: UUID, rows: list[UUID]) -> None:
+    keys: list[Any] = [sql.key(row) for row in rows]
+    marks = ", ".join(["%s"] * len(keys))
+    with connection.cursor() as cursor:
+        for table, column in TABLES:
+            statement = f"DELETE FROM {table} WHERE tenant_id = %s AND {column} IN ({marks})"  # noqa: S608
+            cursor.execute(statement, [sql.key(tenant_id), *keys])
+
+
+def expired_rows(*, now: datetime, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+    """Expired entries of all tenants that the sweep has not removed yet, at most ``limit``."""
+    rows = MemoryEntry.objects.filter(expires_at__lte=now).order_by("expires_at")
+    return list(rows.values_list("tenant_id", "id")[:limit])
+
+
+def ephemeral_rows(instance: str, *, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+    """Entries of all tenants that ``instance`` wrote while it had no durable memory, at most ``limit``."""
+    return [(sql.as_uuid(tenant), sql.as_uuid(row)) for tenant, row in sql.rows(EPHEMERAL_ROWS, [instance, limit])]
+
+
+def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = CHUNK) -> list[tuple[UUID, str]]:
+    """Entries that passes took away before then and nobody has restored, each with the reason; at most ``limit``."""
+    rows = MemoryEntry.objects.of(tenant_id).filter(retired_at__lt=before).exclude(retired_kind="")
+    return list(rows.order_by("retired_at").values_list("id", "retired_kind")[:limit])

@@ -1,0 +1,163 @@
+"""One entry written: redacted, stored, its fact on the log; in one statement where the engine can (SR-1, RFC 0057)."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from memory import drafts, harness, redaction, token_budget
+from memory.drafts import EntryDraft
+from memory.host import effects, event_log, ids, sql
+from memory.host.errors import CapabilityNotProvided, NotFound, StreamClosed
+from memory.host.events import MemoryWritten
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope
+from memory.matching import search_form
+from memory.redaction import Redacted
+
+# A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
+LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+
+INSERT_ENTRY = (
+    "INSERT INTO memory_memoryentry "
+    "(tenant_id, id, memory_ref, content, search_text, tags, subject, run_id, node_id, agent_id, created_at, "
+    "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, ephemeral, position) "
+)
+ENTRY = ", ".join(["%s"] * 18)
+INSERT_TAGS = "INSERT INTO memory_entrytag (tenant_id, id, tag) "
+TAKE_POSITION = (
+    "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
+    "ON CONFLICT (tenant_id, id) DO UPDATE SET position = memory_ledgerhead.position + 1, "
+    "entries = memory_ledgerhead.entries + 1 RETURNING position"
+)
+# PostgreSQL: one statement, in one round trip, after ``event_log.with_fact``.
+CHANGE = (
+    f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
+    f"entry AS ({INSERT_ENTRY} SELECT {ENTRY}, position FROM head), "
+    f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
+    "SELECT position FROM head"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the ledger stored: the id, and the texts as they stand now, redacted."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    position: int
+
+
+def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
+    """The entry is stored under ``scope`` and ``memory.written`` stands on ``run``; both or neither.
+
+    ``node_id`` is None for a host write, and for nothing else (RFC 0057 B). Refuses with ``Invalid`` what cannot be
+    stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
+    """
+    require_writable(scope, run)
+    entry = redacted(scope, draft, harness.for_run(run.tenant_id, run.id).redact, now)
+    fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
+    row = row_of(entry, draft, run, node_id, now)
+    position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
+    return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
+
+
+def require_writable(scope: MemoryScope, run: Run) -> None:
+    """Refuse a run of another tenant, a replay, a principal that may not write, and a host with read-only memory."""
+    if run.tenant_id != scope.tenant_id:
+        raise NotFound("There is no run by that id.")
+    effects.refuse_in_replay(run)
+    scope.tenant.check("memory:write")
+    if not settings.OPENWOP_MEMORY_WRITABLE:
+        raise CapabilityNotProvided("The memory of this host is read-only.", capability="memory.writable")
+
+
+def redacted(scope: MemoryScope, draft: EntryDraft, redact: Callable[[str], Redacted], now: datetime) -> "Redraft":
+    """The draft as it may be stored; refuses with ``Invalid`` one that cannot be."""
+    tags = drafts.checked(draft, now)
+    content = redact(draft.content)
+    entry = Redraft(
+        id=ids.new_id(),
+        memory_ref=redact(scope.memory_ref).text,
+        content=content.text,
+        tags=tuple(dict.fromkeys(redact(tag).text for tag in tags)),
+        subject=redact(draft.subject).text,
+        redactions=content.count,
+    )
+    drafts.require_fitting(memory_ref=entry.memory_ref, subject=entry.subject, tags=entry.tags)
+    return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Redraft:
+    """A draft after redaction: the only texts that are stored."""
+
+    id: UUID
+    memory_ref: str
+    content: str
+    tags: tuple[str, ...]
+    subject: str
+    redactions: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tags that may stand on the log."""
+        return tuple(tag for tag in self.tags if LABEL.fullmatch(tag))
+
+
+def row_of(entry: Redraft, draft: EntryDraft, run: Run, node_id: str | None, now: datetime) -> list[Any]:
+    """The values of ``INSERT_ENTRY``, but for the position."""
+    return [
+        sql.key(run.tenant_id),
+        sql.key(entry.id),
+        entry.memory_ref,
+        entry.content,
+        search_form("\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref))),
+        sql.document(entry.tags),
+        entry.subject,
+        sql.key(run.id),
+        node_id or "",
+        draft.agent_id,
+        sql.instant(now),
+        sql.instant(draft.expires_at),
+        "",
+        token_budget.count(entry.content),
+        hashlib.sha256(entry.content.encode()).hexdigest(),
+        entry.redactions,
+        redaction.secret_shapes(entry.content),
+        settings.OPENWOP_MEMORY_INSTANCE,
+    ]
+
+
+def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+    """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
+    tenant = sql.key(run.tenant_id)
+    parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
+    stored = sql.rows(*event_log.with_fact(run.tenant_id, run.id, fact, CHANGE, parameters, now=now))
+    if not stored:
+        raise StreamClosed
+    return int(stored[0][0])
+
+
+@transaction.atomic
+def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
+    """SQLite, which has no such statement and no round trips to save."""
+    tenant, key = sql.key(run.tenant_id), sql.key(entry.id)
+    event_log.append(run.tenant_id, run.id, fact, now=now)
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_POSITION.format(values="VALUES (%s, %s, 1, 1, 0)"), [tenant, tenant])
+        position = int(cursor.fetchone()[0])
+        cursor.execute(f"{INSERT_ENTRY} VALUES ({ENTRY}, %s)", [*row, position])
+        if entry.tags:
+            cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", [[tenant, key, tag] for tag in entry.tags])
+    return position

@@ -1,0 +1,65 @@
+"""What came of what, both ways: the only writer of lineage (design.md 3.13)."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.models import Lineage
+
+WRITER = "memory.lineage"
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """``source`` went into ``target``: merged, superseded, compacted or distilled."""
+
+    source: UUID
+    target: UUID
+    kind: str
+
+
+@transaction.atomic
+def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, now: datetime) -> None:
+    """Each descent is on record, with the pass that made it."""
+    rows = (
+        Lineage(
+            tenant_id=tenant_id,
+            source_id=each.source,
+            target_id=each.target,
+            kind=each.kind,
+            pass_id=pass_id,
+            created_at=now,
+        )
+        for each in found
+    )
+    Lineage.objects.written_by(WRITER).bulk_create(rows, batch_size=BATCH)
+
+
+def sources_of(tenant_id: UUID, target_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
+    """What went into each of these, oldest first."""
+    rows = Lineage.objects.of(tenant_id).filter(target_id__in=list(target_ids)).order_by("id")
+    return _grouped(rows, "target_id")
+
+
+def came_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
+    """What each of these went into, oldest first."""
+    rows = Lineage.objects.of(tenant_id).filter(source_id__in=list(source_ids)).order_by("id")
+    return _grouped(rows, "source_id")
+
+
+def of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
+    """What one pass put together, in the order in which it did, behind the row ``after``."""
+    rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id).order_by("id")
+    return list((rows.filter(id__gt=after) if after else rows)[:limit])
+
+
+def _grouped(rows: Iterable[Lineage], by: str) -> dict[UUID, list[Lineage]]:
+    found: dict[UUID, list[Lineage]] = defaultdict(list)
+    for row in rows:
+        found[getattr(row, by)].append(row)
+    return dict(found)

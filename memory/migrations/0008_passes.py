@@ -1,0 +1,220 @@
+import django.db.models.deletion
+import memory.host.ids
+import memory.host.models.base
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('host', '0007_checkpoints_are_kept'),
+        ('memory', '0007_entries_that_passes_made'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='Commitment',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('memory_ref', models.CharField(max_length=256)),
+                ('entry_id', models.UUIDField()),
+                ('agent_id', models.CharField(blank=True, default='', max_length=256)),
+                ('starts', models.PositiveIntegerField()),
+                ('ends', models.PositiveIntegerField()),
+                ('condition', models.CharField(choices=[('time', 'Time'), ('predicate', 'Predicate')], max_length=9)),
+                ('due_at', models.DateTimeField(null=True)),
+                ('timezone', models.CharField(default='UTC', max_length=64)),
+                ('repeats', models.CharField(blank=True, default='', max_length=120)),
+                ('predicate', models.JSONField(default=dict)),
+                ('holds', models.BooleanField(default=False)),
+                ('state', models.CharField(choices=[('armed', 'Armed'), ('snoozed', 'Snoozed'), ('fired', 'Fired'), ('stale', 'Stale'), ('cancelled', 'Cancelled')], default='armed', max_length=9)),
+                ('snoozed_until', models.DateTimeField(null=True)),
+                ('stale_at', models.DateTimeField(null=True)),
+                ('reason', models.CharField(blank=True, default='', max_length=500)),
+                ('fired_count', models.PositiveIntegerField(default=0)),
+                ('last_fired_at', models.DateTimeField(null=True)),
+                ('last_run_id', models.UUIDField(null=True)),
+                ('last_code', models.CharField(blank=True, default='', max_length=64)),
+                ('created_at', models.DateTimeField()),
+                ('changed_at', models.DateTimeField()),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False), ('state__in', ('armed', 'snoozed'))), fields=['tenant', 'due_at'], name='memory_commitment_due'), models.Index(condition=models.Q(('condition', 'predicate'), ('state__in', ('armed', 'snoozed'))), fields=['tenant', 'id'], name='memory_commitment_watching'), models.Index(fields=['tenant', 'state', 'id'], name='memory_commitment_state')],
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'entry_id', 'starts'), name='an_intention_is_a_commitment_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Archive',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('memory_ref', models.CharField(max_length=256)),
+                ('body', models.BinaryField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('sources_sha256', models.CharField(max_length=64)),
+                ('source_count', models.PositiveIntegerField()),
+                ('corpus_count', models.PositiveIntegerField()),
+                ('token_budget', models.PositiveIntegerField()),
+                ('tokens_used', models.PositiveIntegerField()),
+                ('output_tokens', models.PositiveIntegerField()),
+                ('tokenizer', models.CharField(max_length=32)),
+                ('distiller', models.CharField(max_length=64)),
+                ('trigger', models.CharField(max_length=16)),
+                ('index_updated', models.BooleanField(default=False)),
+                ('state', models.CharField(choices=[('current', 'Current'), ('superseded', 'Superseded'), ('withdrawn', 'Withdrawn')], default='current', max_length=10)),
+                ('withdrawn_at', models.DateTimeField(null=True)),
+                ('withdrawn_because', models.CharField(blank=True, default='', max_length=16)),
+                ('entry_id', models.UUIDField(null=True)),
+                ('run_id', models.UUIDField()),
+                ('created_at', models.DateTimeField()),
+                ('keep_until', models.DateTimeField(null=True)),
+                ('run', models.ForeignObject(from_fields=('tenant_id', 'run_id'), on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', serialize=False, to='host.run', to_fields=('tenant_id', 'id'))),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['tenant', 'memory_ref', 'id'], name='memory_archive_ref'), models.Index(condition=models.Q(('state', 'withdrawn'), _negated=True), fields=['tenant', 'keep_until'], name='memory_archive_kept_until')],
+                'constraints': [memory.host.models.base.TenantFK(column='run_id', name='an_archive_was_made_by_a_run_of_its_tenant', on_delete='NO ACTION', to='host_run'), models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('tenant', 'memory_ref'), name='one_archive_of_a_ref_is_current')],
+            },
+        ),
+        migrations.CreateModel(
+            name='CommitmentWatch',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('position', models.BigIntegerField(default=0)),
+                ('runs_until', models.DateTimeField(null=True)),
+                ('holder', models.CharField(blank=True, default='', max_length=100)),
+                ('lease_until', models.DateTimeField(null=True)),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
+            name='Distillate',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('memory_ref', models.CharField(max_length=256)),
+                ('request_sha256', models.CharField(max_length=64)),
+                ('text', models.TextField()),
+                ('created_at', models.DateTimeField()),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'request_sha256'), name='a_distillate_is_made_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Firing',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('commitment_id', models.UUIDField()),
+                ('occasion', models.CharField(max_length=64)),
+                ('fired_at', models.DateTimeField()),
+                ('run_id', models.UUIDField()),
+                ('enqueued_run_id', models.UUIDField(null=True)),
+                ('code', models.CharField(blank=True, default='', max_length=64)),
+                ('commitment', models.ForeignObject(from_fields=('tenant_id', 'commitment_id'), on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', serialize=False, to='memory.commitment', to_fields=('tenant_id', 'id'))),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'commitment_id', 'occasion'), name='a_commitment_fires_once_an_occasion'), memory.host.models.base.TenantFK(column='commitment_id', name='a_firing_is_of_a_commitment_of_its_tenant', on_delete='CASCADE', to='memory_commitment'), memory.host.models.base.TenantFK(column='run_id', name='a_firing_is_on_the_log_of_a_run_of_its_tenant', on_delete='NO ACTION', to='host_run')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Lineage',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('source_id', models.UUIDField()),
+                ('target_id', models.UUIDField()),
+                ('kind', models.CharField(choices=[('merged', 'Merged'), ('superseded', 'Superseded'), ('compacted', 'Compacted'), ('distilled', 'Distilled')], max_length=10)),
+                ('pass_id', models.UUIDField(null=True)),
+                ('created_at', models.DateTimeField()),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['tenant', 'source_id', 'id'], name='memory_lineage_source'), models.Index(fields=['tenant', 'target_id', 'id'], name='memory_lineage_target'), models.Index(fields=['tenant', 'pass_id', 'id'], name='memory_lineage_pass')],
+            },
+        ),
+        migrations.CreateModel(
+            name='MemoryPolicy',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('archive_days', models.PositiveIntegerField(default=30)),
+                ('restore_days', models.PositiveIntegerField(default=30)),
+                ('stale_days', models.PositiveIntegerField(default=90)),
+                ('timezone', models.CharField(default='UTC', max_length=64)),
+                ('commitment_workflow', models.CharField(blank=True, default='', max_length=128)),
+                ('distiller', models.CharField(default='extractive', max_length=16)),
+                ('endpoint_url', models.CharField(blank=True, default='', max_length=500)),
+                ('endpoint_model', models.CharField(blank=True, default='', max_length=128)),
+                ('endpoint_secret', models.CharField(blank=True, default='', max_length=128)),
+                ('written_by', models.CharField(max_length=64)),
+                ('changed_at', models.DateTimeField()),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
+            name='PassSchedule',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('kind', models.CharField(max_length=32)),
+                ('memory_ref', models.CharField(max_length=256)),
+                ('cron', models.CharField(max_length=120)),
+                ('timezone', models.CharField(default='UTC', max_length=64)),
+                ('options', models.JSONField(default=dict)),
+                ('enabled', models.BooleanField(default=True)),
+                ('written_by', models.CharField(max_length=64)),
+                ('created_at', models.DateTimeField()),
+                ('next_at', models.DateTimeField(null=True)),
+                ('last_pass_id', models.UUIDField(null=True)),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('enabled', True), ('next_at__isnull', False)), fields=['tenant', 'next_at'], name='memory_pass_schedule_due')],
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'kind', 'memory_ref'), name='a_ref_has_one_schedule_of_a_kind')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Reconciled',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('memory_ref', models.CharField(max_length=256)),
+                ('chunk', models.PositiveIntegerField(default=0)),
+                ('position', models.BigIntegerField(default=0)),
+                ('method', models.CharField(blank=True, default='', max_length=32)),
+                ('signatures', models.BinaryField(default=b'')),
+                ('changed_at', models.DateTimeField()),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('tenant', 'memory_ref', 'chunk'), name='a_ref_was_reconciled_up_to_one_place')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Strength',
+            fields=[
+                ('pk', models.CompositePrimaryKey('tenant_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
+                ('sources', models.PositiveIntegerField()),
+                ('last_said_at', models.DateTimeField()),
+                ('entry', models.ForeignObject(from_fields=('tenant_id', 'id'), on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', serialize=False, to='memory.memoryentry', to_fields=('tenant_id', 'id'))),
+                ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
+            ],
+            options={
+                'constraints': [memory.host.models.base.TenantFK(column='id', name='a_strength_is_of_an_entry_of_its_tenant', on_delete='CASCADE', to='memory_memoryentry')],
+            },
+        ),
+    ]

@@ -1,0 +1,63 @@
+"""Archives: what a distillation made of a ref's entries (RFC 0062). Their bytes never change; they can be withdrawn."""
+
+from django.db import models
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class ArchiveState(models.TextChoices):
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+class Archive(TenantOwned):
+    """``body`` is canonical JSON (RFC 8785), ``sha256`` its digest; the database refuses to change either.
+
+    A withdrawn archive has no body any more, and says why: ``forgotten`` or ``retention``. ``sources_sha256`` is the
+    digest of the source set and of everything else the bytes depend on, so the same work is recognised. ``entry_id`` is
+    the memory entry under which agents read the archive's text.
+    """
+
+    writer = "memory.archives"
+
+    memory_ref = models.CharField(max_length=256)
+    body = models.BinaryField()
+    sha256 = models.CharField(max_length=64)
+    sources_sha256 = models.CharField(max_length=64)
+    source_count = models.PositiveIntegerField()
+    corpus_count = models.PositiveIntegerField()
+    token_budget = models.PositiveIntegerField()
+    tokens_used = models.PositiveIntegerField()
+    output_tokens = models.PositiveIntegerField()
+    tokenizer = models.CharField(max_length=32)
+    distiller = models.CharField(max_length=64)
+    trigger = models.CharField(max_length=16)
+    index_updated = models.BooleanField(default=False)
+    state = models.CharField(max_length=10, choices=ArchiveState, default=ArchiveState.CURRENT)
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_because = models.CharField(max_length=16, default="", blank=True)
+    entry_id = models.UUIDField(null=True)
+    run_id = models.UUIDField()
+    created_at = models.DateTimeField()
+    keep_until = models.DateTimeField(null=True)
+
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            TenantFK(column="run_id", to="host_run", name="an_archive_was_made_by_a_run_of_its_tenant"),
+            models.UniqueConstraint(
+                fields=("tenant", "memory_ref"),
+                condition=models.Q(state="current"),
+                name="one_archive_of_a_ref_is_current",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("tenant", "memory_ref", "id"), name="memory_archive_ref"),
+            models.Index(
+                fields=("tenant", "keep_until"),
+                condition=~models.Q(state="withdrawn"),
+                name="memory_archive_kept_until",
+            ),
+        )

@@ -1,0 +1,112 @@
+"""Standing commitments: intentions found in memory, and when they have fired (RFC 0068)."""
+
+from django.db import models
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class Condition(models.TextChoices):
+    TIME = "time"
+    PREDICATE = "predicate"
+
+
+class CommitmentState(models.TextChoices):
+    ARMED = "armed"
+    SNOOZED = "snoozed"
+    FIRED = "fired"
+    STALE = "stale"
+    CANCELLED = "cancelled"
+
+
+class Commitment(TenantOwned):
+    """An intention in the text of entry ``entry_id``, from character ``starts`` to ``ends``; the text itself is there.
+
+    A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again. A predicate
+    one has ``predicate``, what to look for, and ``holds``: whether it was true at the last look. ``fired_count`` is the
+    number of its firings on record.
+    """
+
+    writer = "memory.commitments"
+
+    memory_ref = models.CharField(max_length=256)
+    entry_id = models.UUIDField()
+    agent_id = models.CharField(max_length=256, default="", blank=True)
+    starts = models.PositiveIntegerField()
+    ends = models.PositiveIntegerField()
+    condition = models.CharField(max_length=9, choices=Condition)
+    due_at = models.DateTimeField(null=True)
+    timezone = models.CharField(max_length=64, default="UTC")
+    repeats = models.CharField(max_length=120, default="", blank=True)
+    predicate = models.JSONField(default=dict)
+    holds = models.BooleanField(default=False)
+    state = models.CharField(max_length=9, choices=CommitmentState, default=CommitmentState.ARMED)
+    snoozed_until = models.DateTimeField(null=True)
+    stale_at = models.DateTimeField(null=True)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    fired_count = models.PositiveIntegerField(default=0)
+    last_fired_at = models.DateTimeField(null=True)
+    last_run_id = models.UUIDField(null=True)
+    last_code = models.CharField(max_length=64, default="", blank=True)
+    created_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "entry_id", "starts"), name="an_intention_is_a_commitment_once"),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "due_at"),
+                condition=models.Q(state__in=("armed", "snoozed"), due_at__isnull=False),
+                name="memory_commitment_due",
+            ),
+            models.Index(
+                fields=("tenant", "id"),
+                condition=models.Q(state__in=("armed", "snoozed"), condition="predicate"),
+                name="memory_commitment_watching",
+            ),
+            models.Index(fields=("tenant", "state", "id"), name="memory_commitment_state"),
+        )
+
+
+class Firing(TenantOwned):
+    """That a commitment fired: this row is what makes it happen once for an instant or a change to true.
+
+    ``occasion`` is the instant, or the number of the transition. The events stand on the log of ``run_id``.
+    """
+
+    writer = "memory.commitments"
+
+    commitment_id = models.UUIDField()
+    occasion = models.CharField(max_length=64)
+    fired_at = models.DateTimeField()
+    run_id = models.UUIDField()
+    enqueued_run_id = models.UUIDField(null=True)
+    code = models.CharField(max_length=64, default="", blank=True)
+
+    commitment = tenant_link("memory.Commitment", "commitment_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "commitment_id", "occasion"), name="a_commitment_fires_once_an_occasion"
+            ),
+            TenantFK(
+                column="commitment_id",
+                to="memory_commitment",
+                name="a_firing_is_of_a_commitment_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+            TenantFK(column="run_id", to="host_run", name="a_firing_is_on_the_log_of_a_run_of_its_tenant"),
+        )
+
+
+class CommitmentWatch(TenantOwned):
+    """How far the tenant's ledger was read for intentions, and its runs for what commitments wait for. One a tenant."""
+
+    writer = "memory.commitments"
+
+    position = models.BigIntegerField(default=0)
+    runs_until = models.DateTimeField(null=True)
+    holder = models.CharField(max_length=100, default="", blank=True)
+    lease_until = models.DateTimeField(null=True)

@@ -1,0 +1,1 @@
+"""pass_reports."""

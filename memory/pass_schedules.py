@@ -1,0 +1,3 @@
+"""Pass_schedules."""
+
+WRITER = "memory.pass_schedules"

@@ -1,0 +1,3 @@
+"""Reconciled."""
+
+WRITER = "memory.reconciled"
