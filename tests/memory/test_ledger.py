@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memory import adapter, drafts, ledger, search
-from memory.adapter import RunView
+from memory.adapter import RunView, console
 from memory.host import audit, event_log, ids, runs, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, StreamClosed
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
