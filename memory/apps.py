@@ -7,28 +7,33 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Every store of this app that keeps personal text takes part in a forget."""
+        from memory import commitments, pass_schedules
         from memory.erasers import (
+            archives,
             audit_names,
             entries,
             event_names,
             installed,
             interrupt_values,
             kept_reads,
+            pass_values,
+            policy,
             run_values,
+            signatures,
             stored_answers,
             timed,
             workspace,
         )
+        from memory.erasers import commitments as commitment_rows
         from memory.host import erasure
 
-        erasure.register(entries.ENTRIES)
-        erasure.register(kept_reads.KEPT_READS)
-        erasure.register(run_values.RUN_VALUES)
-        erasure.register(interrupt_values.INTERRUPT_VALUES)
-        erasure.register(installed.INSTALLED)
-        erasure.register(event_names.EVENT_NAMES)
-        erasure.register(workspace.WORKSPACE_FILES)
-        erasure.register(audit_names.AUDIT_NAMES)
-        erasure.register(stored_answers.STORED_ANSWERS)
-        erasure.register(timed.SCHEDULE_VALUES)
-        erasure.register(timed.HEARTBEAT_VALUES)
+        stores: tuple[erasure.Eraser, ...] = (
+            archives.ARCHIVES, archives.DISTILLATES, entries.ENTRIES, kept_reads.KEPT_READS, signatures.SIGNATURES,
+            run_values.RUN_VALUES, interrupt_values.INTERRUPT_VALUES, installed.INSTALLED, event_names.EVENT_NAMES,
+            workspace.WORKSPACE_FILES, audit_names.AUDIT_NAMES, stored_answers.STORED_ANSWERS, timed.SCHEDULE_VALUES,
+            timed.HEARTBEAT_VALUES, pass_values.PASS_VALUES, policy.POLICY_VALUES,
+            pass_values.PassScheduleValues(pass_schedules.erase_kept),
+            commitment_rows.CommitmentRows(commitments.remove),
+        )  # fmt: skip
+        for store in stores:
+            erasure.register(store)

@@ -2,17 +2,19 @@
 
 A kind is a flow. It works in short transactions of its own, calls ``passes.progress`` between them, and ends with
 ``passes.finish`` in the transaction of its last fact, so a pass that is taken over tells nothing twice. What it refuses
-is on record with its code.
+is on record with its code, beside what it had done by then.
 """
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from memory import compaction, consolidation, distillation, passes
+from django.db import transaction
+
+from memory import compaction, consolidation, distillation, harness, passes
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal
 from memory.host.events import Failure
@@ -52,6 +54,8 @@ class Wanted:
 
 
 KINDS: dict[str, Kind] = {flow.KIND: flow for flow in (compaction, consolidation, distillation)}
+# Flows that may end short with something done; the others do all or nothing.
+LEAVING_OFF = {consolidation.KIND: consolidation.leave_off}
 
 
 def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime) -> Pass:
@@ -59,24 +63,57 @@ def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime
 
     Without a window it is one of its own. A ref that this tenant cannot have is not found, whatever is wrong with it.
     """
+    pass_order = _order_of(checked(scope, wanted), window or f"asked/{ids.new_id().hex}", scope.principal.id)
+    return passes.request(scope.tenant_id, pass_order, now=now)
+
+
+def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
+    """What is wanted, as it is kept; refused when this principal could not have it carried out now.
+
+    A ref in which a secret of the vault stands is kept nowhere, so there is no memory by it; in the options it is
+    replaced (SR-1).
+    """
     scope.check("passes:run")
     if wanted.kind not in KINDS:
         field_error = {"field": "kind", "message": f"must be one of {', '.join(sorted(KINDS))}"}
         raise Invalid("There is no such kind of pass.", errors=[field_error])
     found = tenancy.memory_scope(scope, wanted.memory_ref)
-    if found is None:
+    clean = harness.for_tenant(scope.tenant_id).redact_json
+    if found is None or clean(found.memory_ref) != found.memory_ref:
         raise NotFound("There is no memory by that ref.")
-    options = KINDS[wanted.kind].checked(wanted.options)
-    pass_order = PassOrder(
-        wanted.kind,
-        window or f"asked/{ids.new_id().hex}",
-        scope.principal.id,
-        found.memory_ref,
-        options,
-        wanted.trigger,
-        wanted.dry_run,
-    )
-    return passes.request(scope.tenant_id, pass_order, now=now)
+    return replace(wanted, memory_ref=found.memory_ref, options=KINDS[wanted.kind].checked(clean(wanted.options)))
+
+
+def order_standing(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+    """The pass that ``principal``, who is not here, wants in that window, with what it may do now.
+
+    What it may not do any more, or makes no sense any more, is on record as refused, with the code.
+    """
+    try:
+        with transaction.atomic():
+            return order(tenancy.standing_scope(tenant_id, principal, now=now), wanted, window=window, now=now)
+    except Refusal as refusal:
+        failure = Failure(refusal.code, refusal.message)
+        return passes.decline(tenant_id, _order_of(wanted, window, principal), failure, refused=True, now=now)
+
+
+def order_failed(tenant_id: UUID, principal: str, wanted: Wanted, *, window: str, now: datetime) -> Pass:
+    """The pass of that window, which the host could not so much as begin; on record as failed."""
+    return passes.decline(tenant_id, _order_of(wanted, window, principal), BUG, refused=False, now=now)
+
+
+def _order_of(wanted: Wanted, window: str, principal: str) -> PassOrder:
+    return PassOrder(wanted.kind, window, principal, wanted.memory_ref, wanted.options, wanted.trigger, wanted.dry_run)
+
+
+def page(
+    scope: TenantScope, *, kinds: tuple[str, ...] = (), memory_ref: str = "", before: UUID | None = None, size: int
+) -> tuple[list[Pass], int]:
+    """The passes of ``kinds`` (all when none is named) before that one, the newest first, and how many there are."""
+    scope.check("memory:read")
+    asked: dict[str, Any] = {"kinds": kinds or tuple(sorted(KINDS)), "memory_ref": memory_ref}
+    rows = passes.latest(scope.tenant_id, **asked, before=before, limit=size)
+    return rows, passes.count(scope.tenant_id, **asked)
 
 
 def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
@@ -99,6 +136,7 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 def again(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     """A pass that was refused, failed or cancelled is asked for once more, in a window of its own."""
+    scope.check("passes:run")
     row = find(scope, pass_id)
     if row.state not in passes.OVER or row.state == PassState.DONE:
         raise Conflict("Only a pass that was refused, has failed or was cancelled is run again.", state=row.state)
@@ -107,23 +145,41 @@ def again(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 
 def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, clock: Clock) -> Pass | None:
-    """The pass as it ended; None when another worker has it, or it was over before."""
+    """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before."""
     work = passes.claim(tenant_id, pass_id, holder=holder, now=clock())
     if work is None:
         return None
     if work.attempts > passes.MAX_ATTEMPTS:
-        passes.fail(work, LOST, now=clock())
+        _fail(work, LOST, now=clock())
         return work
     try:
         KINDS[work.kind].carry_out(work, clock=clock)
     except LostClaim:
         return None
     except PassCancelled:
-        passes.cancelled(work, now=clock())
+        _cancel(work, now=clock())
     except Refusal as refusal:
-        details = {"details": refusal.details} if refusal.details else {}
-        passes.fail(work, Failure(refusal.code, refusal.message), outcome=details, refused=True, now=clock())
+        _fail(work, Failure(refusal.code, refusal.message), details=refusal.details, refused=True, now=clock())
     except Exception:
         log.exception("A pass has failed")
-        passes.fail(work, BUG, now=clock())
+        _fail(work, BUG, now=clock())
     return passes.find(tenant_id, pass_id)
+
+
+@transaction.atomic
+def _fail(
+    work: Pass, failure: Failure, *, details: dict[str, Any] | None = None, refused: bool = False, now: datetime
+) -> None:
+    outcome = _left_off(work, now) | ({"details": details} if details else {})
+    passes.fail(work, failure, outcome=outcome, refused=refused, now=now)
+
+
+@transaction.atomic
+def _cancel(work: Pass, *, now: datetime) -> None:
+    passes.cancelled(work, outcome=_left_off(work, now), now=now)
+
+
+def _left_off(work: Pass, now: datetime) -> dict[str, Any]:
+    """What the pass has done, as it stands on record."""
+    leave_off = LEAVING_OFF.get(work.kind)
+    return leave_off(work, now=now) if leave_off else dict(work.outcome)

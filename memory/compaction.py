@@ -1,18 +1,196 @@
-"""Compaction of memory."""
+"""Compaction (RFC 0012): the oldest entries of a ref become one that has every text of theirs; they rest behind it.
 
-from collections.abc import Callable
+Nothing is left out. Texts that find no room stay where they are, for the next window; so do protected entries, those
+that expire by themselves, and what an earlier compaction or a distillation made. Entries about different subjects are
+never put in one, or to forget the one would take the other along; nor are those of different agents, of which each
+finds its own.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from memory.host.errors import CapabilityNotProvided
-from memory.models import Pass
+from django.db import transaction
+
+from memory import adapter, harness, ledger, lineage, passes
+from memory.adapter import CorpusEntry
+from memory.drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
+from memory.host import event_log, ids, tenancy
+from memory.host.errors import Invalid, NothingToCompact
+from memory.host.events import MemoryCompacted
+from memory.host.tenancy import MemoryScope
+from memory.ledger import Derivation, Hidden, Written
+from memory.lineage import Descent
+from memory.models import LineageKind, Pass
 
 KIND = "compact"
+TRIGGER = "host-managed"
+MAX_INPUT_ENTRIES = 1000
+MAX_OUTPUT_BYTES = MAX_CONTENT_BYTES
+LIMITS = {"maxInputEntries": MAX_INPUT_ENTRIES, "maxOutputBytes": MAX_OUTPUT_BYTES}
+USUAL = {"maxInputEntries": MAX_INPUT_ENTRIES, "maxOutputBytes": 8192}
+TAKEN = ("", "merged")
+ENUMERATED = 100
+RUNS_NAMED = 8
+TAG = "compacted"
+OWN_TAGS = MAX_TAGS - 1  # one run that it comes from is named at least
+FEWEST = 2
+
+Clock = Callable[[], datetime]
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
-    return options
+    """How many entries may go in, all that may unless it is said, and how many bytes may come out, 8 KiB unless it is.
+
+    An entry of the most bytes there may be is more than a distillation with a small budget could take in.
+    """
+    asked = {**USUAL, **options}
+    errors = [{"field": name, "message": "is no option of a compaction"} for name in sorted(set(asked) - set(LIMITS))]
+    errors += [
+        {"field": name, "message": f"must be a number from 1 to {most}"}
+        for name, most in LIMITS.items()
+        if type(asked[name]) is not int or not 1 <= asked[name] <= most
+    ]
+    if errors:
+        raise Invalid("The options of the compaction are not valid.", errors=errors)
+    return asked
 
 
-def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
-    raise CapabilityNotProvided
+class Candidates(NamedTuple):
+    """The oldest entries that may go into one, of one agent about one subject, and how many the ref has in all."""
+
+    entries: list[CorpusEntry]
+    corpus_count: int
+
+
+class Condensed(NamedTuple):
+    """Entries whose texts found room, and the text that has each of them once, in the order they were written."""
+
+    sources: list[CorpusEntry]
+    text: str
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode())
+
+
+def carry_out(work: Pass, *, clock: Clock) -> None:
+    """The entries are one, the event is on record and the pass is done, all in one transaction; or nothing is.
+
+    Refuses with ``NothingToCompact`` when fewer than two entries would go into one.
+    """
+    scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
+    assert scope is not None, "a pass is over a ref of its tenant"
+    ledger.require_writable(scope, work.run)
+    found, made = _with_room(work, _candidates(work, scope, clock))
+    if work.dry_run:
+        passes.finish(work, outcome=_outcome(found, made.sources, made.size), now=clock())
+    else:
+        _store(work, scope, found, made, now=clock())
+
+
+def _clean(work: Pass) -> Callable[[str], str]:
+    """What the ledger will make of a text of this tenant, so that its size is known before."""
+    redact = harness.for_derived(work.tenant_id)
+    return lambda text: redact(text).text
+
+
+def _with_room(work: Pass, groups: list[Candidates]) -> tuple[Candidates, Condensed]:
+    """The first group of which at least two find room, and what becomes of it."""
+    clean = _clean(work)
+    for group in groups:
+        made = condensed(group.entries, clean, room=work.options["maxOutputBytes"])
+        if len(made.sources) >= FEWEST:
+            return group, made
+    raise NothingToCompact(eligible=sum(len(group.entries) for group in groups))
+
+
+def _candidates(work: Pass, scope: MemoryScope, clock: Clock) -> list[Candidates]:
+    """Those of each agent and subject, or of none, that have at least two; first the group with the oldest of all."""
+    groups: dict[tuple[str, str], list[CorpusEntry]] = {}
+    most, seen, total = work.options["maxInputEntries"], 0, adapter.counts_of(scope, now=clock()).entries
+    for chunk in adapter.corpus(scope, now=clock()):
+        for entry in filter(_may_be_taken, chunk):
+            group = groups.setdefault((entry.agent_id, entry.subject), [])
+            if len(group) < most:
+                group.append(entry)
+        seen += len(chunk)
+        passes.progress(work, done=seen, total=max(total, seen), doing="reading", now=clock())
+        if len(next(iter(groups.values()), [])) == most:
+            break
+    return [Candidates(group, max(total, seen)) for group in groups.values() if len(group) >= FEWEST]
+
+
+def _may_be_taken(entry: CorpusEntry) -> bool:
+    return entry.derived in TAKEN and not entry.protected and entry.expires_at is None
+
+
+def condensed(entries: Iterable[CorpusEntry], clean: Callable[[str], str], *, room: int) -> Condensed:
+    """As many of ``entries`` as find room with all their tags, oldest first; a text that is there already needs none.
+
+    What two clean texts make together is cleaned once more, and may have grown by it.
+    """
+    lines: dict[str, list[CorpusEntry]] = {}
+    size, tags = -1, {TAG}
+    for entry in entries:
+        text = clean(entry.content)
+        needs = 0 if text in lines else 1 + len(text.encode())
+        if size + needs <= room and len(tags.union(entry.tags)) <= OWN_TAGS:
+            lines.setdefault(text, []).append(entry)
+            size += needs
+            tags.update(entry.tags)
+    while lines and len(clean("\n".join(lines)).encode()) > room:
+        lines.popitem()
+    sources = sorted((entry for same in lines.values() for entry in same), key=lambda entry: entry.id)
+    return Condensed(sources, clean("\n".join(lines)))
+
+
+@transaction.atomic
+def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *, now: datetime) -> None:
+    """An entry that somebody retired, protected or forgot meanwhile is left out of the text, too."""
+    taken = _taken_away(work, made.sources, now)
+    left = made if taken == made.sources else condensed(taken, _clean(work), room=MAX_OUTPUT_BYTES)
+    if len(taken) < FEWEST or left.sources != taken:
+        raise NothingToCompact(eligible=len(taken))
+    draft = EntryDraft(left.text, _tags(taken), taken[0].subject, taken[0].agent_id)
+    [written] = ledger.write_derived(scope, [Derivation(draft, "compacted")], run=work.run, now=now)
+    descents = (Descent(entry.id, written.id, LineageKind.COMPACTED) for entry in taken)
+    lineage.record(work.tenant_id, descents, pass_id=work.id, now=now)
+    event_log.append(work.tenant_id, work.run_id, _fact(written, taken), now=now)
+    outcome = _outcome(found, taken, len(written.content.encode()))
+    passes.finish(work, outcome={**outcome, "outputId": ids.wire("mem", written.id)}, now=now)
+
+
+def _taken_away(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
+    """Those of ``sources`` that nobody reads any more from here on."""
+    hidden = set()
+    for first in range(0, len(sources), ledger.CHUNK):
+        part = [Hidden(entry.id, "compacted") for entry in sources[first : first + ledger.CHUNK]]
+        hidden.update(ledger.hide(work.tenant_id, part, now=now))
+    return [entry for entry in sources if entry.id in hidden]
+
+
+def _tags(sources: list[CorpusEntry]) -> tuple[str, ...]:
+    """Where the entry comes from (RFC 0012 C), as far as there is room, and its sources' tags, the commonest first."""
+    common = Counter(tag for entry in sources for tag in entry.tags if tag != TAG)
+    own = [tag for tag, _ in sorted(common.items(), key=lambda each: (-each[1], each[0]))]
+    runs = list(dict.fromkeys(ids.wire("run", entry.run_id) for entry in sources))[:RUNS_NAMED]
+    named = [f"compacted-from:{run}" for run in runs][: OWN_TAGS - len(own)]
+    return tuple(dict.fromkeys([TAG, *named, *own]))
+
+
+def _fact(written: Written, sources: list[CorpusEntry]) -> MemoryCompacted:
+    named = tuple(entry.id for entry in sources) if len(sources) <= ENUMERATED else None
+    size = len(written.content.encode())
+    return MemoryCompacted(written.memory_ref, written.id, len(sources), TRIGGER, size, named)
+
+
+def _outcome(found: Candidates, sources: list[CorpusEntry], size: int) -> dict[str, Any]:
+    """How many went into one, of how many that might have and of how many there are."""
+    return {
+        "sourceCount": len(sources),
+        "eligibleCount": len(found.entries),
+        "corpusCount": found.corpus_count,
+        "byteSize": size,
+    }

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from memory import forget_plans, forget_requests, harness, passes, receipts
+from memory import archives, forget_plans, forget_requests, harness, passes, receipts
 from memory.host import audit, erasure, ids, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid
@@ -234,15 +234,17 @@ def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], 
 
 
 def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remains], now: datetime) -> ForgetRequest:
+    gone = archives.forgotten(request.tenant_id, since=request.confirmed_at or now)
     record = audit.append(
         request.tenant_id,
         actor=request.requested_by,
         action="forget.completed",
         target=ids.wire("fgt", request.id),
-        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, remains)},
+        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, remains, gone)},
         now=now,
     )
-    request.receipt = receipts.document(request, work, remains, audit_seq=record.seq, now=now)
+    anew = archives.redistil(request.tenant_id, gone, now=now)
+    request.receipt = receipts.document(request, work, remains, gone, anew, audit_seq=record.seq, now=now)
     request.signature = receipts.signature_of(request.receipt)
     request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
     for entry in request.plan.values():

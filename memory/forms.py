@@ -19,6 +19,27 @@ class ReasonForm(forms.Form):
     )
 
 
+class CancelForm(ReasonForm):
+    """Why a commitment is cancelled."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        reason, where = self.fields["reason"], "Stays with the commitment for everybody who reads it here."
+        reason.required = True
+        reason.help_text = f"{where} Secrets of this tenant are redacted from it."
+
+
+class SnoozeForm(forms.Form):
+    """For how long a commitment is put off."""
+
+    hours = forms.TypedChoiceField(
+        label="Put it off for",
+        coerce=int,
+        choices=((1, "an hour"), (24, "a day"), (72, "three days"), (168, "a week"), (720, "30 days")),
+        initial=24,
+    )
+
+
 class SubjectForm(forms.Form):
     """Whom or what to forget: a name and its aliases."""
 
@@ -69,3 +90,106 @@ class RangeForm(forms.Form):
 
     first = forms.IntegerField(label="From record", required=False, min_value=0, max_value=10**15)
     last = forms.IntegerField(label="To record", required=False, min_value=0, max_value=10**15)
+
+
+class PassForm(forms.Form):
+    """A pass to be carried out now."""
+
+    kind = forms.ChoiceField(
+        label="Kind", choices=[("consolidate", "Consolidate"), ("compact", "Compact")], initial="consolidate"
+    )
+    ref = forms.CharField(
+        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
+    )
+    dry_run = forms.BooleanField(
+        label="Dry run", required=False, initial=True, help_text="Shows what would happen and changes nothing."
+    )
+
+
+class PassScheduleForm(forms.Form):
+    """A pass that comes by the clock. A ref has one schedule of a kind; keeping it again changes it."""
+
+    prefix = "times"
+
+    kind = forms.ChoiceField(
+        label="Kind",
+        choices=[("consolidate", "Consolidate"), ("compact", "Compact"), ("distill", "Distill")],
+        initial="consolidate",
+    )
+    ref = forms.CharField(
+        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
+    )
+    cron = forms.CharField(
+        label="Cron",
+        max_length=120,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="Five fields: minute, hour, day, month, weekday. 0 3 * * * is every night at three.",
+    )
+    timezone = forms.CharField(
+        label="Time zone",
+        required=False,
+        max_length=64,
+        initial="UTC",
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="An IANA name such as Europe/Berlin.",
+    )
+    budget = forms.IntegerField(
+        label="Token budget",
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="For distilling alone. Left empty, it stays as it was; that of a new schedule is the host's.",
+    )
+    rests = forms.BooleanField(label="Let it rest", required=False, help_text="Kept, but it makes no pass.")
+
+
+class PolicyForm(forms.Form):
+    """How the tenant's memory is kept. What makes sense is the policy's own business."""
+
+    archive_days = forms.IntegerField(label="Archives are kept for (days)")
+    restore_days = forms.IntegerField(
+        label="What passes took away can be restored for (days)", help_text="Then it is removed for good."
+    )
+    stale_days = forms.IntegerField(label="Commitments go stale after (days)")
+    timezone = forms.CharField(label="Time zone", max_length=64, widget=forms.TextInput(attrs=PLAIN))
+    commitment_workflow = forms.CharField(
+        label="Workflow that a fired commitment starts",
+        required=False,
+        max_length=128,
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    distiller = forms.ChoiceField(
+        label="Distiller",
+        choices=[("extractive", "Extractive, on this host"), ("endpoint", "OpenAI-compatible endpoint")],
+    )
+    endpoint_url = forms.CharField(
+        label="Endpoint", required=False, max_length=500, widget=forms.TextInput(attrs=PLAIN)
+    )
+    endpoint_model = forms.CharField(label="Model", required=False, max_length=128, widget=forms.TextInput(attrs=PLAIN))
+    endpoint_secret = forms.CharField(
+        label="Secret with its key",
+        required=False,
+        max_length=128,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="The name of a secret of the vault, never its value.",
+    )
+
+
+class DistillForm(forms.Form):
+    """A distillation to be carried out now."""
+
+    ref = forms.CharField(
+        label="Memory ref", max_length=256, strip=False, widget=forms.TextInput(attrs={**PLAIN, "list": "refs"})
+    )
+    budget = forms.IntegerField(
+        label="Token budget",
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="What is read and what is written, counted together. Left empty, it is the most the host allows.",
+    )
+    dry_run = forms.BooleanField(
+        label="Dry run",
+        required=False,
+        help_text="Says which entries would be covered and how many tokens it would take, and writes nothing.",
+    )

@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Count
+
 from memory import adapter, agent_manifests
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import registry
 from memory.host.errors import NotFound
 from memory.host.models import ArtifactKind, Installation
 from memory.host.tenancy import TenantScope
+from memory.models import Commitment, CommitmentState
+
+OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,16 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound."""
+    """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound.
+
+    ``armed`` are its commitments that may still fire.
+    """
 
     entry: AgentEntry
     entries: int
     has_more: bool
     last_write: datetime | None
+    armed: int = 0
 
 
 def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
@@ -98,9 +107,17 @@ def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list
     found = [entry_of(installed, document) for installed in registry.agents(scope.tenant_id)]
     names = [each.agent_id for each in found]
     usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
-    return [_row(each, usage) for each in found]
+    armed = _armed(scope) if scope.can("memory:read") else {}
+    return [_row(each, usage, armed) for each in found]
 
 
-def _row(found: AgentEntry, usage: Mapping[str, tuple[int, datetime]]) -> AgentRow:
+def _armed(scope: TenantScope) -> dict[str, int]:
+    """How many commitments of each agent may still fire."""
+    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=OPEN).order_by()
+    return dict(mine.values_list("agent_id").annotate(found=Count("id")))
+
+
+def _row(found: AgentEntry, usage: Mapping[str, tuple[int, datetime]], armed: Mapping[str, int]) -> AgentRow:
     count, last_write = usage.get(found.agent_id, (0, None))
-    return AgentRow(found, min(count, adapter.COUNTED), count > adapter.COUNTED, last_write)
+    more = count > adapter.COUNTED
+    return AgentRow(found, min(count, adapter.COUNTED), more, last_write, armed.get(found.agent_id, 0))

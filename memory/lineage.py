@@ -8,10 +8,11 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory.host import ids, sql
 from memory.models import Lineage
 
 WRITER = "memory.lineage"
-BATCH = 500
+COLUMNS = ("tenant_id", "id", "source_id", "target_id", "kind", "pass_id", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +27,10 @@ class Descent:
 @transaction.atomic
 def record(tenant_id: UUID, found: Iterable[Descent], *, pass_id: UUID | None, now: datetime) -> None:
     """Each descent is on record, with the pass that made it."""
-    rows = (
-        Lineage(
-            tenant_id=tenant_id,
-            source_id=each.source,
-            target_id=each.target,
-            kind=each.kind,
-            pass_id=pass_id,
-            created_at=now,
-        )
-        for each in found
-    )
-    Lineage.objects.written_by(WRITER).bulk_create(rows, batch_size=BATCH)
+    tenant, made_by, at = sql.key(tenant_id), sql.key(pass_id), sql.instant(now)
+    key, new_id = sql.key, ids.new_id
+    rows = [(tenant, key(new_id()), key(each.source), key(each.target), str(each.kind), made_by, at) for each in found]
+    sql.insert(Lineage.objects.written_by(WRITER), COLUMNS, rows)
 
 
 def sources_of(tenant_id: UUID, target_ids: Collection[UUID]) -> dict[UUID, list[Lineage]]:
@@ -56,6 +49,18 @@ def of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit:
     """What one pass put together, in the order in which it did, behind the row ``after``."""
     rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id).order_by("id")
     return list((rows.filter(id__gt=after) if after else rows)[:limit])
+
+
+def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:
+    """How many descents one pass has put on record."""
+    return int(Lineage.objects.of(tenant_id).filter(pass_id=pass_id).count())
+
+
+def around(tenant_id: UUID, entry_id: UUID, *, limit: int) -> tuple[list[Lineage], int, list[Lineage], int]:
+    """What went into this one and what it went into, oldest first, each with how many there are in all."""
+    into = Lineage.objects.of(tenant_id).filter(target_id=entry_id).order_by("id")
+    out_of = Lineage.objects.of(tenant_id).filter(source_id=entry_id).order_by("id")
+    return list(into[:limit]), into.count(), list(out_of[:limit]), out_of.count()
 
 
 def _grouped(rows: Iterable[Lineage], by: str) -> dict[UUID, list[Lineage]]:

@@ -1,1 +1,219 @@
-"""pass_reports."""
+"""A pass as a page tells of it: what went in and what came of it, side by side, and its figures. Reads only.
+
+Texts come from the adapter alone, for whoever may read them; what is gone is told by its tombstone.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from memory import adapter, differences, lineage, policies
+from memory.differences import Diff
+from memory.host import event_log, ids
+from memory.host.events import MemoryConsolidated
+from memory.host.tenancy import TenantScope
+from memory.models import Lineage, LineageKind, Pass
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+COMPARED = (LineageKind.MERGED, LineageKind.SUPERSEDED)
+LAST_EVENTS = 8
+SHOWN_AROUND = 20
+WHY = {
+    LineageKind.MERGED: "says the same",
+    LineageKind.SUPERSEDED: "an earlier value of the same statement",
+    LineageKind.COMPACTED: "its text is a part of it",
+    LineageKind.DISTILLED: "it was read for the archive",
+}
+WOULD: dict[str, str] = {LineageKind.DISTILLED: "it would be read for the archive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry of a report: its row when the reader may see it, or else what became of it, in a word."""
+
+    entry_id: UUID
+    entry: "MemoryEntry | None" = None
+    gone: str = ""
+
+    @property
+    def id(self) -> str:
+        return ids.wire("mem", self.entry_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An entry that went, or would go, into another: why, how it differs, and until when it can be restored."""
+
+    place: Place
+    kind: str
+    why: str
+    diff: Diff | None = None
+    restorable_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One result beside its sources; no result yet where a dry run would write one. ``said_by`` is of how many sources
+    it speaks, when that is known."""
+
+    result: Place | None
+    sources: list[Source]
+    said_by: int = 0
+    last_said_at: datetime | None = None
+
+    @property
+    def kept(self) -> str:
+        """What is said of the result: strengthened when others said the same, or else kept."""
+        return "strengthened" if self.said_by > 1 else "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Groups of one pass, a page of them. ``total`` counts sources; ``after`` is where the next page begins."""
+
+    groups: list[Group]
+    total: int
+    after: str = ""
+    first: int = 1
+
+    @property
+    def last(self) -> int:
+        return self.first - 1 + sum(len(group.sources) for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A source and what it goes into, wherever that is written down."""
+
+    source: UUID
+    target: UUID | None
+    kind: str
+    why: str
+    group: int | UUID
+
+
+def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, now: datetime) -> Report:
+    """What the pass put together, or as a dry run would, behind ``after``; ``size`` sources a page."""
+    if work.dry_run:
+        links = list(_planned(work.outcome.get("groups", [])))
+        first = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0
+        page, total = links[first : first + size], len(links)
+        following = str(first + size) if first + size < total else ""
+        seen = first
+    else:
+        behind = ids.parse("lin", after)
+        rows = lineage.of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
+        made = _entry_id(work.outcome.get("outputId"))
+        reasons = work.outcome.get("reasons", {})
+        page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in rows[:size]]
+        total = lineage.count_of_pass(work.tenant_id, work.id)
+        following = ids.wire("lin", rows[size - 1].id) if len(rows) > size else ""
+        seen = seen if behind else 0
+    groups = _groups(scope, page, now, may_restore=not work.dry_run)
+    return Report(groups, total, following, seen + 1)
+
+
+def _told(row: Lineage, made: UUID | None, why: str) -> _Link:
+    """What the row says, with the pass's own word for ``why``, if any. A distillate stands for its archive: the entry
+    under which agents read that."""
+    target = made if row.kind == LineageKind.DISTILLED else row.target_id
+    said = WHY[LineageKind(row.kind)]
+    return _Link(row.source_id, target, row.kind, f"{said}: {why}" if why else said, row.target_id)
+
+
+def _planned(groups: Any) -> Iterator[_Link]:
+    """What a dry run wrote down: ids and reasons, no text."""
+    for number, group in enumerate(groups if isinstance(groups, list) else []):
+        into = _entry_id(group.get("into"))
+        for source in group.get("from", []):
+            if (found := _entry_id(source)) is not None:
+                kind = str(group.get("kind", LineageKind.MERGED))
+                yield _Link(found, into, kind, str(group.get("why", WOULD.get(kind, ""))), number)
+
+
+def _entry_id(text: Any) -> UUID | None:
+    return ids.parse("mem", text) if isinstance(text, str) else None
+
+
+def _groups(scope: TenantScope, links: list[_Link], now: datetime, *, may_restore: bool) -> list[Group]:
+    targets = {link.target: None for link in links if link.target}
+    places = _places(scope, [*(link.source for link in links), *targets], now)
+    strengths = adapter.strengths_of(scope, list(targets))
+    window = timedelta(days=policies.policy_of(scope.tenant_id).restore_days if may_restore else 0)
+    found = []
+    for _, together in groupby(links, key=lambda link: link.group):
+        of_group = list(together)
+        target = of_group[0].target
+        result = places.get(target) if target else None
+        said_by, last = strengths.get(target, (0, None)) if target else (0, None)
+        sources = [_source(link, places[link.source], result, window, now) for link in of_group]
+        found.append(Group(result, sources, said_by, last))
+    return found
+
+
+def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dict[UUID, Place]:
+    """Each of these entries, or what became of it; in two queries."""
+    wanted = list(dict.fromkeys(entry_ids))
+    there = adapter.by_ids(scope, wanted, now=now)
+    gone = adapter.tombstones(scope, [each for each in wanted if each not in there])
+    return {
+        each: Place(each, there.get(each), gone[each].reason if each in gone else "" if each in there else "not here")
+        for each in wanted
+    }
+
+
+def _source(link: _Link, place: Place, result: Place | None, window: timedelta, now: datetime) -> Source:
+    diff, until = None, None
+    if place.entry and result and result.entry and link.kind in COMPARED and place is not result:
+        diff = differences.of_lines(place.entry.content.splitlines(), result.entry.content.splitlines())
+    if place.entry and place.entry.retired_at and place.entry.retired_kind:
+        until = place.entry.retired_at + window
+    return Source(place, link.kind, link.why, diff, until if until and until > now else None)
+
+
+def names_what_it_merged(work: Pass) -> bool | None:
+    """Whether the pass's fact names the entries that went; None when there is no such fact on its log."""
+    end = event_log.length(work.tenant_id, work.run_id)
+    for event in event_log.read(work.tenant_id, work.run_id, after=end - 1 - LAST_EVENTS, limit=LAST_EVENTS):
+        if event.type == MemoryConsolidated.type:
+            return "mergedIds" in event.payload
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """What an entry came of, or what came of it: an entry, or an archive."""
+
+    kind: str
+    place: Place | None = None
+    archive_id: UUID | None = None
+    pass_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kinship:
+    """Up and down from one entry, a few of each with how many there are."""
+
+    sources: list[Kin] = field(default_factory=list)
+    sources_total: int = 0
+    became: list[Kin] = field(default_factory=list)
+    became_total: int = 0
+
+
+def kinship(scope: TenantScope, entry_id: UUID, *, now: datetime) -> Kinship:
+    """What went into the entry and what it went into, oldest first."""
+    into, into_total, out_of, out_total = lineage.around(scope.tenant_id, entry_id, limit=SHOWN_AROUND)
+    entries = [row.source_id for row in into]
+    entries += [row.target_id for row in out_of if row.kind != LineageKind.DISTILLED]
+    places = _places(scope, entries, now) if entries else {}
+    sources = [Kin(row.kind, places[row.source_id], pass_id=row.pass_id) for row in into]
+    became = [
+        Kin(row.kind, places.get(row.target_id), None if row.target_id in places else row.target_id, row.pass_id)
+        for row in out_of
+    ]
+    return Kinship(sources, into_total, became, out_total)

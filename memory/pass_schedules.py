@@ -1,3 +1,211 @@
-"""Pass_schedules."""
+"""Passes by the clock: one kind over one ref at every tick of a cron expression; the only writer of these schedules.
+
+A tick is the window of its pass, so it is done once whoever looks; after an outage one tick stands for all that were
+missed. The pass acts with what the schedule's last writer may do when it fires, and a refused one is on record.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, transaction
+
+from memory import background, passes
+from memory.background import Wanted
+from memory.host import access, audit, ids, scheduling, ticks
+from memory.host.errors import Invalid, NotFound
+from memory.host.scheduling import ScheduleOrder
+from memory.host.tenancy import TenantScope
+from memory.models import Pass, PassSchedule, PassState, Trigger
+from memory.wire import instant
+
+log = logging.getLogger(__name__)
 
 WRITER = "memory.pass_schedules"
+SHOWN_TICKS = 5
+
+Queue = Callable[[Pass], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PassTimes:
+    """What a schedule is to be: a pass of ``kind`` over ``memory_ref`` at every tick of ``cron`` in ``timezone``.
+
+    ``keeps_options``: those that are not named stay as they were.
+    """
+
+    kind: str
+    memory_ref: str
+    cron: str
+    timezone: str = "UTC"
+    options: dict[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+    keeps_options: bool = False
+
+
+@transaction.atomic
+def keep(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedule:
+    """The ref has this schedule for this kind, and no other. Audited.
+
+    Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
+    field, when the pass could not be asked for now, or does not tick within the horizon.
+    """
+    checked = background.checked(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
+    access.lock_tenant(scope.tenant_id)
+    place, cron = {"kind": checked.kind, "memory_ref": checked.memory_ref}, " ".join(wanted.cron.split())
+    row = _rows(scope.tenant_id).select_for_update().filter(**place).first()
+    if row and wanted.keeps_options:
+        checked = background.checked(scope, replace(checked, options={**row.options, **wanted.options}))
+    timed = row is None or (cron, wanted.timezone) != (row.cron, row.timezone) or (wanted.enabled and not row.enabled)
+    next_at = _first_tick(scope, cron, wanted.timezone, now) if timed else row.next_at
+    kept = row or PassSchedule(tenant_id=scope.tenant_id, created_at=now, **place)
+    kept.cron, kept.timezone, kept.options, kept.enabled = cron, wanted.timezone, checked.options, wanted.enabled
+    kept.written_by, kept.next_at = scope.principal.id, next_at if wanted.enabled else None
+    if row:
+        kept.save(by=WRITER)
+    else:
+        kept.insert(by=WRITER)
+    _audit(scope, "changed" if row else "created", kept, now)
+    return kept
+
+
+def _first_tick(scope: TenantScope, cron: str, timezone: str, now: datetime) -> datetime:
+    if not cron:
+        raise Invalid("The schedule is not valid.", errors=[{"field": "cron", "message": "is required"}])
+    order = ScheduleOrder("", "", scope.principal.id, cron=cron, timezone=timezone)
+    return scheduling.first_tick(order, now=now)
+
+
+def remove(scope: TenantScope, schedule_id: UUID | None, *, now: datetime) -> None:
+    """The schedule is gone; the passes that it has made stay. Audited."""
+    scope.check("passes:run")
+    with transaction.atomic():
+        row = _there(_rows(scope.tenant_id).select_for_update().filter(id=schedule_id).first())
+        PassSchedule.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id).delete()
+        _audit(scope, "removed", row, now)
+
+
+def find(scope: TenantScope, schedule_id: UUID | None) -> PassSchedule:
+    """The schedule of this tenant, or ``NotFound``."""
+    scope.check("memory:read")
+    return _there(_rows(scope.tenant_id).filter(id=schedule_id).first() if schedule_id else None)
+
+
+def page(
+    scope: TenantScope, *, kind: str = "", memory_ref: str = "", after: UUID | None = None, size: int
+) -> tuple[list[PassSchedule], int]:
+    """The schedules behind ``after`` in the order of their making, and how many there are in all."""
+    scope.check("memory:read")
+    given = {"kind": kind, "memory_ref": memory_ref}
+    rows = _rows(scope.tenant_id).filter(**{name: value for name, value in given.items() if value})
+    return list((rows.filter(id__gt=after) if after else rows).order_by("id")[:size]), rows.count()
+
+
+def coming(schedule: PassSchedule) -> list[datetime]:
+    """The next five ticks; none while it rests."""
+    if schedule.next_at is None:
+        return []
+    behind = ticks.following(schedule.cron, schedule.timezone, schedule.next_at)
+    return [schedule.next_at, *islice(behind, SHOWN_TICKS - 1)]
+
+
+def last_passes(scope: TenantScope, schedules: list[PassSchedule]) -> dict[UUID, Pass]:
+    """The last pass of each of these schedules that has had one, by the schedule's id."""
+    scope.check("memory:read")
+    wanted = {row.last_pass_id: row.id for row in schedules if row.last_pass_id}
+    return {wanted[row.id]: row for row in passes.those(scope.tenant_id, list(wanted))}
+
+
+def _rows(tenant_id: UUID) -> Any:
+    return PassSchedule.objects.of(tenant_id)
+
+
+def _there(row: PassSchedule | None) -> PassSchedule:
+    if row is None:
+        raise NotFound("There is no schedule of passes by that id.")
+    return row
+
+
+def _audit(scope: TenantScope, what: str, row: PassSchedule, now: datetime) -> None:
+    target = ids.wire("psc", row.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=f"pass-schedule.{what}", target=target, now=now)
+
+
+def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:
+    """Schedules of all tenants that have a tick to fire, the one that waits longest first."""
+    rows = PassSchedule.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
+    return list(rows.values_list("tenant_id", "id")[:limit])
+
+
+def fire_due(*, queue: Queue, now: datetime) -> int:
+    """Every schedule that was due has been looked at, and one that cannot be fired stopped no other; how many passes
+    wait for a worker because of it. ``queue`` is called in the transaction that makes a pass."""
+    return sum(_fire_or_go_on(tenant_id, schedule_id, queue, now) for tenant_id, schedule_id in due(now=now))
+
+
+def _fire_or_go_on(tenant_id: UUID, schedule_id: UUID, queue: Queue, now: datetime) -> bool:
+    try:
+        made = fire(tenant_id, schedule_id, queue=queue, now=now)
+        return made is not None and made.state == PassState.WAITING
+    except DatabaseError:
+        log.exception("Pass schedule %s was not fired; it is tried again at the next look", schedule_id)
+    except Exception:
+        log.exception("Pass schedule %s cannot be fired", schedule_id)
+        give_up(tenant_id, schedule_id, now=now)
+    return False
+
+
+@transaction.atomic
+def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> Pass | None:
+    """The pass of the due tick, waiting or refused; None for everybody who looks after the first."""
+    row = _due_one(tenant_id, schedule_id, now)
+    if row is None or row.next_at is None:
+        return None
+    found = ticks.due(row.cron, row.timezone, row.next_at, now)
+    wanted = Wanted(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
+    made = background.order_standing(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
+    _settle(row, made, found.next_at)
+    if made.state == PassState.WAITING:
+        queue(made)
+    return made
+
+
+def _due_one(tenant_id: UUID, schedule_id: UUID, now: datetime) -> PassSchedule | None:
+    rows = _rows(tenant_id).select_for_update()
+    found: PassSchedule | None = rows.filter(id=schedule_id, enabled=True, next_at__lte=now).first()
+    return found
+
+
+def _window(tick_at: datetime) -> str:
+    return f"tick/{instant(tick_at)}"
+
+
+def _settle(row: PassSchedule, made: Pass, next_at: datetime | None) -> None:
+    row.next_at, row.last_pass_id = next_at, made.id
+    row.save(by=WRITER, update_fields=["next_at", "last_pass_id"])
+
+
+@transaction.atomic
+def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
+    """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
+    row = _due_one(tenant_id, schedule_id, now)
+    if row is None or row.next_at is None:
+        return
+    wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
+    made = background.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
+    try:
+        next_at = ticks.next_after(row.cron, row.timezone, now)
+    except (ValueError, LookupError):  # nor can its time be read
+        next_at = None
+    _settle(row, made, next_at)
+
+
+def erase_kept(row: PassSchedule, **kept: Any) -> None:
+    """The locked schedule keeps these values instead. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(kept))

@@ -1,7 +1,7 @@
 """A background pass: its run, its claim, its progress, its outcome (design.md 3.6 and 3.14).
 
-A window is a unique row, so it is done once; a claim is a lease, so a pass whose worker died is taken over. What became
-of it is on record, and its small system run carries its events.
+A window is a unique row, so it is done once; a claim is a lease, so a pass whose worker died is taken over, and one ref
+is changed by one pass at a time. What became of it is on record, and its small system run carries its events.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
-from memory.host import runs
+from memory.host import access, runs
 from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.models import Run
@@ -76,18 +76,67 @@ def request(tenant_id: UUID, order: PassOrder, *, now: datetime) -> Pass:
     return Pass(tenant_id=tenant_id, run_id=run.id, created_at=now, **asdict(order)).insert(by=WRITER)
 
 
+@transaction.atomic
+def decline(tenant_id: UUID, order: PassOrder, failure: Failure, *, refused: bool, now: datetime) -> Pass:
+    """The window is on record as refused or failed, and no worker takes it; one that is there stays as it is."""
+    rows = Pass.objects.of(tenant_id).filter(kind=order.kind, memory_ref=order.memory_ref, window=order.window)
+    there: Pass | None = rows.first()
+    if there:
+        return there
+    row = request(tenant_id, order, now=now)
+    fail(row, failure, refused=refused, now=now)
+    return row
+
+
 def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass | None:
-    """The pass, held by ``holder`` until its lease ends; None when somebody else has it or it is over."""
-    free = Q(state=PassState.WAITING) | Q(state=PassState.CLAIMED, lease_until__lte=now)
-    rows = Pass.objects.written_by(WRITER).filter(free, tenant_id=tenant_id, id=pass_id)
-    taken = rows.update(state=PassState.CLAIMED, holder=holder, lease_until=now + LEASE, attempts=F("attempts") + 1)
-    if taken != 1:
+    """The pass, held by ``holder`` until its lease ends; None when somebody else has it, or its ref, or it is over.
+
+    Passes that change a ref go over it one after the other, or each would count what another takes away.
+    """
+    found: Pass | None = Pass.objects.of(tenant_id).filter(_nobody_has(now), id=pass_id).first()
+    if found is None or _has_to_wait(found, now):
         return None
+    with transaction.atomic():
+        access.lock_tenant(tenant_id)
+        if _has_to_wait(found, now) or not _taken(found, holder, now):
+            return None
     row: Pass = Pass.objects.of(tenant_id).select_related("run__tenant").get(id=pass_id)
     if row.run.started_at is None:
         with transaction.atomic():
             runs.start(row.run, snapshot_position=0, now=now)
     return row
+
+
+def _nobody_has(now: datetime) -> Q:
+    return Q(state=PassState.WAITING) | Q(state=PassState.CLAIMED, lease_until__lte=now)
+
+
+def _has_to_wait(row: Pass, now: datetime) -> bool:
+    """Whether another pass is at work on the ref; a dry run waits for none, and none waits for it."""
+    return not row.dry_run and bool(row.memory_ref) and _over_ref(row, now).exclude(id=row.id).exists()
+
+
+def _over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
+    """The passes that a worker has, and that change the ref of ``row``."""
+    claimed = {"state": PassState.CLAIMED, "state__in": OPEN}  # as the index of what is open says it
+    at_work: QuerySet[Pass] = Pass.objects.of(row.tenant_id).filter(**claimed, lease_until__gt=now)
+    return at_work.filter(memory_ref=row.memory_ref, dry_run=False)
+
+
+def _taken(row: Pass, holder: str, now: datetime) -> bool:
+    rows = Pass.objects.written_by(WRITER).filter(_nobody_has(now), tenant_id=row.tenant_id, id=row.id)
+    held = {"state": PassState.CLAIMED, "holder": holder, "lease_until": now + LEASE}
+    return bool(rows.update(**held, attempts=F("attempts") + 1) == 1)
+
+
+def next_over(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
+    """The oldest pass that waits to go over the ref of that one; None while another is at work there."""
+    row = find(tenant_id, pass_id)
+    if row is None or not row.memory_ref or _over_ref(row, now).exists():
+        return None
+    open_there = Pass.objects.of(tenant_id).filter(memory_ref=row.memory_ref, state__in=OPEN)
+    found: Pass | None = open_there.filter(state=PassState.WAITING).order_by("id").first()
+    return found
 
 
 def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> None:
@@ -98,10 +147,12 @@ def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> 
     rows = Pass.objects.written_by(WRITER).filter(
         tenant_id=row.tenant_id, id=row.id, holder=row.holder, state=PassState.CLAIMED
     )
-    if rows.update(done=done, total=total, doing=doing, lease_until=now + LEASE) != 1:
+    far = {"done": done, "total": total, "doing": doing, "lease_until": now + LEASE}
+    goes_on = rows.filter(stopping=False).update(**far) == 1
+    if not goes_on and rows.update(**far) != 1:
         raise LostClaim(f"pass {row.id} was taken over")
     row.done, row.total, row.doing = done, total, doing
-    if Pass.objects.of(row.tenant_id).filter(id=row.id, stopping=True).exists():
+    if not goes_on:
         raise PassCancelled
 
 
@@ -112,6 +163,7 @@ class LostClaim(RuntimeError):
 @transaction.atomic
 def finish(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -> None:
     """The window is done, ``outcome`` says what came of it, and its run has completed."""
+    row.done = row.total
     _close(row, PassState.DONE, "", outcome, now)
     runs.complete(_run(row), now=now)
 
@@ -126,9 +178,9 @@ def fail(
 
 
 @transaction.atomic
-def cancelled(row: Pass, *, now: datetime) -> None:
+def cancelled(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -> None:
     """The pass has stopped because somebody asked; what it did before stands, and its run is cancelled."""
-    _close(row, PassState.CANCELLED, PassCancelled.code, None, now)
+    _close(row, PassState.CANCELLED, PassCancelled.code, outcome, now)
     runs.cancel(runs.request_cancel(_run(row), now=now), now=now)
 
 
@@ -150,7 +202,7 @@ def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
 def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now: datetime) -> None:
     """Only the worker that still has the pass ends it."""
     rows = Pass.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id, state__in=OPEN)
-    ended = {"state": state, "code": code, "finished_at": now, "lease_until": None, "doing": ""}
+    ended = {"state": state, "code": code, "done": row.done, "finished_at": now, "lease_until": None, "doing": ""}
     if outcome is not None:
         ended["outcome"] = outcome
     if rows.filter(holder=row.holder).update(**ended) != 1:
@@ -171,21 +223,57 @@ def _run(row: Pass) -> Run:
     return runs.locked(row.tenant_id, row.run_id)
 
 
+def of_run(tenant_id: UUID, run_id: UUID) -> Pass | None:
+    """The pass that ran as that run, if it was one."""
+    found: Pass | None = Pass.objects.of(tenant_id).select_related("run__tenant").filter(run_id=run_id).first()
+    return found
+
+
 def find(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     row: Pass | None = Pass.objects.of(tenant_id).filter(id=pass_id).first()
     return row
+
+
+def those(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
+    """Those of ``pass_ids`` that are the tenant's."""
+    return list(Pass.objects.of(tenant_id).filter(id__in=pass_ids))
 
 
 def latest(
     tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "", before: UUID | None = None, limit: int
 ) -> list[Pass]:
     """The passes of these kinds, the newest first; of one ref when it is named."""
-    rows = Pass.objects.of(tenant_id).filter(kind__in=kinds).order_by("-id")
-    rows = rows.filter(memory_ref=memory_ref) if memory_ref else rows
+    rows = _of_kinds(tenant_id, kinds, memory_ref).order_by("-id")
     return list((rows.filter(id__lt=before) if before else rows)[:limit])
 
 
+def count(tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "") -> int:
+    """How many passes of these kinds there are."""
+    return _of_kinds(tenant_id, kinds, memory_ref).count()
+
+
+def _of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str) -> QuerySet[Pass]:
+    rows: QuerySet[Pass] = Pass.objects.of(tenant_id).filter(kind__in=kinds)
+    return rows.filter(memory_ref=memory_ref) if memory_ref else rows
+
+
 def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
-    """Open passes of all tenants that nobody holds: new ones, and those whose worker died."""
-    free = Q(state=PassState.WAITING) | Q(state=PassState.CLAIMED, lease_until__lte=now)
-    return list(Pass.objects.filter(free).order_by("id")[:limit])
+    """Open passes of all tenants that nobody holds: new ones, and those whose worker died; in no order.
+
+    By the index of what is not finished, however many passes are: a partial index over a list of states is none to
+    SQLite when the states are parameters.
+    """
+    return list(Pass.objects.filter(_nobody_has(now), finished_at=None)[:limit])
+
+
+def release_held_by(instance: str, *, now: datetime) -> int:
+    """Passes held by a dead instance can be claimed at once; returns how many."""
+    rows = Pass.objects.written_by(WRITER).filter(holder__startswith=f"{instance}/", state=PassState.CLAIMED)
+    return int(rows.update(lease_until=now))
+
+
+def erase_kept(row: Pass, **kept: Any) -> None:
+    """The pass keeps these values instead. For forgetting alone."""
+    for name, value in kept.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(kept))

@@ -3,6 +3,7 @@
 Each change is audited. The values of a tenant without a row are those of ``MemoryPolicy`` itself.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import access, audit, registry, ticks
+from memory.host import access, audit, registry, ticks, vault
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
@@ -19,6 +20,7 @@ from memory.models import MemoryPolicy
 WRITER = "memory.policies"
 LONGEST_DAYS = 3650
 EXTRACTIVE, ENDPOINT = "extractive", "endpoint"
+OF_ENDPOINT = ("endpoint_url", "endpoint_model", "endpoint_secret")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,16 @@ def policy_of(tenant_id: UUID) -> Policy:
 
 
 @transaction.atomic
-def change(scope: TenantScope, changes: dict[str, Any], *, now: datetime) -> Policy:
-    """The policy has the changes, each recorded by its name; refused whole, with every field that is wrong."""
+def change(
+    scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None, now: datetime
+) -> Policy:
+    """The policy has the changes, each recorded by its name; refused whole, with every field that is wrong.
+
+    ``called`` says how the caller's own document calls a field.
+    """
     scope.check("policies:manage")
     access.lock_tenant(scope.tenant_id)
-    before = policy_of(scope.tenant_id)
-    policy = Policy(**{**asdict(before), **changes})
-    if errors := _problems(scope.tenant_id, policy):
-        raise Invalid("The memory policy is not valid.", errors=errors)
+    before, policy = policy_of(scope.tenant_id), checked(scope, changes, called=called)
     row = MemoryPolicy(
         tenant_id=scope.tenant_id,
         id=scope.tenant_id,
@@ -72,30 +76,54 @@ def change(scope: TenantScope, changes: dict[str, Any], *, now: datetime) -> Pol
     return policy
 
 
-def _problems(tenant_id: UUID, policy: Policy) -> list[dict[str, str]]:
-    days = {"archiveDays": policy.archive_days, "restoreDays": policy.restore_days, "staleDays": policy.stale_days}
+def checked(scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None) -> Policy:
+    """The policy as it would be with the changes; refused as ``change`` refuses it. Nothing is changed."""
+    scope.check("policies:manage")
+    policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})
+    if problems := _problems(scope.tenant_id, policy):
+        names = called or {}
+        errors = [{"field": names.get(field, field), "message": message} for field, message in problems]
+        raise Invalid("The memory policy is not valid.", errors=errors)
+    return policy
+
+
+def clear(tenant_id: UUID, fields: Collection[str]) -> int:
+    """These names are empty, and without all of its names no endpoint distils. For forgetting alone."""
+    values = {**dict.fromkeys(fields, ""), **({"distiller": EXTRACTIVE} if set(fields) & set(OF_ENDPOINT) else {})}
+    rows = MemoryPolicy.objects.written_by(WRITER).filter(tenant_id=tenant_id)
+    return int(rows.update(**values))
+
+
+def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
+    days = {"archive_days": policy.archive_days, "restore_days": policy.restore_days, "stale_days": policy.stale_days}
     found = [
         (name, f"must be 1 to {LONGEST_DAYS} days") for name, value in days.items() if not 1 <= value <= LONGEST_DAYS
     ]
     if not ticks.is_zone(policy.timezone):
         found.append(("timezone", "is not the name of an IANA time zone"))
     if policy.commitment_workflow and registry.workflow_text(tenant_id, policy.commitment_workflow) is None:
-        found.append(("commitmentWorkflow", "is not a workflow of this tenant"))
+        found.append(("commitment_workflow", "is not a workflow of this tenant"))
     if policy.distiller not in (EXTRACTIVE, ENDPOINT):
         found.append(("distiller", f"must be {EXTRACTIVE} or {ENDPOINT}"))
-    return [{"field": name, "message": message} for name, message in [*found, *_endpoint_problems(policy)]]
+    if policy.endpoint_secret and not vault.holds(tenant_id, policy.endpoint_secret):
+        found.append(("endpoint_secret", "is not the name of a secret of this tenant's vault"))
+    return [*found, *_endpoint_problems(policy)]
 
 
 def _endpoint_problems(policy: Policy) -> list[tuple[str, str]]:
-    if policy.distiller != ENDPOINT:
-        return []
-    parts = urlsplit(policy.endpoint_url)
-    found = []
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        found.append(("endpointUrl", "must be an http or https address without credentials"))
-    found += [
-        (name, "is needed for the endpoint")
-        for name, value in (("endpointModel", policy.endpoint_model), ("endpointSecret", policy.endpoint_secret))
-        if not value
-    ]
-    return found
+    """An address is looked at even while nobody is asked there: credentials in it would be stored in the clear."""
+    wanted, found = policy.distiller == ENDPOINT, []
+    if (wanted or policy.endpoint_url) and not _is_address(policy.endpoint_url):
+        found.append(("endpoint_url", "must be an http or https address without credentials and query"))
+    needed = {"endpoint_model": policy.endpoint_model, "endpoint_secret": policy.endpoint_secret}
+    return found + [(name, "is needed for the endpoint") for name, value in needed.items() if wanted and not value]
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    plain = not (parts.username or parts.password or parts.query or parts.fragment)
+    return parts.scheme in ("http", "https") and named and plain

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from memory.host import ids, signing
 from memory.host.erasure import Remains
-from memory.models import ForgetRequest, Pass
+from memory.models import Archive, ForgetRequest, Pass
 from memory.wire import instant
 
 STAYS = (
@@ -20,9 +20,19 @@ STAYS = (
 
 
 def document(
-    request: ForgetRequest, work: Pass, remains: dict[str, Remains], *, audit_seq: int, now: datetime
+    request: ForgetRequest,
+    work: Pass,
+    remains: dict[str, Remains],
+    gone: list[Archive],
+    anew: list[Pass],
+    *,
+    audit_seq: int,
+    now: datetime,
 ) -> dict[str, Any]:
-    """The receipt of a forget that was verified at ``now``; its signature stands beside it."""
+    """The receipt of a forget that was verified at ``now``; its signature stands beside it.
+
+    ``gone`` are the archives that were withdrawn, ``anew`` the passes that distil once more, from what remains.
+    """
     return {
         "id": ids.wire("fgt", request.id),
         "subjectKey": request.subject_key,
@@ -31,18 +41,24 @@ def document(
         "confirmedAt": instant(request.confirmed_at or now),
         "verifiedAt": instant(now),
         "runId": ids.wire("run", work.run_id),
-        "stores": counts(request, remains),
+        "stores": counts(request, remains, gone),
+        "archivesWithdrawn": [{"id": ids.wire("arc", each.id), "sha256": each.sha256} for each in gone],
+        "distilledAnewBy": [ids.wire("pass", each.id) for each in anew],
         "stays": STAYS,
         "auditSeq": audit_seq,
     }
 
 
-def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any]:
-    """Per store: what was planned, what went, and what the verification still found."""
+def counts(request: ForgetRequest, remains: dict[str, Remains], gone: list[Archive]) -> dict[str, Any]:
+    """Per store: what was planned, what went, and what the verification still found.
+
+    An entry that went with its archive, of those ``gone``, counts where it was planned.
+    """
+    beside = {each.entry_id.hex for each in gone if each.entry_id}
     return {
         store: {
             "planned": len(entry["erase"]) + len(entry["chosen"]),
-            "erased": entry["erased"],
+            "erased": _erased(entry, beside),
             "leftAfter": remains[store].left,
             "undecided": remains[store].undecided,
             "spared": len(entry["spared"]),
@@ -51,6 +67,13 @@ def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any
         }
         for store, entry in request.plan.items()
     }
+
+
+def _erased(entry: dict[str, Any], beside: set[str]) -> int:
+    """How many rows of a store went; none of those ``beside`` that its own eraser found still there counts twice."""
+    planned, erased = [*entry["erase"], *entry["chosen"]], int(entry["erased"])
+    missing = max(0, len(planned) - erased)
+    return erased + min(missing, len(beside.intersection(planned)))
 
 
 def signature_of(receipt: dict[str, Any]) -> str:

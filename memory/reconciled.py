@@ -1,3 +1,94 @@
-"""Reconciled."""
+"""How far each ref was consolidated, and the signatures of what is there: the only writer of ``Reconciled``.
+
+Chunk 0 holds figures, those behind it signatures. Losing them costs a full pass and nothing else.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from memory.models import Reconciled
 
 WRITER = "memory.reconciled"
+MOST_CHUNKS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a pass left: how many entries of how many tokens, true while the ledger stands at ``head`` until ``until``.
+
+    ``head`` is -1 when somebody else wrote while the pass went on. ``chunks`` counts the chunks of signatures.
+    """
+
+    method: str
+    head: int
+    entries: int
+    tokens: int
+    until: datetime | None = None
+    chunks: int = 0
+
+
+def standing(tenant_id: UUID, memory_ref: str) -> Standing | None:
+    """What the last pass left; None when there was none, or what it left is lost."""
+    row: Reconciled | None = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0).first()
+    if row is None:
+        return None
+    figures = orjson.loads(bytes(row.signatures))
+    until = datetime.fromisoformat(figures.pop("until")) if figures["until"] else None
+    return Standing(**{**figures, "until": until})
+
+
+def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
+    """The chunks of signatures, in their order."""
+    rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk__gt=0).order_by("chunk")
+    return [bytes(stored) for stored in rows.values_list("signatures", flat=True)]
+
+
+@transaction.atomic
+def replace(tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, now: datetime) -> None:
+    """This is what the last pass left, and nothing of earlier ones."""
+    rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref)
+    rows.filter(chunk__gt=0).delete()
+    _store(tenant_id, memory_ref, left, 1, chunks, now)
+
+
+@transaction.atomic
+def add(tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, now: datetime) -> None:
+    """This is what the last pass left; the signatures of earlier ones stay."""
+    _store(tenant_id, memory_ref, left, 1 + left.chunks, chunks, now)
+
+
+@transaction.atomic
+def drop(tenant_id: UUID, memory_refs: Collection[str]) -> int:
+    """Nothing is known of these refs any more: the next pass over each is a full one. How many rows went."""
+    rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref__in=list(memory_refs))
+    return int(rows.delete()[0])
+
+
+def _store(
+    tenant_id: UUID, memory_ref: str, left: Standing, first: int, chunks: Sequence[bytes], now: datetime
+) -> None:
+    figures = {**asdict(left), "chunks": first - 1 + len(chunks)}
+    contents = [(0, orjson.dumps(figures)), *enumerate(chunks, first)]
+    rows = [
+        Reconciled(
+            tenant_id=tenant_id,
+            memory_ref=memory_ref,
+            chunk=number,
+            position=max(left.head, 0),
+            method=left.method,
+            signatures=content,
+            changed_at=now,
+        )
+        for number, content in contents
+    ]
+    Reconciled.objects.written_by(WRITER).bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["tenant", "memory_ref", "chunk"],
+        update_fields=["position", "method", "signatures", "changed_at"],
+    )

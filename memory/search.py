@@ -1,7 +1,8 @@
 """Filters and full text over the ledger, on top of the adapter: what the ledger page and the console API ask.
 
 Pages go by keyset, newest first. The total is exact for the whole ledger (a maintained count) and up to 10,000 matches
-of a filter; beyond, the page says "10,000+".
+of a filter; beyond, the page says "10,000+". A search by words looks at a bounded number of entries a page: one that
+did not come to the end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
 """
 
 from collections.abc import Iterator
@@ -12,16 +13,17 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter
-from memory.host import ids
+from memory import adapter, ledger
+from memory.host import ids, tenancy
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
+from memory.words import Sought, sought
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-MAX_WORDS = 8
 CHUNK = 500
+INDEXED_AT_ONCE = 512
 SHOWN = (
     "id",
     "memory_ref",
@@ -35,6 +37,9 @@ SHOWN = (
     "expires_at",
     "retired_at",
     "retired_reason",
+    "derived",
+    "protected",
+    "retired_kind",
     "tokens",
     "sha256",
     "redactions",
@@ -72,6 +77,7 @@ class LedgerPage:
     total_is_exact: bool
     first: int
     after: UUID | None
+    is_partial: bool = False
 
     @property
     def last(self) -> int:
@@ -87,6 +93,8 @@ def ledger_page(
 ) -> LedgerPage:
     """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
     matching = _matching(scope, wanted, now)
+    if search_form(wanted.text):
+        return _page_by_words(scope, _Search.of(scope, wanted, matching, now), after, seen, size)
     found = _behind(matching, after, size + 1)
     total, exact = _total(scope, wanted, matching, now)
     more = found[size - 1].id if len(found) > size else None
@@ -96,9 +104,88 @@ def ledger_page(
 def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:
     """All that match, newest first, however many; read in chunks, for a file."""
     matching, after = _matching(scope, wanted, now), None
+    if search_form(wanted.text):
+        yield from _every_by_words(scope, _Search.of(scope, wanted, matching, now))
+        return
     while chunk := _behind(matching, after, CHUNK):
         yield from chunk
         after = chunk[-1].id
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The words, and the rows that everything else leaves; ``rows`` is None when that is every row there is."""
+
+    words: Sought
+    shown: "QuerySet[MemoryEntry]"
+    rows: "QuerySet[MemoryEntry] | None"
+
+    @classmethod
+    def of(cls, scope: TenantScope, wanted: LedgerFilter, shown: "QuerySet[MemoryEntry]", now: datetime) -> "_Search":
+        words = sought(wanted.text)
+        for literal in words.literals:
+            shown = shown.filter(search_text__contains=literal)
+        is_all = wanted == LedgerFilter(text=wanted.text) and not words.literals and adapter.shows_all(scope, now=now)
+        return cls(words, shown, None if is_all else shown)
+
+    def found(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
+        return adapter.matching(scope, self.rows, self.words, below=below, limit=limit)
+
+
+def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
+    """Searched from its place, and counted from the top, unless the first page is all there is."""
+    below = None if after is None else adapter.position_of(scope, after)
+    found = search.found(scope, below, size + 1)
+    count, is_all = len(found.positions), found.floor is None
+    if below is not None or count > size:
+        count, is_all = adapter.count_matching(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
+    entries = _at(search.shown, found.positions[:size])
+    if len(found.positions) > size:
+        more, is_partial = adapter.id_at(scope, found.positions[size - 1]), False
+    else:
+        more, is_partial = adapter.id_at(scope, found.floor) if found.floor else None, found.floor is not None
+    is_exact = is_all and count <= adapter.COUNTED
+    total = count if is_exact else max(min(count, adapter.COUNTED), seen + len(entries))
+    return LedgerPage(entries, total, is_exact, seen + 1, more, is_partial)
+
+
+def _every_by_words(scope: TenantScope, search: _Search) -> Iterator["MemoryEntry"]:
+    below: int | None = None
+    while True:
+        found = search.found(scope, below, CHUNK)
+        yield from _at(search.shown, found.positions)
+        below = found.positions[-1] if len(found.positions) == CHUNK else found.floor
+        if below is None:
+            return
+
+
+def _at(rows: "QuerySet[MemoryEntry]", positions: list[int]) -> "list[MemoryEntry]":
+    found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
+    return list(found.order_by("-position")) if positions else []
+
+
+def within_budget(
+    scope: TenantScope, memory_ref: str, wanted: adapter.Injection, *, tag: str = "", limit: int = 0, now: datetime
+) -> LedgerPage:
+    """What of a ref goes into a context (RFC 0113), of all there is; a key bound to agents gets what they wrote."""
+    scope.check("memory:read")
+    of_ref = LedgerFilter(memory_ref=memory_ref, tag=tag)
+    bound, place = scope.principal.agent_ids, tenancy.memory_scope(scope, memory_ref)
+    records = (
+        adapter.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound) if place else []
+    )
+    rows = adapter.by_ids(scope, [record.id for record in records], now=now)
+    total, exact = _total(scope, of_ref, _matching(scope, of_ref, now), now)
+    return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None)
+
+
+def index_what_waits() -> int:
+    """Every entry of every tenant is in the index of full text; how many were not."""
+    done = 0
+    for tenant_id in ledger.behind():
+        while indexed := ledger.catch_up(tenant_id, most=INDEXED_AT_ONCE):
+            done += indexed
+    return done
 
 
 def _behind(matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int) -> "list[MemoryEntry]":
@@ -125,7 +212,4 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
     if wanted.tag:
         rows = adapter.tagged(rows, scope, wanted.tag)
     exact = {"agent_id": wanted.agent, "node_id": wanted.node, "memory_ref": wanted.memory_ref}
-    rows = rows.filter(**{field: value for field, value in exact.items() if value})
-    for word in search_form(wanted.text).split()[:MAX_WORDS]:
-        rows = rows.filter(search_text__contains=word)
-    return rows
+    return rows.filter(**{field: value for field, value in exact.items() if value})

@@ -2,14 +2,17 @@
 
 import os
 import socket
+from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import background, forgetting, passes, retention
+from memory import background, forgetting, pass_schedules, passes, retention, search
 from memory.host import checkpoints, idempotency
 from memory.models import ForgetRequest, Pass
+
+PASS_SECONDS = 1800
 
 
 def worker_name() -> str:
@@ -30,6 +33,14 @@ def forget(tenant: str, request: str) -> None:
 
 def sweep() -> int:
     return retention.sweep(now=timezone.now())
+
+
+def sweep_merged() -> int:
+    return retention.sweep_merged(now=timezone.now())
+
+
+def collect_archives() -> int:
+    return retention.collect_archives(now=timezone.now())
 
 
 def sweep_answers() -> int:
@@ -60,9 +71,34 @@ def _enqueue(row: Pass) -> None:
 
 
 def enqueue_pass(row: Pass) -> None:
-    """A worker carries out the pass; queued in the caller's transaction."""
-    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex)
+    """A worker carries out the pass; queued in the caller's transaction.
+
+    A pass may take long: its own lease says whether somebody has it, so a second delivery meanwhile does nothing.
+    """
+    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
 
 
 def carry_out_pass(tenant: str, pass_id: str) -> None:
-    background.carry_out(UUID(hex=tenant), UUID(hex=pass_id), holder=worker_name(), clock=timezone.now)
+    carry_out(UUID(hex=tenant), UUID(hex=pass_id))
+
+
+def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
+    """The pass as it ended; None when it is not this process's to carry out, or not yet.
+
+    The next pass that waits for the same ref is queued.
+    """
+    ended = background.carry_out(tenant_id, pass_id, holder=worker_name(), clock=timezone.now)
+    following = passes.next_over(tenant_id, pass_id, now=timezone.now())
+    if following is not None:
+        enqueue_pass(following)
+    return ended
+
+
+def fire_pass_schedules(now: datetime) -> int:
+    """The passes of the ticks that are due are on record, and queued."""
+    return pass_schedules.fire_due(queue=enqueue_pass, now=now)
+
+
+def index_words() -> int:
+    """What waits behind the marks of full text is indexed (SQLite)."""
+    return search.index_what_waits()

@@ -2,13 +2,49 @@
 
 from django.urls import URLPattern, path
 
-from memory.views import agents, audit, entries, forget, ledger, runs, workspace
+from memory.views import (
+    agents,
+    archives,
+    audit,
+    commitments,
+    consolidation,
+    entries,
+    forget,
+    ledger,
+    passes,
+    retention,
+    runs,
+    workspace,
+)
 
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),
     path("memory/<str:mem_id>/restore", entries.restore, name="memory-entry-restore"),
+    path("memory/<str:mem_id>/protect", entries.protect, name="memory-entry-protect"),
+    path("retention", retention.retention, name="retention"),
+]
+passing: list[URLPattern] = [
+    path("passes/<str:pass_id>", passes.one_pass, name="pass"),
+    path("passes/<str:pass_id>/stop", passes.stop, name="pass-stop"),
+    path("passes/<str:pass_id>/again", passes.again, name="pass-again"),
+    path("consolidation", consolidation.consolidation, name="consolidation"),
+    path("consolidation/order", consolidation.order, name="consolidation-order"),
+    path("consolidation/schedules", consolidation.schedule, name="pass-schedule"),
+    path("consolidation/schedules/<str:schedule_id>/remove", consolidation.unschedule, name="pass-schedule-remove"),
+]
+archiving: list[URLPattern] = [
+    path("archives", archives.archive_list, name="archives"),
+    path("archives/distill", archives.distill, name="archives-distill"),
+    path("archives/<str:arc_id>", archives.archive, name="archive"),
+    path("archives/<str:arc_id>/compare", archives.compare, name="archive-compare"),
+]
+committing: list[URLPattern] = [
+    path("commitments", commitments.commitments, name="commitments"),
+    path("commitments/<str:cmt_id>", commitments.commitment, name="commitment"),
+    path("commitments/<str:cmt_id>/snooze", commitments.snooze, name="commitment-snooze"),
+    path("commitments/<str:cmt_id>/cancel", commitments.cancel, name="commitment-cancel"),
 ]
 workspaces: list[URLPattern] = [
     path("workspace", workspace.files, name="workspace"),
@@ -35,4 +71,4 @@ audits: list[URLPattern] = [
     path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
 
-urlpatterns = [*memory, *workspaces, *run, *agent, *forgetting, *audits]
+urlpatterns = [*memory, *passing, *archiving, *committing, *workspaces, *run, *agent, *forgetting, *audits]

@@ -13,11 +13,13 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from memory import workspace
+from memory import compaction, distillation, token_budget, workspace
 from memory.drafts import MAX_CONTENT_BYTES
 from memory.file_drafts import MAX_FILE_BYTES
 from memory.host import access, auditing, checkpoints, heartbeats, registry, scheduling
 from memory.host.models import ForkMode
+from memory.models import Condition
+from memory.policies import Policy
 from openwop_console.runtime import limits
 from proposals import artifacts
 
@@ -73,20 +75,45 @@ def _memory() -> dict[str, Any]:
     """Absent, ``writable`` means yes (RFC 0080 A)."""
     return {
         "supported": True,
-        **({} if settings.OPENWOP_MEMORY_WRITABLE else {"writable": False}),
+        **(_passes() if settings.OPENWOP_MEMORY_WRITABLE else {"writable": False}),
         "maxEntrySizeBytes": MAX_CONTENT_BYTES,
         "ttlSupported": True,
         "search": {"supported": True, "modes": ["filter"]},
+        "injectionBudget": {"supported": True, "tokenCounter": token_budget.TOKENIZER},
         "retention": {"ttl": True, "forget": True},
         "attribution": {"supported": True, "emitsWriteEvents": True},
     }
 
 
+def _passes() -> dict[str, Any]:
+    """What condenses memory. A read-only host writes nothing; an archive would outlive what an ephemeral one holds."""
+    condenses = {"compaction": {"supported": True, "trigger": compaction.TRIGGER, **compaction.LIMITS}}
+    return condenses | ({"distillation": _distillation()} if _is_durable() else {})
+
+
+def _is_durable() -> bool:
+    return bool(settings.OPENWOP_MEMORY_BACKEND == "long-term")
+
+
+def _distillation() -> dict[str, Any]:
+    return {
+        "supported": True,
+        "maxTokenBudget": distillation.MAX_TOKEN_BUDGET,
+        "scheduled": True,
+        "indexEmitted": True,
+        "tokenizerName": token_budget.TOKENIZER,
+        "archiveRetention": f"P{Policy().archive_days}D",
+    }
+
+
 def _agents() -> dict[str, Any]:
     """Without ``supported``: that would promise an escalation by confidence, and this host asks no model for one."""
-    durable = settings.OPENWOP_MEMORY_BACKEND == "long-term"
+    durable = _is_durable()
+    consolidates = durable and settings.OPENWOP_MEMORY_WRITABLE
     return {
         **({"memoryBackends": ["long-term"]} if durable else {}),
+        **({"memoryConsolidation": {"supported": True, "schedule": "on-demand"}} if consolidates else {}),
+        **({"commitments": {"supported": True, "fireConditions": list(Condition.values)}} if consolidates else {}),
         "manifestRuntime": {"supported": True, "installScope": "tenant"},
         "proposals": {
             "artifactKinds": artifacts.installable_kinds(),

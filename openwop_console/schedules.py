@@ -22,7 +22,10 @@ class Recurring:
 
 HOST = (
     Recurring("sweep", "memory.tasks.sweep", 1),
+    Recurring("merged", "memory.tasks.sweep_merged", 60),
+    Recurring("archives", "memory.tasks.collect_archives", 60),
     Recurring("previews", "memory.tasks.lapse_previews", 15),
+    Recurring("words", "memory.tasks.index_words", 1),
     Recurring("answers", "memory.tasks.sweep_answers", 60),
     Recurring("checkpoints", "memory.tasks.checkpoint_audit", checkpoints.EVERY_SECONDS // 60),
 )

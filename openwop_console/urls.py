@@ -21,9 +21,6 @@ pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),
     path("settings", views.settings, name="settings"),
     path("api", views.api, name="api"),
-    path("archives", views.archives, name="archives"),
-    path("consolidation", views.consolidation, name="consolidation"),
-    path("commitments", views.commitments, name="commitments"),
 ]
 
 urlpatterns = [

@@ -126,28 +126,3 @@ def api(request: HttpRequest) -> HttpResponse:
         "as_json": reverse("api-document"),
     }
     return pages.render(request, "console/api.html", context)
-
-
-def _unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
-    """A section whose capability is not advertised explains itself; signing in comes first, as everywhere."""
-    tenancy.scope_of(request).check(READS)
-    context = {"nav": nav, "heading": heading, "capability": capability, "text": text}
-    return pages.render(request, "unsupported.html", context)
-
-
-@require_safe
-def archives(request: HttpRequest) -> HttpResponse:
-    text = "Archives are what a nightly distillation keeps of many entries, within a budget of tokens."
-    return _unsupported(request, "archives", "Archives", "memory.distillation", text)
-
-
-@require_safe
-def consolidation(request: HttpRequest) -> HttpResponse:
-    text = "Consolidation merges entries that say the same, and keeps what each merged entry was made from."
-    return _unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", text)
-
-
-@require_safe
-def commitments(request: HttpRequest) -> HttpResponse:
-    text = "Commitments are intentions that an agent has remembered and that fire when their condition is met."
-    return _unsupported(request, "commitments", "Commitments", "agents.commitments", text)

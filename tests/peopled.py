@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -19,10 +20,12 @@ from memory import forgetting
 from memory.host import ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run
 from memory.host.operations import Operation, operations_of
+from memory.models import Commitment
 from openwop_console.runtime import artifacts
 from openwop_console.runtime.asking import tokens
+from openwop_console.runtime.timed import keeping
 from proposals.models import Proposal
-from tests import building, proposing
+from tests import archiving, building, proposing
 
 PARAMETER = re.compile(r"([A-Za-z0-9_-]+)/<(?:\w+:)?(\w+)>")
 AGENT = "private.peopled.triage"
@@ -84,9 +87,35 @@ class World:
         return "notes.md"
 
     @cached_property
+    def commitment(self) -> str:
+        """An armed one, that stands in an entry."""
+        building.remember(self.slug, "Remind us in 3 days to call back.")
+        keeping.keep(self.scope.tenant_id, clock=timezone.now)
+        found = Commitment.objects.of(self.scope.tenant_id).latest("created_at")
+        return ids.wire("cmt", found.id)
+
+    @cached_property
     def agent(self) -> str:
         building.install_agent(self.slug, MANIFEST)
         return AGENT
+
+    @cached_property
+    def background_pass(self) -> str:
+        """A pass that was cancelled, so that it can be looked at and run again."""
+        ordered = self.ask("POST", "/v1/host/console/passes", BODIES["orderPass"])
+        assert ordered.status_code == 202, ordered.content
+        assert self.ask("POST", f"/v1/host/console/passes/{ordered.json()['id']}/stop").status_code == 202
+        return str(ordered.json()["id"])
+
+    @cached_property
+    def pass_schedule(self) -> str:
+        kept = self.ask("PUT", "/v1/host/console/pass-schedules", BODIES["keepPassSchedule"])
+        assert kept.status_code == 200, kept.content
+        return str(kept.json()["id"])
+
+    @cached_property
+    def archive(self) -> str:
+        return ids.wire("arc", archiving.distilled(self.slug, "a note to distil").id)
 
     @cached_property
     def schedule(self) -> str:
@@ -112,14 +141,18 @@ class World:
 
 MAKERS: dict[str, Callable[[World], str]] = {
     "agents/agent_id": lambda world: world.agent,
+    "archives/archive_id": lambda world: world.archive,
     "artifacts/artifact_id": lambda world: artifacts.id_of("write"),
     "artifacts/ref": lambda world: world.template,
+    "commitments/commitment_id": lambda world: world.commitment,
     "files/path": lambda world: world.file,
     "forget/forget_id": lambda world: world.forget,
     "heartbeats/name": lambda world: world.heartbeat,
     "interrupts/node_id": lambda world: "gate",
     "interrupts/token": lambda world: world.token,
     "memory/memory_id": lambda world: world.entry,
+    "pass-schedules/schedule_id": lambda world: world.pass_schedule,
+    "passes/pass_id": lambda world: world.background_pass,
     "proposals/proposal_id": lambda world: ids.wire("prop", world.proposal.id),
     "runs/run_id": lambda world: ids.wire("run", world.run.id),
     "schedules/name": lambda world: world.schedule,
@@ -129,14 +162,18 @@ MAKERS: dict[str, Callable[[World], str]] = {
 # What goes in the place of a parameter when nothing is to be found there: of the same form, and nobody's.
 UNKNOWN: dict[str, str] = {
     "agents/agent_id": "private.peopled.nobody",
+    "archives/archive_id": "arc_" + "0" * 32,
     "artifacts/artifact_id": "art_" + "0" * 32,
     "artifacts/ref": "prompt-template:peopled.nothing@1.0.0",
+    "commitments/commitment_id": "cmt_" + "0" * 32,
     "files/path": "nothing.md",
     "forget/forget_id": "fgt_" + "0" * 32,
     "heartbeats/name": "nothing",
     "interrupts/node_id": "nothing",
     "interrupts/token": "bm90aGluZw.bm90aGluZw",
     "memory/memory_id": "mem_" + "0" * 32,
+    "pass-schedules/schedule_id": "psc_" + "0" * 32,
+    "passes/pass_id": "pass_" + "0" * 32,
     "proposals/proposal_id": "prop_" + "0" * 32,
     "runs/run_id": "run_" + "0" * 32,
     "schedules/name": "nothing",
@@ -146,6 +183,7 @@ UNKNOWN: dict[str, str] = {
 BODIES: dict[str, Any] = {
     "bulkCancelRuns": {"runIds": ["run_" + "0" * 32]},
     "changeHeartbeat": {"enabled": False},
+    "changeMemoryPolicy": {"archiveDays": 60},
     "changeSchedule": {"enabled": False},
     "createHeartbeat": {
         "name": "peopled",
@@ -157,6 +195,8 @@ BODIES: dict[str, Any] = {
     "createSchedule": {"name": "peopled", "workflowId": "conformance-noop", "cron": "0 3 * * *"},
     "forkRun": {"mode": "branch", "fromSeq": 0},
     "installAgent": MANIFEST,
+    "keepPassSchedule": {"kind": "consolidate", "memoryRef": "notes", "cron": "0 3 * * *"},
+    "orderPass": {"kind": "consolidate", "memoryRef": "notes"},
     "previewForget": {"subject": "somebody"},
     "putSecret": {"value": "s3cret-value"},
     "rejectProposal": {"reason": "no"},
@@ -169,9 +209,16 @@ BODIES: dict[str, Any] = {
         "action": "runs:cancel",
         "resource": "r",
     },
+    "seamCompactMemory": {"memoryRef": "peopled/compacted"},
+    "seamConsolidateMemory": {"memoryRef": "peopled/consolidated"},
+    "seamDistillMemory": {"memoryRef": "peopled/distilled", "includeSecretCanary": True},
+    "seamFireCommitment": {"memoryRef": "peopled-seam", "condition": "predicate"},
     "seamHeartbeatTick": {"heartbeatId": "peopled-seam", "observedState": {"unread": 1}},
+    "seamSeedMemory": {"memoryRef": "peopled/compacted", "entries": [{"id": "a", "content": "one"}]},
     "seamSchedulingTick": {"scenario": "single-tick"},
     "seamWorkspaceOp": {"tenant": "a", "workspace": "b", "op": "list"},
+    "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
+    "cancelCommitment": {"reason": "done by phone"},
     "writeWorkspaceFile": {"content": "y"},
 }
 

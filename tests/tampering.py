@@ -9,8 +9,8 @@ def tamper(statement: str, *parameters: Any, table: str = "host_auditrecord") ->
     """``statement`` is carried out on ``table`` although its rows are kept forever."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            for action in ("update", "delete"):
-                cursor.execute(f"DROP TRIGGER IF EXISTS {table}_keeps_its_rows_{action}")
+            for kept in ("rows_update", "rows_delete", "bytes"):
+                cursor.execute(f"DROP TRIGGER IF EXISTS {table}_keeps_its_{kept}")
         else:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")

@@ -1,5 +1,6 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from memory.host.tenancy import TenantScope
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 COUNTED = 10_000
+PART = 500
 
 
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
@@ -47,11 +49,35 @@ def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombston
     return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
 
 
+def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, str]:
+    """What became of each of these entries: ``live``, ``retired``, ``expired``, or why it was removed.
+
+    An id that was never an entry here has none.
+    """
+    scope.check("memory:read")
+    found: dict[UUID, str] = {}
+    for first in range(0, len(entry_ids), PART):
+        part = list(entry_ids[first : first + PART])
+        found |= {row: stone.reason for row, stone in tombstones(scope, part).items()}
+        rows = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=part)
+        for row, retired_at, expires_at in rows.values_list("id", "retired_at", "expires_at"):
+            lapsed = expires_at is not None and expires_at <= now
+            found[row] = "expired" if lapsed else "retired" if retired_at else "live"
+    return found
+
+
 def total(scope: TenantScope, *, now: datetime) -> int:
     """How many entries of the tenant can be read now: the maintained count, less what expired and was not swept."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
     lapsed = MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now, retired_at=None).count()
     return (head.entries if head else 0) - int(lapsed)
+
+
+def shows_all(scope: TenantScope, *, now: datetime) -> bool:
+    """Whether every row of the tenant is one that can be read now: none is retired, expired or another agent's."""
+    head = LedgerHead.objects.of(scope.tenant_id).first()
+    hidden = scope.principal.agent_ids is not None or head is None or head.retired
+    return not hidden and not MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now).exists()
 
 
 def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:

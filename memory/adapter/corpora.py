@@ -3,8 +3,9 @@
 Read in chunks, so a pass over a large ref holds no long transaction.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,13 +13,12 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from memory.host import sql
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.models.entry import LedgerHead, MemoryEntry
+from memory.models.entry import LedgerHead, MemoryEntry, Strength
 
 CHUNK = 5000
 PART = 500
 COLUMNS = (
-    "id, content, tags, subject, agent_id, node_id, run_id, {created_at}, {expires_at}, tokens, sha256, derived, "
-    "protected, position"
+    "id, content, tags, subject, agent_id, run_id, {created_at}, {expires_at}, tokens, derived, protected, position"
 )
 
 
@@ -30,12 +30,10 @@ class CorpusEntry(NamedTuple):
     tags: tuple[str, ...]
     subject: str
     agent_id: str
-    node_id: str
     run_id: UUID
     created_at: datetime
     expires_at: datetime | None
     tokens: int
-    sha256: str
     derived: str
     protected: bool
     position: int
@@ -69,6 +67,45 @@ def those(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> li
     return sorted(found, key=lambda each: each.id)
 
 
+def still_there(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime) -> set[UUID]:
+    """Which of ``entry_ids`` are live, unretired entries of the ref."""
+    wanted = {sql.key(each): each for each in entry_ids}
+    condition, among = sql.among("id", list(wanted))
+    statement = (
+        f"SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND memory_ref || '' = %s AND {condition} "  # noqa: S608
+        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL"
+    )
+    values = [sql.key(scope.tenant_id), scope.memory_ref, among, sql.instant(now)]
+    return {wanted[row] for (row,) in sql.rows(statement, values)}
+
+
+class Outline(NamedTuple):
+    """A live entry of a ref as it is counted, without its text; its id in the form of the engine."""
+
+    id: Any
+    protected: bool
+    tokens: int
+    expires_at: str | None
+
+
+def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> list[Outline]:
+    """The live, unretired entries of the ref that are derived so, in no order."""
+    marks = ", ".join(["%s"] * len(derived))
+    statement = (
+        f"SELECT id, protected, tokens, {sql.time_column('expires_at')} FROM memory_memoryentry "  # noqa: S608
+        f"WHERE tenant_id = %s AND memory_ref = %s AND derived IN ({marks}) "
+        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL"
+    )
+    values = [sql.key(scope.tenant_id), scope.memory_ref, *derived, sql.instant(now)]
+    return [Outline._make(row) for row in sql.rows(statement, values)]
+
+
+def strengths_under(scope: MemoryScope) -> dict[UUID, tuple[int, datetime]]:
+    """Of how many sources each corroborated entry of the ref speaks, and when the last was written."""
+    rows = Strength.objects.of(scope.tenant_id).filter(entry__memory_ref=scope.memory_ref, entry__retired_at=None)
+    return {row: (sources, last) for row, sources, last in rows.values_list("id", "sources", "last_said_at")}
+
+
 def _read(
     scope: MemoryScope, now: datetime, condition: str, values: list[Any], order: str, size: int
 ) -> list[CorpusEntry]:
@@ -77,27 +114,34 @@ def _read(
         f"SELECT {columns} FROM memory_memoryentry WHERE tenant_id = %s AND {condition} "  # noqa: S608
         f"AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL ORDER BY {order} LIMIT %s"
     )
-    return [_entry(row) for row in sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.instant(now), size])]
+    return _entries(sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.instant(now), size]))
 
 
-def _entry(row: Any) -> CorpusEntry:
-    entry_id, content, tags, subject, agent, node, run_id, created, expires, tokens, sha, derived, kept, at = row
-    return CorpusEntry(
-        sql.as_uuid(entry_id),
-        content,
-        tuple(sql.as_document(tags)),
-        subject,
-        agent,
-        node,
-        sql.as_uuid(run_id),
-        sql.at(created),
-        sql.as_instant(expires),
-        tokens,
-        sha,
-        derived,
-        bool(kept),
-        at,
-    )
+def _entries(rows: list[Any]) -> list[CorpusEntry]:
+    """Many entries have the same run or the same tags, which are converted once."""
+    as_uuid, at, as_instant = sql.as_uuid, sql.at, sql.as_instant
+    run_of, tags_of = cache(as_uuid), cache(_tags)
+    return [
+        CorpusEntry(
+            as_uuid(entry_id),
+            content,
+            tags_of(tags),
+            subject,
+            agent,
+            run_of(run),
+            at(created),
+            as_instant(expires),
+            tokens,
+            derived,
+            bool(kept),
+            position,
+        )
+        for entry_id, content, tags, subject, agent, run, created, expires, tokens, derived, kept, position in rows
+    ]
+
+
+def _tags(stored: Any) -> tuple[str, ...]:
+    return tuple(sql.as_document(stored))
 
 
 def head(tenant_id: UUID) -> int:

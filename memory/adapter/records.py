@@ -1,8 +1,9 @@
-"""Memory as a run reads it: list and get (agent-memory.md, MemoryAdapter).
+"""Memory as a run reads it: list and get (agent-memory.md, MemoryAdapter), and the list within a budget (RFC 0113).
 
 A run reads the ledger as it stood when the run started, and its own writes.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -12,12 +13,18 @@ from uuid import UUID
 from django.db.models import Max
 
 from memory.host import sql
+from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
+from memory.matching import search_form
 from memory.models.entry import MemoryEntry
+from memory.words import relevance, words_of
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
+RECENCY, RELEVANCE = "recency", "relevance"
+RANKS = (RECENCY, RELEVANCE)
+WEIGHED = 64
 
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
@@ -76,21 +83,99 @@ def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
     return last
 
 
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """How much of a ref goes into a context, and what first (RFC 0113). 0 tokens are no budget, no rank is recency.
+
+    Only the newest ``MAX_LIMIT`` entries are ranked. By relevance they stand in the order of ``words.relevance`` to the
+    query, the newer first where that is the same; those that have nothing to do with it come last.
+    """
+
+    token_budget: int = 0
+    rank: str = ""
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        if self.token_budget < 0:
+            raise Invalid("A token budget is at least 1.")
+        if self.rank and self.rank not in RANKS:
+            raise Invalid(f"Memory is ranked by one of {', '.join(RANKS)}.")
+        if self.rank == RELEVANCE and not self.query.strip():
+            raise Invalid("Relevance needs a query.")
+
+
+NEWEST = Injection()
+
+
 def list_entries(
-    scope: MemoryScope, *, now: datetime, limit: int = 0, tag: str = "", view: RunView | None = None
+    scope: MemoryScope,
+    *,
+    now: datetime,
+    limit: int = 0,
+    tag: str = "",
+    view: RunView | None = None,
+    wanted: Injection = NEWEST,
+    written_by: Collection[str] | None = None,
 ) -> list[MemoryRecord]:
-    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, and 1000 is the most."""
+    """The live entries of a ref, newest first; ``limit`` 0 is the host's default of 100, and 1000 is the most.
+
+    With a token budget they are those that fit into it, in the order of their rank: one that does not is left out
+    whole, and a smaller one behind it may still fit. A limit holds as well; without one the budget decides, up to 1000.
+    """
+    source, parameters = _source(scope, now, tag, view, written_by)
+    if not wanted.token_budget and wanted.rank != RELEVANCE:
+        bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
+        return _records(f"SELECT {_columns()} {source}", [*parameters, bound])
+    text = "e.search_text" if wanted.rank == RELEVANCE else "''"
+    found = sql.rows(f"SELECT e.id, e.tokens, {text} {source}", [*parameters, MAX_LIMIT])
+    most = min(limit or (MAX_LIMIT if wanted.token_budget else DEFAULT_LIMIT), MAX_LIMIT)
+    return _in_order(scope, [row[0] for row in _fitting(_ranked(found, wanted), wanted.token_budget, most)])
+
+
+def _source(
+    scope: MemoryScope, now: datetime, tag: str, view: RunView | None, written_by: Collection[str] | None
+) -> tuple[str, list[Any]]:
+    """What stands behind the columns of a list, up to the LIMIT."""
     seen, parameters = _seen(view, now)
     source = "memory_memoryentry e"
     if tag:
         source = "memory_entrytag t JOIN memory_memoryentry e ON e.tenant_id = t.tenant_id AND e.id = t.id"
         seen, parameters = f"{seen} AND t.tenant_id = %s AND t.tag = %s", [*parameters, sql.key(scope.tenant_id), tag]
-    statement = (
-        f"SELECT {_columns()} FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} "  # noqa: S608
-        "ORDER BY e.id DESC LIMIT %s"
-    )
-    bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
-    return _records(statement, [sql.key(scope.tenant_id), scope.memory_ref, *parameters, bound])
+    if written_by is not None:
+        agents = ", ".join(["%s"] * len(written_by)) or "NULL"
+        seen, parameters = f"{seen} AND e.agent_id IN ({agents})", [*parameters, *written_by]
+    condition = f"FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} ORDER BY e.id DESC LIMIT %s"
+    return condition, [sql.key(scope.tenant_id), scope.memory_ref, *parameters]
+
+
+def _ranked(found: list[Any], wanted: Injection) -> list[Any]:
+    if wanted.rank != RELEVANCE:
+        return found
+    asked = words_of(search_form(wanted.query))[:WEIGHED]
+    return sorted(found, key=lambda row: -relevance(asked, row[2]))
+
+
+def _fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:
+    """The first ``most`` that fit beside those before them; without a budget all do."""
+    kept: list[Any] = []
+    left = budget
+    for row in found:
+        if len(kept) == most:
+            break
+        if not budget or row[1] <= left:
+            kept.append(row)
+            left -= row[1]
+    return kept
+
+
+def _in_order(scope: MemoryScope, keys: list[Any]) -> list[MemoryRecord]:
+    """The entries of these keys, as the database gave them, in their order."""
+    if not keys:
+        return []
+    marks = ", ".join(["%s"] * len(keys))
+    statement = f"SELECT {_columns()} FROM memory_memoryentry e WHERE e.tenant_id = %s AND e.id IN ({marks})"  # noqa: S608
+    records = {record.id: record for record in _records(statement, [sql.key(scope.tenant_id), *keys])}
+    return [records[each] for key in keys if (each := sql.as_uuid(key)) in records]
 
 
 def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunView | None = None) -> MemoryRecord | None:

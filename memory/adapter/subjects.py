@@ -1,5 +1,6 @@
 """Memory as a forget looks for a subject in it, by two paths (design.md 3.8)."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import connection
@@ -7,7 +8,9 @@ from django.db.models import Q
 
 from memory.host import sql
 from memory.matching import search_form
-from memory.models.entry import MemoryEntry
+from memory.models.entry import MemoryEntry, Tombstone
+
+PART = 500
 
 
 def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:
@@ -42,3 +45,10 @@ def traces(tenant_id: UUID, terms: tuple[str, ...]) -> list[tuple[UUID, str]]:
 def samples(tenant_id: UUID, rows: tuple[UUID, ...]) -> dict[UUID, str]:
     """The contents of a few entries, for a preview."""
     return dict(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).values_list("id", "content"))
+
+
+def forgotten_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of ``entry_ids`` that were forgotten."""
+    stones = Tombstone.objects.of(tenant_id).filter(reason="forgotten")
+    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
+    return {row for part in parts for row in stones.filter(id__in=part).values_list("id", flat=True)}

@@ -1,9 +1,11 @@
-"""The ledger as a store of a forget: entries and their tags."""
+"""The ledger as a store of a forget: entries and their tags, and with each the archives that were distilled from it."""
 
 from datetime import datetime
 from uuid import UUID
 
-from memory import adapter, ledger
+from django.db import transaction
+
+from memory import adapter, archives, ledger
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import is_exact, judged
 
@@ -22,10 +24,13 @@ class LedgerEntries:
         shown = adapter.samples(tenant_id, (*exact[:SAMPLES], *suspected[:SAMPLES]))
         return Holding(self.store, exact, suspected, samples={row.hex: text for row, text in shown.items()})
 
+    @transaction.atomic
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        return ledger.remove(tenant_id, rows, reason="forgotten", now=now)
+        removed = ledger.remove(tenant_id, rows, reason="forgotten", now=now)
+        archives.withdraw_made_of(tenant_id, rows, now=now)
+        return removed
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]

@@ -221,6 +221,13 @@ class TokenBudgetExceeded(Unprocessable):
     message = "The budget is too small for this source set."
 
 
+class NothingToCompact(Unprocessable):
+    """A compaction puts two entries or more into one; ``details`` has how many could go in."""
+
+    code = "nothing_to_compact"
+    message = "There are not two entries here that could become one."
+
+
 class PassCancelled(Conflict):
     """Somebody asked for the pass to stop, and it has."""
 

@@ -172,6 +172,18 @@ def payloads(tenant_id: UUID, kind: str) -> Iterator[dict[str, Any]]:
     yield from rows.values_list("payload", flat=True).iterator(chunk_size=2000)
 
 
+def tenants_where(kinds: Collection[str], *, among: Collection[UUID], since: datetime) -> list[UUID]:
+    """Those of the tenants ``among`` that have an event of one of these types since then, or a minute before."""
+    rows = RunEvent.objects.filter(tenant_id__in=list(among), type__in=kinds, id__gte=ids.first_of(since - LATEST))
+    return list(rows.filter(timestamp__gt=since).order_by().values_list("tenant_id", flat=True).distinct())
+
+
+def of_kinds(tenant_id: UUID, kinds: Collection[str], *, since: datetime) -> list[tuple[UUID, str, datetime]]:
+    """The stream, type and time of every event of one of these types since then, or a minute before, in order."""
+    rows = RunEvent.objects.of(tenant_id).filter(type__in=kinds, id__gte=ids.first_of(since - LATEST))
+    return list(rows.order_by("id").values_list("stream_id", "type", "timestamp"))
+
+
 def counts(
     tenant_id: UUID, kinds: Collection[str], *, since: datetime, until: datetime, workflow_id: str = ""
 ) -> dict[str, int]:

@@ -66,7 +66,7 @@ def keep_bytes(table: str, columns: tuple[str, ...], *, unless: str) -> migratio
 
     def allow(apps: Any, schema_editor: Any) -> None:
         sqlite = schema_editor.connection.vendor == "sqlite"
-        for trigger in (name, f"{name}_rows"):
+        for trigger in (name, f"{name}_rows", *(() if sqlite else (f"{name}_table",))):
             schema_editor.execute(f"DROP TRIGGER {trigger}" + ("" if sqlite else f" ON {table}"), params=None)
         if not sqlite:
             schema_editor.execute(f"DROP FUNCTION {name}_refuses()", params=None)
@@ -89,4 +89,5 @@ def _byte_statements(table: str, name: str, message: str, changed: str, unless: 
         f"CREATE FUNCTION {name}_refuses() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$",
         f"CREATE TRIGGER {name} BEFORE UPDATE ON {table} {calls.format(when=when)}",
         f"CREATE TRIGGER {name}_rows BEFORE DELETE ON {table} {calls.format(when='')}",
+        f"CREATE TRIGGER {name}_table BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}_refuses()",
     ]

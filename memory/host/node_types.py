@@ -57,9 +57,21 @@ Outcome = Done | Sleep | Wait
 
 
 class RunMemory(Protocol):
-    """``ctx.memory``: memory as one run sees it. Unknown and foreign refs are ``[]`` and None."""
+    """``ctx.memory``: memory as one run sees it. Unknown and foreign refs are ``[]`` and None.
 
-    def list(self, memory_ref: str, *, limit: int = 0, tag: str = "") -> Sequence[dict[str, Any]]: ...
+    A list may be kept within a token budget, and ranked by ``recency`` or by ``relevance`` to a query (RFC 0113).
+    """
+
+    def list(
+        self,
+        memory_ref: str,
+        *,
+        limit: int = 0,
+        tag: str = "",
+        token_budget: int = 0,
+        rank: str = "",
+        query: str = "",
+    ) -> Sequence[dict[str, Any]]: ...
 
     def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None: ...
 

@@ -14,13 +14,15 @@ from django import forms, shortcuts
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from memory.host import ids
 from memory.host.checkpoints import Finding
-from memory.host.errors import Conflict, Invalid
+from memory.host.errors import Conflict, Invalid, NotFound
 
 PAGE = 50
 LONGEST = 256
+LONGEST_PATH = 2048
 STOP_POLLING = 286
 PLACES = ("after", "before", "seen", "format")
 
@@ -42,6 +44,12 @@ def render(
     response = shortcuts.render(request, fragment if partial else template, {**around, **context}, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
+    """A section whose capability this host does not advertise explains itself instead of vanishing."""
+    context = {"nav": nav, "heading": heading, "capability": capability, "text": text}
+    return render(request, "unsupported.html", context)
 
 
 def poll_status(request: HttpRequest, *, over: bool) -> int:
@@ -89,6 +97,13 @@ def here(request: HttpRequest) -> str:
     return address(request, **place)
 
 
+def back(request: HttpRequest, otherwise: str) -> str:
+    """Where a form was sent from, as its ``next`` says, when that is a path of this site; else ``otherwise``."""
+    place = request.POST.get("next", "")
+    ours = place.startswith("/") and len(place) <= LONGEST_PATH and url_has_allowed_host_and_scheme(place, None)
+    return place if ours else otherwise
+
+
 # --- forms ----------------------------------------------------------------------------------------------------------
 
 
@@ -104,23 +119,38 @@ class Submission(Generic[T]):
         return 409 if self.conflict else 422
 
 
-def submit(form: forms.Form, act: Callable[[dict[str, Any]], T]) -> Submission[T]:
-    """Give the cleaned form to the domain. What it finds invalid stands on the form; a conflict is for the page."""
+def submit(
+    form: forms.Form,
+    act: Callable[[dict[str, Any]], T],
+    *,
+    called: Mapping[str, str] | None = None,
+    not_found: str = "",
+) -> Submission[T]:
+    """Give the cleaned form to the domain. What it finds invalid stands on the form; a conflict is for the page.
+
+    ``called`` are the form's names for the domain's fields, where they differ; ``not_found`` is the field that names
+    what the domain looks for, when a form can name something that is not there.
+    """
     if not form.is_valid():
         return Submission()
     try:
         return Submission(act(form.cleaned_data))
     except Invalid as refusal:
-        _put_on(form, refusal)
+        _put_on(form, refusal, called or {})
+        return Submission()
+    except NotFound as refusal:
+        if not not_found:
+            raise
+        form.add_error(not_found, refusal.message)
         return Submission()
     except Conflict as conflict:
         return Submission(conflict=conflict)
 
 
-def _put_on(form: forms.Form, refusal: Invalid) -> None:
+def _put_on(form: forms.Form, refusal: Invalid, called: Mapping[str, str]) -> None:
     for error in refusal.details.get("errors", [{"field": "", "message": refusal.message}]):
-        known = error["field"] in form.fields
-        form.add_error(error["field"] if known else None, error["message"])
+        field = called.get(error["field"], error["field"])
+        form.add_error(field if field in form.fields else None, error["message"])
 
 
 # --- where the audit chain stood when it was last looked at -----------------------------------------------------------

@@ -6,7 +6,7 @@ resolves the same version again and the console can show the effect of an instal
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -191,6 +191,12 @@ def pin(tenant_id: UUID, text: str) -> Definition:
     rows.bulk_create([fresh], ignore_conflicts=True)
     kept: Definition = Definition.objects.of(tenant_id).get(sha256=sha256)
     return kept
+
+
+def names_of(tenant_id: UUID, definition_ids: Collection[UUID]) -> dict[UUID, str]:
+    """What each of these pinned definitions calls itself."""
+    texts = Definition.objects.of(tenant_id).filter(id__in=list(definition_ids)).values_list("id", "text")
+    return {definition: str(json.loads(text).get("name", "")) for definition, text in texts}
 
 
 def texts_of(tenant_id: UUID) -> Iterator[str]:

@@ -1,8 +1,14 @@
 """What the serializers of every face share: bodies and queries are closed."""
 
+import re
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
+
+from memory.host import ids
+
+RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 
 
 class Closed(serializers.Serializer[Any]):
@@ -25,6 +31,54 @@ class Text(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return str(super().to_internal_value(data))
+
+
+class Flag(serializers.BooleanField):
+    """JSON's true or false; a word or a number is neither."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Whole(serializers.IntegerField):
+    """A JSON number without a fraction; a text of digits is none."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("invalid")
+        return int(super().to_internal_value(data))
+
+
+class After(Text):
+    """What ``next`` gave: the id of a row of this list, of which there may be none any more."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__(required=False)
+        self.prefix = prefix
+
+    def to_internal_value(self, data: Any) -> Any:
+        found = ids.parse(self.prefix, super().to_internal_value(data))
+        if found is None:
+            raise serializers.ValidationError("is not what next gave")
+        return found
+
+
+class Instant(Text):
+    """RFC 3339 with an offset, kept to the millisecond."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            text = super().to_internal_value(data).upper()
+            at = datetime.fromisoformat(text) if RFC_3339.fullmatch(text) else self._refuse()
+            at = at.replace(microsecond=at.microsecond // 1000 * 1000)
+            return at if at.utcoffset() is not None and 1970 < at.year < 9000 else self._refuse()
+        except ValueError:
+            return self._refuse()
+
+    def _refuse(self) -> Any:
+        raise serializers.ValidationError("must be an RFC 3339 time with its offset")
 
 
 def checked(serializer: type[Closed], data: Any) -> Any:

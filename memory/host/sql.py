@@ -6,7 +6,7 @@ hands their reads to the driver, and ends statements that take too long.
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -42,6 +42,28 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
         return list(django.connection.execute(_in_driver_style(statement), parameters).fetchall())
 
 
+def insert(
+    allowed: Any, columns: Sequence[str], values: Iterable[Sequence[Any]], *, renewing: Sequence[str] = ()
+) -> None:
+    """Rows into the table of ``allowed``, a queryset that may write; without an object for each, which costs most.
+
+    ``values`` are in the form of the engine. Of a row whose key is there already, the columns ``renewing`` are renewed;
+    no two of ``values`` have one key.
+    """
+    into = f"INSERT INTO {allowed.model._meta.db_table} ({', '.join(columns)})"
+    renewed = ", ".join(f"{name} = excluded.{name}" for name in renewing)
+    conflict = f"ON CONFLICT (tenant_id, id) DO UPDATE SET {renewed}" if renewing else ""
+    given = list(values)
+    with connection.cursor() as cursor:
+        if not is_postgres():
+            cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(columns))}) {conflict}", given)
+        elif given:  # an array for each column: one statement for all the rows
+            types = {field.column: field.db_type(connection) for field in allowed.model._meta.concrete_fields}
+            arrays = ", ".join(f"%s::{types[name]}[]" for name in columns)
+            lists = [list(column) for column in zip(*given, strict=True)]
+            cursor.execute(f"{into} SELECT * FROM unnest({arrays}) {conflict}", lists)  # noqa: S608
+
+
 @contextmanager
 def ending_at(deadline: float) -> Iterator[None]:
     """No statement of this thread goes on behind ``deadline``, a reading of the monotonic clock: the engine ends it."""
@@ -75,6 +97,13 @@ def _in_driver_style(statement: str) -> str:
 def key(value: UUID | None) -> Any:
     """An id as a parameter."""
     return value if value is None or is_postgres() else value.hex
+
+
+def among(column: str, keys: Sequence[Any]) -> tuple[str, Any]:
+    """The condition that ``column`` is one of ``keys``, and its one parameter: one text however many they are."""
+    if is_postgres():
+        return f"{column} = ANY(%s)", list(keys)
+    return f"{column} IN (SELECT value FROM json_each(%s))", document(keys)  # noqa: S608
 
 
 def instant(value: datetime | None) -> Any:

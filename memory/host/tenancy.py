@@ -90,10 +90,10 @@ def _of_key(key: ApiKey) -> Principal:
 def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
     """The scope of a principal who is not here but has asked for something to be done now: what it may do now.
 
-    Refused when it would not be let in any more. The host itself starts runs.
+    Refused when it would not be let in any more. The host itself starts runs and passes.
     """
     if principal_id == "host":
-        return host_scope(Tenant.objects.get(id=tenant_id), scopes=RUN_SCOPES | {"runs:create"})
+        return host_scope(Tenant.objects.get(id=tenant_id), scopes=RUN_SCOPES | {"runs:create", "passes:run"})
     key_id, operator_id = ids.parse("key", principal_id), ids.parse("usr", principal_id)
     if key_id:
         return tenant_scope(_of_key(access.standing_key(tenant_id, key_id, now=now)))

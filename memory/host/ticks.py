@@ -96,6 +96,11 @@ def _count_before(cron: str, timezone: str, first: datetime, last: datetime) -> 
     return count
 
 
+def instant_of(wall: datetime, timezone: str) -> datetime:
+    """The instant at which a clock in that zone shows ``wall``, by the same rules."""
+    return _instant(wall, ZoneInfo(timezone))
+
+
 def _instant(wall: datetime, zone: ZoneInfo) -> datetime:
     """The first moment at which the clock on the wall shows ``wall``, or has jumped over it."""
     at = wall.replace(tzinfo=zone).astimezone(UTC)

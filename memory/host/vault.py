@@ -149,6 +149,11 @@ def held_by(tenant_id: UUID) -> list[Secret]:
     return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
 
 
+def holds(tenant_id: UUID, name: str) -> bool:
+    """Whether the tenant itself has a secret by that name, which opens."""
+    return bool(Secret.objects.of(tenant_id).filter(scope=SecretScope.TENANT, owner="", name=name).exists())
+
+
 def unseal(secret: Secret) -> str:
     """The plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:

@@ -12,18 +12,32 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import harness
+from memory import harness, reconciled
 from memory.drafts import EntryDraft
 from memory.host import audit, event_log, ids, sql
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger import indexing
 from memory.ledger.rows import WRITER, locked_entry, move_head
-from memory.ledger.writing import INSERT_ENTRY, INSERT_TAGS, Redraft, Written, redacted, require_writable, row_of
+from memory.ledger.writing import (
+    INSERT_ENTRY,
+    INSERT_TAGS,
+    SEARCH_TEXT,
+    WORDS,
+    Redraft,
+    Written,
+    redacted,
+    require_writable,
+    row_of,
+)
 from memory.models.entry import MemoryEntry, Strength
+from memory.words import words_of
 
 INSERT_DERIVED = INSERT_ENTRY.replace(" position)", " derived, position)")
-VALUES = f"VALUES ({', '.join(['%s'] * 20)})"
+VALUES = ", ".join(["%s"] * 20)
+INSERT = f"{INSERT_DERIVED} VALUES ({VALUES})"
+INSERT_WITH_WORDS = f"{INSERT_DERIVED.replace(' position)', ' position, words)')} VALUES ({VALUES}, {WORDS})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,7 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
         for offset, (entry, each) in enumerate(zip(entries, made, strict=True))
     ]
     _insert(scope.tenant_id, entries, rows)
+    indexing.after_bulk(scope.tenant_id, last, len(entries))
     kept = [entry.id for entry, each in zip(entries, made, strict=True) if each.protected]
     MemoryEntry.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id__in=kept).update(protected=True)
     return [
@@ -67,7 +82,10 @@ def _insert(tenant_id: UUID, entries: list[Redraft], rows: list[list[Any]]) -> N
     tenant = sql.key(tenant_id)
     tags = [[tenant, sql.key(entry.id), tag] for entry in entries for tag in entry.tags]
     with connection.cursor() as cursor:
-        cursor.executemany(f"{INSERT_DERIVED} {VALUES}", rows)
+        if sql.is_postgres():
+            cursor.executemany(INSERT_WITH_WORDS, [[*row, words_of(row[SEARCH_TEXT])] for row in rows])
+        else:
+            cursor.executemany(INSERT, rows)
         if tags:
             cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", tags)
 
@@ -75,27 +93,27 @@ def _insert(tenant_id: UUID, entries: list[Redraft], rows: list[list[Any]]) -> N
 @transaction.atomic
 def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
     """Each entry speaks of so many sources now, of which the last was written then."""
-    rows = [
-        Strength(tenant_id=tenant_id, id=entry_id, sources=sources, last_said_at=last)
-        for entry_id, sources, last in found
-    ]
-    Strength.objects.written_by(WRITER).bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["tenant_id", "id"],
-        update_fields=["sources", "last_said_at"],
-        batch_size=500,
-    )
+    tenant = sql.key(tenant_id)
+    rows = [(tenant, sql.key(entry_id), sources, sql.instant(last)) for entry_id, sources, last in found]
+    allowed = Strength.objects.written_by(WRITER)
+    renewing = ("sources", "last_said_at")
+    sql.insert(allowed, ("tenant_id", "id", *renewing), rows, renewing=renewing)
 
 
 @transaction.atomic
 def protect(scope: TenantScope, entry_id: UUID, *, protected: bool, now: datetime) -> MemoryEntry:
-    """The entry is never merged and goes first into an archive; or no longer so. Audited."""
+    """The entry is never merged and goes first into an archive; or no longer so. Audited.
+
+    One that is not protected any more is a change of the ledger: the next pass looks at its ref anew.
+    """
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.protected != protected:
         entry.protected = protected
         entry.save(by=WRITER, update_fields=["protected"])
+        if not protected:
+            move_head(scope.tenant_id, entries=0, retired=0)
+            reconciled.drop(scope.tenant_id, [entry.memory_ref])
         action = "memory.protected" if protected else "memory.unprotected"
         target = ids.wire("mem", entry.id)
         audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)

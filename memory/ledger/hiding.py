@@ -6,15 +6,20 @@ What is hidden is not gone: runs that started before still see it, and it can be
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
-from memory import drafts, harness
-from memory.host import audit, ids
+from memory import drafts, harness, reconciled
+from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger.rows import CHUNK, WRITER, locked_entry, move_head
 from memory.models.entry import MemoryEntry, Retirement
+
+TAKEABLE = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} AND retired_at IS NULL AND NOT protected"
+TAKE = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE tenant_id = %s AND {}"
+SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 
 @transaction.atomic
@@ -34,7 +39,8 @@ def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) ->
 def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry:
     """A retired entry is read again by runs that start from here on; audited.
 
-    One that a pass took away is protected from now on: no later pass takes it away again.
+    One that a pass took away is protected from now on: no later pass takes it away again. Any other one is looked at
+    by the next pass, which looks at its ref anew.
     """
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
@@ -43,6 +49,8 @@ def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
         entry.protected = entry.protected or bool(entry.retired_kind)
+        if not entry.protected:
+            reconciled.drop(scope.tenant_id, [entry.memory_ref])
         _say(scope, entry, at=None, reason="", now=now)
     return entry
 
@@ -70,16 +78,26 @@ def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[U
 
     One change of the ledger. Protected ones, and those that somebody has retired or removed meanwhile, are left.
     """
-    kinds = {each.entry_id: each.kind for each in entries[:CHUNK]}
-    rows = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=list(kinds), retired_at=None)
-    found = list(rows.filter(protected=False).order_by("id").only("id"))
+    tenant, wanted = sql.key(tenant_id), {sql.key(each.entry_id): each for each in entries[:CHUNK]}
+    found = _takeable(tenant, list(wanted))
     if not found:
         return []
     position = move_head(tenant_id, entries=-len(found), retired=len(found))
-    spans = [Retirement(tenant_id=tenant_id, entry_id=row.id, from_position=position) for row in found]
-    Retirement.objects.written_by(WRITER).bulk_create(spans)
-    writable = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id)
-    for kind in sorted(set(kinds.values())):
-        of_kind = [row.id for row in found if kinds[row.id] == kind]
-        writable.filter(id__in=of_kind).update(retired_at=now, retired_kind=kind)
-    return [row.id for row in found]
+    spans = [(tenant, sql.key(ids.new_id()), row, position) for row in found]
+    sql.insert(Retirement.objects.written_by(WRITER), SPAN, spans)
+    for kind in sorted({str(each.kind) for each in wanted.values()}):
+        _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
+    return [wanted[row].entry_id for row in found]
+
+
+def _takeable(tenant: Any, rows: list[Any]) -> list[Any]:
+    """Those of ``rows`` that may be taken away, in the order of their keys, and locked in it."""
+    condition, among = sql.among("id", rows)
+    locked = " FOR UPDATE" if sql.is_postgres() else ""
+    return [row for (row,) in sql.rows(f"{TAKEABLE.format(condition)} ORDER BY id{locked}", [tenant, among])]
+
+
+def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
+    condition, among = sql.among("id", rows)
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory.host import sql
+from memory.ledger import indexing
 from memory.ledger.rows import CHUNK, WRITER, move_head
 from memory.models.entry import MemoryEntry, Tombstone
 
@@ -24,7 +25,7 @@ EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (epheme
 def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetime) -> int:
     """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each."""
     locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK]).order_by("id")
-    found = list(locked.only("id", "run_id", "retired_at"))
+    found = list(locked.only("id", "run_id", "retired_at", "position", "search_text"))
     if not found:
         return 0
     tombstones = [
@@ -33,6 +34,7 @@ def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetim
     Tombstone.objects.written_by(WRITER).bulk_create(tombstones)
     retired = sum(1 for row in found if row.retired_at is not None)
     move_head(tenant_id, entries=retired - len(found), retired=-retired)
+    indexing.take_out(tenant_id, [(row.position, row.search_text) for row in found])
     _delete(tenant_id, [row.id for row in found])
     return len(found)
 

@@ -18,7 +18,12 @@ def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:
 
 def move_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1) -> int:
     """The ledger has changed: its position rises by ``steps``, its counts move. The row is locked until the commit."""
-    head: LedgerHead = LedgerHead.objects.of(tenant_id).select_for_update().get()
+    heads = LedgerHead.objects.of(tenant_id).select_for_update()
+    found: LedgerHead | None = heads.first()
+    if found is None:  # the very first entry of a tenant may be one that a pass made
+        opened = LedgerHead(tenant_id=tenant_id, id=tenant_id)
+        LedgerHead.objects.written_by(WRITER).bulk_create([opened], ignore_conflicts=True)
+    head: LedgerHead = found or heads.get()
     head.position, head.entries, head.retired = head.position + steps, head.entries + entries, head.retired + retired
     head.save(by=WRITER, update_fields=["position", "entries", "retired"])
     return head.position

@@ -18,8 +18,10 @@ from memory.host.errors import CapabilityNotProvided, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
+from memory.ledger import indexing
 from memory.matching import search_form
 from memory.redaction import Redacted
+from memory.words import words_of
 
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
@@ -30,6 +32,10 @@ INSERT_ENTRY = (
     "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, ephemeral, position) "
 )
 ENTRY = ", ".join(["%s"] * 18)
+SEARCH_TEXT = 4
+# PostgreSQL keeps the words of an entry in its row; SQLite in an index of its own.
+WITH_WORDS = INSERT_ENTRY.replace(" position)", " position, words)")
+WORDS = "array_to_tsvector(%s::text[])"
 INSERT_TAGS = "INSERT INTO memory_entrytag (tenant_id, id, tag) "
 TAKE_POSITION = (
     "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
@@ -39,7 +45,7 @@ TAKE_POSITION = (
 # PostgreSQL: one statement, in one round trip, after ``event_log.with_fact``.
 CHANGE = (
     f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
-    f"entry AS ({INSERT_ENTRY} SELECT {ENTRY}, position FROM head), "
+    f"entry AS ({WITH_WORDS} SELECT {ENTRY}, position, {WORDS} FROM head), "
     f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
     "SELECT position FROM head"
 )
@@ -80,6 +86,12 @@ def require_writable(scope: MemoryScope, run: Run) -> None:
     scope.tenant.check("memory:write")
     if not settings.OPENWOP_MEMORY_WRITABLE:
         raise CapabilityNotProvided("The memory of this host is read-only.", capability="memory.writable")
+
+
+def require_durable(capability: str) -> None:
+    """Refuse, on a host whose memory is gone when it starts again, what would outlive it or is for the long term."""
+    if settings.OPENWOP_MEMORY_INSTANCE:
+        raise CapabilityNotProvided("The memory of this host is not durable.", capability=capability)
 
 
 def redacted(scope: MemoryScope, draft: EntryDraft, redact: Callable[[str], Redacted], now: datetime) -> "Redraft":
@@ -142,7 +154,7 @@ def row_of(entry: Redraft, draft: EntryDraft, run: Run, node_id: str | None, now
 def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
     tenant = sql.key(run.tenant_id)
-    parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
+    parameters = [tenant, tenant, *row, words_of(row[SEARCH_TEXT]), tenant, sql.key(entry.id), list(entry.tags)]
     stored = sql.rows(*event_log.with_fact(run.tenant_id, run.id, fact, CHANGE, parameters, now=now))
     if not stored:
         raise StreamClosed
@@ -160,4 +172,6 @@ def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritte
         cursor.execute(f"{INSERT_ENTRY} VALUES ({ENTRY}, %s)", [*row, position])
         if entry.tags:
             cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", [[tenant, key, tag] for tag in entry.tags])
+    if indexing.is_due(position, row[SEARCH_TEXT]):
+        indexing.catch_up(run.tenant_id)
     return position

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False), ('state__in', ('armed', 'snoozed'))), fields=['tenant', 'due_at'], name='memory_commitment_due'), models.Index(condition=models.Q(('condition', 'predicate'), ('state__in', ('armed', 'snoozed'))), fields=['tenant', 'id'], name='memory_commitment_watching'), models.Index(fields=['tenant', 'state', 'id'], name='memory_commitment_state')],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['tenant', 'state', 'due_at'], name='memory_commitment_due'), models.Index(fields=['tenant', 'condition', 'state', 'id'], name='memory_commitment_watching'), models.Index(fields=['tenant', 'state', 'id'], name='memory_commitment_state'), models.Index(condition=models.Q(('stale_at__isnull', False)), fields=['tenant', 'state', 'reason', 'id'], name='memory_commitment_may_return')],
                 'constraints': [models.UniqueConstraint(fields=('tenant', 'entry_id', 'starts'), name='an_intention_is_a_commitment_once')],
             },
         ),
@@ -85,6 +85,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=memory.host.ids.new_id, editable=False)),
                 ('position', models.BigIntegerField(default=0)),
                 ('runs_until', models.DateTimeField(null=True)),
+                ('looked_until', models.UUIDField(null=True)),
                 ('holder', models.CharField(blank=True, default='', max_length=100)),
                 ('lease_until', models.DateTimeField(null=True)),
                 ('tenant', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='host.tenant')),
@@ -216,5 +217,9 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [memory.host.models.base.TenantFK(column='id', name='a_strength_is_of_an_entry_of_its_tenant', on_delete='CASCADE', to='memory_memoryentry')],
             },
+        ),
+        migrations.AddIndex(
+            model_name='pass',
+            index=models.Index(condition=models.Q(('finished_at__isnull', True)), fields=['tenant', 'id'], name='memory_pass_unfinished'),
         ),
     ]

@@ -8,5 +8,5 @@ class Migration(migrations.Migration):
 
     dependencies = (("memory", "0008_passes"),)
     operations = (
-        keep_bytes("memory_archive", ("body",), unless="NEW.state = 'withdrawn' AND length(NEW.body) = 0"),
+        keep_bytes("memory_archive", ("body", "sha256", "sources_sha256"), unless="NEW.state = 'withdrawn' AND length(NEW.body) = 0"),
     )

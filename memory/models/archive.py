@@ -12,7 +12,7 @@ class ArchiveState(models.TextChoices):
 
 
 class Archive(TenantOwned):
-    """``body`` is canonical JSON (RFC 8785), ``sha256`` its digest; the database refuses to change either.
+    """``body`` is canonical JSON (RFC 8785), ``sha256`` its digest; the database refuses other bytes.
 
     A withdrawn archive has no body any more, and says why: ``forgotten`` or ``retention``. ``sources_sha256`` is the
     digest of the source set and of everything else the bytes depend on, so the same work is recognised. ``entry_id`` is

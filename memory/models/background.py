@@ -65,6 +65,9 @@ class Pass(TenantOwned):
                 condition=models.Q(state__in=("waiting", "claimed")),
                 name="memory_pass_open",
             ),
+            models.Index(
+                fields=("tenant", "id"), condition=models.Q(finished_at__isnull=True), name="memory_pass_unfinished"
+            ),
             models.Index(fields=("tenant", "kind", "id"), name="memory_pass_kind"),
             models.Index(fields=("tenant", "memory_ref", "id"), name="memory_pass_ref"),
         )

@@ -56,16 +56,17 @@ class Commitment(TenantOwned):
         )
         indexes = (
             models.Index(
-                fields=("tenant", "due_at"),
-                condition=models.Q(state__in=("armed", "snoozed"), due_at__isnull=False),
+                fields=("tenant", "state", "due_at"),
+                condition=models.Q(due_at__isnull=False),
                 name="memory_commitment_due",
             ),
-            models.Index(
-                fields=("tenant", "id"),
-                condition=models.Q(state__in=("armed", "snoozed"), condition="predicate"),
-                name="memory_commitment_watching",
-            ),
+            models.Index(fields=("tenant", "condition", "state", "id"), name="memory_commitment_watching"),
             models.Index(fields=("tenant", "state", "id"), name="memory_commitment_state"),
+            models.Index(
+                fields=("tenant", "state", "reason", "id"),
+                condition=models.Q(stale_at__isnull=False),
+                name="memory_commitment_may_return",
+            ),
         )
 
 
@@ -102,11 +103,15 @@ class Firing(TenantOwned):
 
 
 class CommitmentWatch(TenantOwned):
-    """How far the tenant's ledger was read for intentions, and its runs for what commitments wait for. One a tenant."""
+    """How far the tenant's ledger was read for intentions, and its runs for what commitments wait for. One a tenant.
+
+    ``looked_until`` is the commitment at which the last look over all of them left off; null when it came to the end.
+    """
 
     writer = "memory.commitments"
 
     position = models.BigIntegerField(default=0)
     runs_until = models.DateTimeField(null=True)
+    looked_until = models.UUIDField(null=True)
     holder = models.CharField(max_length=100, default="", blank=True)
     lease_until = models.DateTimeField(null=True)

@@ -11,7 +11,15 @@ from memory.host import ids
 
 register = template.Library()
 SOON = timedelta(hours=24)
-PAGES = {"mem": "memory-entry", "run": "run", "fgt": "forget-request", "prop": "proposal"}
+PAGES = {
+    "arc": "archive",
+    "cmt": "commitment",
+    "fgt": "forget-request",
+    "mem": "memory-entry",
+    "pass": "pass",
+    "prop": "proposal",
+    "run": "run",
+}
 
 
 @register.filter
@@ -24,6 +32,12 @@ def wire(value: UUID, prefix: str) -> str:
 def is_soon(moment: datetime | None, now: datetime) -> bool:
     """Whether ``moment`` comes within a day."""
     return moment is not None and moment - now < SOON
+
+
+@register.filter
+def away(kind: str) -> str:
+    """What a pass did with an entry that it took away, in a word."""
+    return kind if kind == "superseded" else f"{kind} away"
 
 
 @register.filter

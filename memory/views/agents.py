@@ -25,6 +25,7 @@ COLUMNS = (
     "toolAllowlist",
     "entries",
     "lastWrite",
+    "commitmentsArmed",
 )
 
 
@@ -58,6 +59,7 @@ def _row(row: AgentRow) -> dict[str, Any]:
         "toolAllowlist": list(entry.tool_allowlist),
         "entries": row.entries,
         "lastWrite": instant(row.last_write) if row.last_write else None,
+        "commitmentsArmed": row.armed,
     }
 
 

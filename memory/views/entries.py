@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, ledger, provenance
+from memory import adapter, ledger, pass_reports, provenance
 from memory.forms import ReasonForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
@@ -48,10 +48,10 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
     scope, now = tenancy.scope_of(request), timezone.now()
     found = _found(scope, mem_id)
-    told = provenance.of_entry(scope, found)
+    told, kin = provenance.of_entry(scope, found), pass_reports.kinship(scope, found.id, now=now)
     if request.GET.get("format") == "json":
         return exports.document(row_of(found) | {"provenance": _document(told)})
-    context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, **_strip(told)}
+    context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
     return pages.render(request, "memory/entry.html", context | _may(scope, request))
 
 
@@ -141,5 +141,16 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     if request.method == "POST":
         ledger.restore(scope, found.id, now=timezone.now())
         messages.success(request, "The entry is restored. Runs that start from now on read it again.")
-        return redirect("memory-entry", mem_id)
+        return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
     return pages.render(request, "memory/restore.html", {"nav": "memory", "entry": found, "mem_id": mem_id})
+
+
+@require_POST
+def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """No pass takes the entry away from now on; with ``protected=no`` one may again."""
+    protected = request.POST.get("protected") != "no"
+    scope = tenancy.scope_of(request)
+    ledger.protect(scope, _found(scope, mem_id).id, protected=protected, now=timezone.now())
+    said = "No pass takes the entry away from now on." if protected else "Passes may merge the entry again."
+    messages.success(request, said)
+    return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))

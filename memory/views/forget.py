@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, forget_requests, forgetting, receipts, tasks
+from memory import adapter, archive_reports, forget_requests, forgetting, receipts, tasks
+from memory.archive_reports import Withdrawn
+from memory.erasers.archives import ARCHIVES
 from memory.erasers.entries import ENTRIES
 from memory.erasers.run_values import RUN_VALUES
 from memory.forms import ConfirmForm, SubjectForm
@@ -30,6 +32,7 @@ STEPS = {
     ForgetState.FORGOTTEN: "Receipt",
     ForgetState.LAPSED: "Preview",
 }
+ARCHIVES_SHOWN = 200
 COLUMNS = ("id", "state", "subjectKey", "requestedBy", "confirmedAt", "finishedAt", "reason")
 
 
@@ -114,16 +117,26 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = forget_requests.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
-        return exports.document(_row(found) | receipts.proof(found))
+        withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
+        beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
+        return exports.document(_row(found) | receipts.proof(found) | beside)
     context = _context(request, found, forget_id)
     if found.state == ForgetState.PREVIEWED:
         stores = [_store(holding) for holding in forgetting.holdings_of(scope, found)]
         return pages.render(request, "memory/forget_preview.html", context | _totals(stores))
-    context |= {"genuine": receipts.is_genuine(found)}
+    withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
+    context |= {"genuine": receipts.is_genuine(found), "withdrawn": withdrawn[:ARCHIVES_SHOWN]}
+    context |= {"withdrawn_total": len(withdrawn)}
     status = pages.poll_status(request, over=found.state != ForgetState.CONFIRMED)
     return pages.render(
         request, "memory/forget_request.html", context, fragment="memory/forget_state.html", status=status
     )
+
+
+def _withdrawn(each: Withdrawn) -> dict[str, Any]:
+    made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
+    work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
+    return {"id": each.id, "sha256": each.sha256, **work, "archive": made}
 
 
 def _store(holding: Holding) -> Store:
@@ -144,11 +157,15 @@ def _run_url(row: UUID) -> str:
     return reverse("run", args=[ids.wire("run", row)])
 
 
+def _archive_url(row: UUID) -> str:
+    return reverse("archive", args=[ids.wire("arc", row)])
+
+
 def _no_url(row: UUID) -> str:
     return ""
 
 
-URLS = {ENTRIES.store: _entry_url, RUN_VALUES.store: _run_url}
+URLS = {ARCHIVES.store: _archive_url, ENTRIES.store: _entry_url, RUN_VALUES.store: _run_url}
 
 
 def _totals(stores: list[Store]) -> dict[str, Any]:

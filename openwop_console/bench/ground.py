@@ -4,7 +4,7 @@ Everything here works on the throw-away database that ``throwaway`` made for thi
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -15,17 +15,26 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memory import token_budget
 from memory.host import access, ids, runs, sql, tenancy
 from memory.host.models import Run, Tenant
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import MemoryScope
+from openwop_console.bench.quality.labels import Labelled
 
 ENTRIES = "memory_memoryentry"
 COLUMNS = (
     "tenant_id, id, memory_ref, content, search_text, tags, subject, position, run_id, node_id, agent_id, created_at, "
     "retired_reason, tokens, sha256, redactions, secret_shapes"
 )
+TOLD = f"{COLUMNS}, protected"
 CHUNK = 10_000
+# What a pass moves when it takes entries away.
+MOVE_HEAD = (
+    "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) VALUES (%s, %s, %s, %s, 0) "
+    "ON CONFLICT (tenant_id, id) DO UPDATE SET position = excluded.position, "
+    "entries = memory_ledgerhead.entries + excluded.entries"
+)
 TEXT = "The customer asked twice for the invoice of order {number} and prefers to be answered by e-mail in the morning."
 
 Query = tuple[str, list[Any]]
@@ -59,33 +68,55 @@ def row(run: Run, memory_ref: str, number: int, now: datetime) -> list[Any]:
     return [key(run.tenant_id), key(ids.new_id()), memory_ref, content, text, *labels, "", 24, digest, 0, 0]
 
 
-def fill(run: Run, memory_ref: str, size: int) -> MemoryScope:
+def fill(
+    run: Run, memory_ref: str, size: int, *, columns: str = COLUMNS, row_of: Callable[..., list[Any]] = row
+) -> MemoryScope:
     """``size`` entries stand under the ref, put there in bulk behind the ledger's back."""
     now = timezone.now()
-    rows = (row(run, memory_ref, number, now) for number in range(size))
-    with transaction.atomic(), connection.cursor() as cursor:
-        (_copy if sql.is_postgres() else _insert)(cursor, rows)
-    if sql.is_postgres():  # which does so by itself, but later
-        with connection.cursor() as cursor:
-            cursor.execute(f"ANALYZE {ENTRIES}")
+    _put(columns, (row_of(run, memory_ref, number, now) for number in range(size)))
     return scope(run.tenant, memory_ref)
 
 
-def _copy(cursor: Any, rows: Iterator[list[Any]]) -> None:
-    with cursor.copy(f"COPY {ENTRIES} ({COLUMNS}) FROM STDIN") as copy:
+def tell(run: Run, memory_ref: str, statements: Sequence[Labelled], *, after: int = 0) -> MemoryScope:
+    """The statements stand under the ref, as if each had been written when it was said; ``after`` were there before."""
+    _put(TOLD, (_told(run, memory_ref, each, after + place) for place, each in enumerate(statements, 1)))
+    tenant, last = sql.key(run.tenant_id), after + len(statements)
+    with connection.cursor() as cursor:
+        cursor.execute(MOVE_HEAD, [tenant, tenant, last, len(statements)])
+    return scope(run.tenant, memory_ref)
+
+
+def _told(run: Run, memory_ref: str, said: Labelled, number: int) -> list[Any]:
+    content, key = said.text, sql.key
+    text, digest, tokens = content.casefold(), sha256(content.encode()).hexdigest(), token_budget.count(content)
+    labels = [sql.document(said.tags), "", number, key(run.id), "node", "bench.agent", sql.instant(said.said_at)]
+    row_id = [key(run.tenant_id), key(said.id), memory_ref]
+    return [*row_id, content, text, *labels, "", tokens, digest, 0, 0, said.protected]
+
+
+def _put(columns: str, rows: Iterator[list[Any]]) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        (_copy if sql.is_postgres() else _insert)(cursor, columns, rows)
+    if sql.is_postgres():  # which does so by itself, but later
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {ENTRIES}")
+
+
+def _copy(cursor: Any, columns: str, rows: Iterator[list[Any]]) -> None:
+    with cursor.copy(f"COPY {ENTRIES} ({columns}) FROM STDIN") as copy:
         for each in rows:
             copy.write_row(each)
 
 
-def _insert(cursor: Any, rows: Iterator[list[Any]]) -> None:
+def _insert(cursor: Any, columns: str, rows: Iterator[list[Any]]) -> None:
     while chunk := list(islice(rows, CHUNK)):
-        cursor.executemany(insert_statement(), chunk)
+        cursor.executemany(insert_statement(columns), chunk)
 
 
-def insert_statement() -> str:
+def insert_statement(columns: str = COLUMNS) -> str:
     """One entry's row, in Django's parameter style."""
-    marks = ", ".join(["%s"] * len(COLUMNS.split(", ")))
-    return f"INSERT INTO {ENTRIES} ({COLUMNS}) VALUES ({marks})"  # noqa: S608
+    marks = ", ".join(["%s"] * len(columns.split(", ")))
+    return f"INSERT INTO {ENTRIES} ({columns}) VALUES ({marks})"  # noqa: S608
 
 
 def query_of(call: Callable[[], object]) -> Query:

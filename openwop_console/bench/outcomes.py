@@ -7,13 +7,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One measured row. ``measured`` is None when ``note`` says why it could not be measured."""
+    """One measured row. ``measured`` is None when ``note`` says why; ``goal`` is None for what is only reported."""
 
     id: str
     workload: str
     engine: str
     measured: float | None
-    goal: float
+    goal: float | None
     at_least: bool = False
     unit: str = "x"
     note: str = ""
@@ -22,13 +22,15 @@ class Outcome:
     def verdict(self) -> str:
         if self.measured is None:
             return f"not measured: {self.note}"
+        if self.goal is None:
+            return "reported"
         met = self.measured >= self.goal if self.at_least else self.measured <= self.goal
         return "met" if met else "NOT MET"
 
     @property
     def cells(self) -> tuple[str, ...]:
         measured = "-" if self.measured is None else f"{self.measured:.3g}{self.unit}"
-        goal = f"{'>=' if self.at_least else '<='} {self.goal:g}{self.unit}"
+        goal = "-" if self.goal is None else f"{'>=' if self.at_least else '<='} {self.goal:g}{self.unit}"
         return (self.id, self.workload, self.engine, measured, goal, self.verdict)
 
     def document(self) -> dict[str, Any]:
@@ -39,8 +41,9 @@ HEAD = ("id", "workload", "engine", "measured", "goal", "")
 
 
 def table(outcomes: Iterable[Outcome]) -> str:
-    """The rows in the order of their ids, in columns."""
-    rows = [HEAD, *(outcome.cells for outcome in sorted(outcomes, key=lambda outcome: int(outcome.id[1:])))]
+    """The rows in columns, in the order of their ids: what is fast, then what is good."""
+    ordered = sorted(outcomes, key=lambda outcome: (outcome.id[0], int(outcome.id[1:])))
+    rows = [HEAD, *(outcome.cells for outcome in ordered)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

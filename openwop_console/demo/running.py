@@ -30,17 +30,17 @@ class RunStalled(RuntimeError):
 @contextmanager
 def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantScope]:
     """The scope of a key of the tenant's agents. Nobody is told its text, and it opens nothing afterwards."""
-    _revoke_keys(tenant, story, clock)
+    revoke_keys(tenant, story, clock)
     agents = tuple(agent["agentId"] for agent in story.agents)
     key = access.create_api_key(tenant, role="agent", agents=agents, name=story.key, now=clock())
     try:
         yield tenancy.tenant_scope(tenancy.key_principal(key.text, now=clock()))
     finally:
-        _revoke_keys(tenant, story, clock)
+        revoke_keys(tenant, story, clock)
 
 
-def _revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
-    """Those of a seeding that was interrupted, too."""
+def revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
+    """No key that a seeding made opens anything, that of one that was interrupted neither."""
     for key in ApiKey.objects.of(tenant.id).filter(name=story.key, revoked_at=None):
         access.revoke_api_key(tenant.id, key.id, now=clock())
 

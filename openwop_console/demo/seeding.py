@@ -12,11 +12,11 @@ from pathlib import Path
 
 from django.contrib.auth.hashers import check_password
 
-from memory import agent_manifests
+from memory import agent_manifests, passes
 from memory.host import access, advertised, registry, runs, tenancy, vault
 from memory.host.models import ArtifactKind, Operator, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
-from openwop_console.demo import logins, proposing, running
+from openwop_console.demo import dreaming, logins, proposing, running
 from openwop_console.demo.logins import Login
 from openwop_console.demo.running import Clock
 from openwop_console.demo.story import Document, Story, text_of
@@ -45,13 +45,17 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     seeded = Seeded()
     passwords = logins.passwords(folder, stories)
     runs.release_held_by(running.INSTANCE, now=clock())
+    passes.release_held_by(running.INSTANCE, now=clock())
     for story in stories:
         tenant = _tenant(story, seeded.made, now=clock())
         seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, clock))
         _secrets(tenant, story, seeded.made, now=clock())
         _installations(tenant, story, seeded.made, now=clock())
+        running.revoke_keys(tenant, story, clock)
         _errands(tenant, story, seeded.made, clock)
         _suggestions(tenant, story, seeded.made, clock)
+        for wanted in story.passes:
+            seeded.made["passes"] += dreaming.carry_out(tenant, wanted, clock)
     return seeded
 
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory.background import Wanted
+from memory.models import Trigger
+
 FOLDER = Path(__file__).parent / "data"
 TENANTS = ("acme", "globex")
 
@@ -52,6 +55,7 @@ class Story:
     workflows: list[Document]
     errands: list[Errand]
     suggestions: list[Suggestion]
+    passes: list[Wanted]
 
 
 def told() -> list[Story]:
@@ -72,6 +76,7 @@ def _story(folder: Path) -> Story:
         workflows=_read(folder / "workflows.json"),
         errands=[Errand(**each) for each in _read(folder / "runs.json")],
         suggestions=[_suggestion(each) for each in _read(folder / "proposals.json")],
+        passes=[_wanted(each) for each in _read(folder / "passes.json")],
     )
 
 
@@ -88,6 +93,10 @@ def _suggestion(given: Document) -> Suggestion:
         asked_by=given.get("askedBy", ""),
         rejection=given.get("rejection"),
     )
+
+
+def _wanted(given: Document) -> Wanted:
+    return Wanted(given["kind"], given["memoryRef"], given.get("options", {}), trigger=Trigger.HOST_MANAGED)
 
 
 def _read(file: Path) -> Any:

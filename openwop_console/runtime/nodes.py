@@ -63,9 +63,16 @@ def compose(ctx: NodeContext) -> Outcome:
 
 @node_type("vendor.console.recall", on_replay=OnReplay.CALLED, tools=(MEMORY_READ,))
 def recall(ctx: NodeContext) -> Outcome:
-    """What the agent remembers, newest first, as entries and as one text."""
+    """What the agent remembers, as entries and as one text: newest first, or by ``rank``; within a ``tokenBudget``."""
     ref, tag = _fill(_memory_ref(ctx), ctx.inputs), _fill(ctx.config.get("tag", ""), ctx.inputs)
-    found = ctx.memory.list(ref, limit=int(ctx.config.get("limit", 10)), tag=tag)
+    found = ctx.memory.list(
+        ref,
+        limit=int(ctx.config.get("limit", 10)),
+        tag=tag,
+        token_budget=int(ctx.config.get("tokenBudget", 0)),
+        rank=str(ctx.config.get("rank", "")),
+        query=_fill(ctx.config.get("query", ""), ctx.inputs),
+    )
     return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
 
 

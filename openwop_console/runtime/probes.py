@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from memory import token_budget
 from memory.host import ids, vault
 from memory.host.errors import NotFound
 from memory.host.models import SecretScope
@@ -21,6 +22,8 @@ from memory.host.node_types import (
     Outcome,
     node_type,
 )
+
+TOKEN_BUDGET = 64
 
 
 def _tools(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -45,17 +48,22 @@ def write_then_read(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
 
 
 def redaction_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """Writes a secret's plaintext and reads back what was kept; without one in the vault, the run gets its own."""
+    """Writes a secret's plaintext and reads back what was kept."""
+    content = f"the provider answered to {_secret(ctx)} at once"
+    memory_id = ctx.memory.write(memory_ref, content, tags=["conformance"])
+    return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
+
+
+def _secret(ctx: NodeContext) -> str:
+    """The plaintext of the secret that the node names; without one in the vault, the run gets its own."""
     name = str(ctx.config.get("byokSecretId", "conformance-secret"))
     try:
-        plaintext = vault.resolve(ctx.run, name, now=ctx.now)
+        return vault.resolve(ctx.run, name, now=ctx.now)
     except NotFound:
         owner = ids.wire("run", ctx.run.id)
         canary = f"canary-{random_secrets.token_hex(16)}"
         vault.put(ctx.run.tenant_id, name, canary, scope=SecretScope.RUN, owner=owner, now=ctx.now)
-        plaintext = vault.resolve(ctx.run, name, now=ctx.now)
-    memory_id = ctx.memory.write(memory_ref, f"the provider answered to {plaintext} at once", tags=["conformance"])
-    return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
+        return vault.resolve(ctx.run, name, now=ctx.now)
 
 
 def ttl_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
@@ -78,9 +86,36 @@ def cross_tenant_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
     }
 
 
+def list_budgeted(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
+    """Four entries, one of them larger than the budget: listed within it, by either rank, and through a foreign ref."""
+    tag, budget = "conformance-budget", TOKEN_BUDGET
+    relevant = ctx.memory.write(memory_ref, "the refund of order 17 was approved", tags=[tag])
+    large = ctx.memory.write(memory_ref, "every word of this entry counts " * TOKEN_BUDGET, tags=[tag])
+    secret = ctx.memory.write(memory_ref, f"the provider answered to {_secret(ctx)} at once", tags=[tag])
+    newest = ctx.memory.write(memory_ref, "the weather was fine", tags=[tag])
+    within = list(ctx.memory.list(memory_ref, tag=tag, token_budget=budget))
+    by_rank = {
+        rank: [entry["id"] for entry in ctx.memory.list(memory_ref, tag=tag, limit=4, rank=rank, query=query)]
+        for rank, query in (("recency", ""), ("relevance", "refund of order 17"))
+    }
+    found = {entry["id"]: entry["content"] for entry in within}
+    return {
+        "tokenBudget": budget,
+        "budgetedTokenTotal": sum(token_budget.count(content) for content in found.values()),
+        "overBudgetEntryOmitted": large not in found and {relevant, newest} <= found.keys(),
+        "overBudgetEntryId": large,
+        "budgetedEntries": within,
+        "redactedContentSample": found.get(secret, ""),
+        "crossTenantBudgetedProbe": list(ctx.memory.list(str(ctx.config["probeMemoryRef"]), token_budget=budget)),
+        "recencyOrder": by_rank["recency"],
+        "relevanceOrder": by_rank["relevance"],
+    }
+
+
 PROBES: dict[str, Callable[[NodeContext, str], dict[str, object]]] = {
     "write-then-read": write_then_read,
     "redaction-probe": redaction_probe,
     "ttl-probe": ttl_probe,
     "cross-tenant-probe": cross_tenant_probe,
+    "list-budgeted": list_budgeted,
 }

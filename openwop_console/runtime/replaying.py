@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memory import kept_reads
+from memory.adapter import Injection
 from memory.host import event_log
 from memory.host.events import MemoryWritten
 from memory.host.models import ForkMode, Run
@@ -49,8 +50,17 @@ class RecordedMemory:
         facts = event_log.of_node(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
         return cls(kept_reads.of_node(source.tenant_id, source.id, node_id), facts)
 
-    def list(self, memory_ref: str, *, limit: int = 0, tag: str = "") -> Sequence[dict[str, Any]]:
-        return self._answer(listing(memory_ref, limit=limit, tag=tag))
+    def list(
+        self,
+        memory_ref: str,
+        *,
+        limit: int = 0,
+        tag: str = "",
+        token_budget: int = 0,
+        rank: str = "",
+        query: str = "",
+    ) -> Sequence[dict[str, Any]]:
+        return self._answer(listing(memory_ref, limit=limit, tag=tag, wanted=Injection(token_budget, rank, query)))
 
     def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
         found = self._answer(getting(memory_ref, memory_id))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memory import adapter, kept_reads, ledger
-from memory.adapter import MemoryRecord, RunView
+from memory.adapter import Injection, MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.models import Run
@@ -30,12 +30,23 @@ class NodeMemory:
     now: datetime
     reads: Reads = field(default_factory=Reads)
 
-    def list(self, memory_ref: str, *, limit: int = 0, tag: str = "") -> Sequence[dict[str, Any]]:
+    def list(
+        self,
+        memory_ref: str,
+        *,
+        limit: int = 0,
+        tag: str = "",
+        token_budget: int = 0,
+        rank: str = "",
+        query: str = "",
+    ) -> Sequence[dict[str, Any]]:
+        wanted = Injection(token_budget, rank, query)
         scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
         found: Sequence[MemoryRecord] = ()
         if scope is not None:
-            found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=RunView.of(self.run))
-        return self._note(listing(memory_ref, limit=limit, tag=tag), found)
+            view = RunView.of(self.run)
+            found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view, wanted=wanted)
+        return self._note(listing(memory_ref, limit=limit, tag=tag, wanted=wanted), found)
 
     def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
         scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
@@ -69,9 +80,11 @@ class NodeMemory:
         return ids.wire("mem", written.id)
 
 
-def listing(memory_ref: str, *, limit: int, tag: str) -> str:
-    """The digest of a request to list."""
-    return kept_reads.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag})
+def listing(memory_ref: str, *, limit: int, tag: str, wanted: Injection) -> str:
+    """The digest of a request to list; what was not given of a budget and a rank is not in it."""
+    given = {"tokenBudget": wanted.token_budget, "rank": wanted.rank, "query": wanted.query}
+    more = {name: value for name, value in given.items() if value}
+    return kept_reads.digest_of({"op": "list", "memoryRef": memory_ref, "limit": limit, "tag": tag, **more})
 
 
 def getting(memory_ref: str, memory_id: str) -> str:

@@ -1,7 +1,7 @@
 """What django-q2 calls for runs. The clock is read here."""
 
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,7 +11,7 @@ from memory.host import heartbeats
 from memory.host.models import Run
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
-from openwop_console.runtime.timed import watching
+from openwop_console.runtime.timed import keeping, watching
 
 
 def enqueue_run(run: Run) -> None:
@@ -44,3 +44,25 @@ def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interv
 def beat(tenant: str, heartbeat: str, next_at: str) -> None:
     """One tick, unless the next one has come before a worker was free."""
     watching.beat(UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now)
+
+
+def enqueue_keeping(
+    now: datetime, *, since: datetime, whole: bool, after: UUID | None = None
+) -> tuple[int, UUID | None]:
+    """Of the tenants behind ``after``, those whose commitments need a look are queued, each once; how many, and where
+    the next part begins. ``whole``: all that have any, for a thorough one."""
+    found = keeping.tenants(since=since, whole=whole, after=after, now=now)
+    return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
+
+
+@transaction.atomic
+def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
+    holder = f"{worker_name()}/{uuid4().hex}"
+    if not keeping.take(tenant_id, holder, now=now):
+        return False
+    async_task("openwop_console.runtime.tasks.keep_commitments", tenant_id.hex, holder, whole)
+    return True
+
+
+def keep_commitments(tenant: str, holder: str, whole: bool) -> None:
+    keeping.keep(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)

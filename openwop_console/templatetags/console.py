@@ -72,7 +72,7 @@ WORDS = {
         "pencil": "draft",
         "clock": "pending",
         "hourglass": "expired ephemeral",
-        "circle-pause": "paused suspended",
+        "circle-pause": "paused suspended snoozed",
         "eraser": "forgotten",
         "circle-dashed": "unknown unverified unattributed",
         "lock": "stays protected",
@@ -107,6 +107,19 @@ def mark(word: object) -> str:
 def thousands(number: int | None) -> str:
     """``12,304``; an absent number is *unknown*, never 0."""
     return "unknown" if number is None else f"{number:,}"
+
+
+@register.filter
+def number(value: object) -> str:
+    """A whole number with its thousands; nothing for what is none."""
+    return f"{value:,}" if isinstance(value, int) else ""
+
+
+@register.filter
+def percent(share: float) -> str:
+    """``73 %``; a share that is not quite nothing or all is never told as that."""
+    whole = share * 100
+    return "< 1 %" if 0 < whole < 1 else "> 99 %" if 99 < whole < 100 else f"{whole:.0f} %"
 
 
 @register.filter

@@ -120,8 +120,8 @@ def test_a_thing_happens_in_its_one_place(pattern: str, only: str) -> None:
     assert places(pattern) == {only}
 
 
-ADAPTER = {f"memory/adapter/{name}.py" for name in ("records", "console", "subjects", "corpora")}
-LEDGER = {f"memory/ledger/{name}.py" for name in ("writing", "deriving", "removing")}
+ADAPTER = {f"memory/adapter/{name}.py" for name in ("records", "console", "subjects", "corpora", "keeping", "fulltext")}
+LEDGER = {f"memory/ledger/{name}.py" for name in ("writing", "deriving", "hiding", "removing", "indexing")}
 HOT = ADAPTER | LEDGER | {"memory/host/event_log.py"}
 
 

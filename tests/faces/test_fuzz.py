@@ -168,6 +168,7 @@ NOT_WITHOUT_HELP = {
     "resumeRun": "needs a run that is paused",
     "seamCrossWorkspaceRead": "refuses whatever it is asked",
     "seamDispatchAgent": "needs a worker",
+    "stopPass": "needs a pass that is not over",
 }
 
 

@@ -74,6 +74,7 @@ def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Cl
     done = client.get(f"/v1/host/console/forget/{confirmed.json()['forgetId']}", **headers).json()
     assert done["state"] == "forgotten"
     assert done["receipt"]["stores"]["memory entries"]["erased"] == 1
+    assert (done["receipt"]["archivesWithdrawn"], done["archives"]) == ([], [])
     assert [row.content for row in MemoryEntry.objects.all()] == ["unrelated"]
 
 

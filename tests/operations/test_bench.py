@@ -3,9 +3,17 @@
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
+import pytest
 from django.conf import settings
+from django.core.management import call_command
+
+from openwop_console.bench import throwaway
+from openwop_console.bench.outcomes import Outcome, table
+from openwop_console.bench.plan import Plan
+from openwop_console.management.commands.bench import ROWS
 
 TINY = ["--quick", "--engine", "sqlite", "--largest", "1000", "--rounds", "1", "--calls", "3"]
 
@@ -14,14 +22,15 @@ def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENWOP_", "DATABASE_"))}
     environment = kept | {"OPENWOP_ENV": "test", "OPENWOP_DATA_DIR": str(folder)}
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
 
 
 def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(tmp_path: Path) -> None:
     ended = bench(tmp_path, *TINY)
     assert ended.returncode == 0, ended.stderr
     rows = [line.split()[0] for line in ended.stdout.splitlines() if " sqlite " in line]
-    assert rows == ["B5", "B5", "B6", "B7", "B8", "B24"]
+    assert list(dict.fromkeys(rows)) == sorted(ROWS, key=lambda name: (name[0], int(name[1:])))
+    assert [rows.count(name) for name in ("B5", "B12", "B14")] == [2, 8, 2]
     assert "Only the ratios count" in ended.stdout
     assert not list(tmp_path.rglob("*.sqlite3*"))
 
@@ -30,3 +39,50 @@ def test_a_row_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ended = bench(tmp_path, *TINY, "--rows", "B5,B99")
     assert ended.returncode == 1
     assert "There is no row 'B99'" in ended.stderr
+
+
+def test_a_pass_over_too_little_is_refused(tmp_path: Path) -> None:
+    ended = bench(tmp_path, *TINY, "--passes", "10")
+    assert ended.returncode == 1
+    assert "--passes at least 1000" in ended.stderr
+
+
+def outcome(row: str, measured: float | None, goal: float | None, *, at_least: bool = False) -> Outcome:
+    return Outcome(row, "workload", "sqlite", measured, goal, at_least=at_least, note="no peer")
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (outcome("B12", 5, 6), "met"),
+        (outcome("B12", 7, 6), "NOT MET"),
+        (outcome("Q1", 0.99, 0.995, at_least=True), "NOT MET"),
+        (outcome("Q1", 0.4, None), "reported"),
+        (outcome("B5", None, 100), "not measured: no peer"),
+    ],
+)
+def test_a_row_says_whether_its_goal_was_met(found: Outcome, verdict: str) -> None:
+    assert found.verdict == verdict
+    assert found.cells[-1] == verdict
+
+
+def test_rows_stand_in_the_order_of_their_numbers_and_quality_last() -> None:
+    shown = table([outcome("Q1", 1, None), outcome("B12", 1, 6), outcome("B8", 1, 8)])
+    assert [line.split()[0] for line in shown.splitlines()] == ["id", "B8", "B12", "Q1"]
+
+
+def test_what_needs_no_database_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def measured(engine: str, arguments: list[str]) -> list[Outcome]:
+        asked[engine] = arguments[1]
+        return []
+
+    monkeypatch.setattr(throwaway, "measure", measured)
+    call_command("bench", "--rows", "B10,B12,Q1", "--quick", stdout=StringIO())
+    assert asked == {"sqlite": "B10,B12,Q1", "postgres": "B12"}
+
+
+def test_the_third_decade_of_a_pass_is_measured_when_it_is_asked_for() -> None:
+    sizes = [Plan("sqlite", 1_000_000, 5, 200, passes).pass_sizes for passes in (1_000, 100_000, 1_000_000)]
+    assert sizes == [[100, 1_000], [10_000, 100_000], [10_000, 100_000, 1_000_000]]

@@ -127,6 +127,7 @@ def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
     schedules.install()
     assert {(row.name, row.func) for row in Schedule.objects.all()} == {
         ("sweep", "memory.tasks.sweep"),
+        ("archives", "memory.tasks.collect_archives"),
         ("previews", "memory.tasks.lapse_previews"),
         ("checkpoints", "memory.tasks.checkpoint_audit"),
         ("answers", "memory.tasks.sweep_answers"),

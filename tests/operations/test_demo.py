@@ -16,9 +16,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, forgetting, inventory, provenance
+from memory import adapter, forgetting, inventory, provenance, workspace
+from memory.commitments import inference
 from memory.host import access, event_log, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret
+from memory.models import Archive, Commitment, Pass
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import logins, proposing, running, seeding, story
@@ -62,6 +64,12 @@ def signed_in(email):
 
 
 def entries(tenant):
+    """What nodes of runs wrote, retired or not."""
+    return [entry for entry in every_entry(tenant) if not entry.derived]
+
+
+def every_entry(tenant):
+    """And what passes made of it."""
     reader = tenancy.host_scope(tenant, scopes=frozenset({"memory:read"}))
     return list(adapter.live(reader, now=timezone.now()).order_by("id"))
 
@@ -75,6 +83,8 @@ def everything():
     with connection.cursor() as cursor:
         tables = {}
         for table in connection.introspection.table_names(cursor):
+            if table == "memory_search":
+                continue  # an index of words without contents: what it holds stands in the tables beside it
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
             rows = [tuple(bytes(cell) if isinstance(cell, memoryview) else cell for cell in row) for row in cursor]
             tables[table] = sorted(map(repr, rows))
@@ -91,7 +101,7 @@ def test_there_are_many_runs_of_several_nodes_and_one_that_failed(acme, globex):
     assert Counter(run.status for run in ordered.values()) == {"completed": len(ordered) - 1, "failed": 1}
     assert all(len(json.loads(run.definition.text)["nodes"]) >= 3 for run in ordered.values())
     assert len({run.inputs["email"] for run in ordered.values() if "email" in run.inputs}) >= 14
-    assert [run.status for run in errand_runs(globex).values()] == ["completed"] * 7
+    assert [run.status for run in errand_runs(globex).values()] == ["completed"] * 13
 
 
 @pytest.mark.parametrize("slug", ["acme", "globex"])
@@ -211,7 +221,7 @@ def test_acme_and_globex_share_no_entry_run_or_agent_and_both_know_marta(acme, g
 
 
 def test_to_forget_marta_finds_her_in_several_runs_and_only_suspects_her_namesakes(acme):
-    kept = {entry.id: entry for entry in entries(acme)}
+    kept = {entry.id: entry for entry in every_entry(acme)}
 
     preview = forgetting.preview(signed_in("ada@acme.example"), [MARTA, "Marta Kowalska"], now=timezone.now())
 
@@ -222,6 +232,53 @@ def test_to_forget_marta_finds_her_in_several_runs_and_only_suspects_her_namesak
     suspected = {kept[row].subject for row in held.suspected}
     assert {f"{MARTA}.au", f"anna-{MARTA}"} <= suspected
     assert not {f"{MARTA}.au", f"anna-{MARTA}"} & {entry.subject for entry in hers}
+
+
+# --- what the passes made of it ---------------------------------------------------------------------------------------
+
+
+def test_the_desk_s_facts_are_consolidated_and_the_newest_price_stands(acme, globex):
+    for tenant, old, new in ((acme, "2,490 EUR", "2,650 EUR"), (globex, "640 EUR", "675 EUR")):
+        facts = [entry for entry in every_entry(tenant) if entry.memory_ref == "desk/facts" and not entry.derived]
+        assert [entry.retired_kind != "" for entry in facts if old in entry.content] == [True, True]
+        assert any(entry.retired_kind == "superseded" for entry in facts if old in entry.content)
+        read = [
+            entry.content
+            for entry in every_entry(tenant)
+            if entry.memory_ref == "desk/facts" and not entry.retired_at and entry.derived != "distilled"
+        ]
+        assert sum(new in content for content in read) == 1
+        assert not [content for content in read if old in content]
+        assert len(read) == len(facts) - 3
+
+
+def test_there_are_archives_with_an_index_and_they_hold_no_price_of_yesterday(acme, globex):
+    for tenant, old, refs in (
+        (acme, "2,490", ["desk/facts", "research/findings"]),
+        (globex, "640 EUR", ["desk/facts"]),
+    ):
+        found = list(Archive.objects.of(tenant.id).order_by("id"))
+        assert [archive.memory_ref for archive in found] == refs
+        assert all(archive.state == "current" and archive.tokens_used <= archive.token_budget for archive in found)
+        assert not [archive for archive in found if old in bytes(archive.body).decode()]
+        index = workspace.read_file(tenancy.host_scope(tenant), "MEMORY-INDEX.json")
+        assert found[-1].sha256 in index.content
+
+
+def test_each_pass_is_done_and_was_asked_for_by_the_host(acme, globex):
+    for tenant, told in ((acme, ACME), (globex, GLOBEX)):
+        rows = list(Pass.objects.of(tenant.id).order_by("id"))
+        assert [(row.kind, row.memory_ref) for row in rows] == [(each.kind, each.memory_ref) for each in told.passes]
+        assert {(row.state, row.requested_by, row.trigger) for row in rows} == {("done", "host", "host-managed")}
+
+
+def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
+    for tenant, conditions in ((acme, ["time", "predicate"]), (globex, ["time"])):
+        while inference.read_on(tenant.id, now=timezone.now()):
+            pass
+        found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
+        assert [row.condition for row in found] == conditions
+        assert {row.state for row in found} == {"armed"}
 
 
 # --- proposals --------------------------------------------------------------------------------------------------------
@@ -307,13 +364,15 @@ def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, 
 
 def small(slug: str) -> story.Story:
     """Acme's story made short, for a tenant of its own."""
-    errands = [errand for errand in ACME.errands if errand.key in {"ticket-02", "night-01", "refund-01"}]
+    kept = {"ticket-02", "night-01", "refund-01", "fact-01", "fact-04", "fact-06"}
+    errands = [errand for errand in ACME.errands if errand.key in kept]
     revision: dict[str, Any] = {**(ACME.suggestions[0].revision or {}), "by": f"sam@{slug}.example"}
     suggestion = replace(
         ACME.suggestions[0], source_runs=["ticket-02"], revision=revision, asked_by=f"rosa@{slug}.example"
     )
     operators = {f"sam@{slug}.example": "author", f"rosa@{slug}.example": "reviewer"}
-    return replace(ACME, slug=slug, operators=operators, errands=errands, suggestions=[suggestion])
+    made: dict[str, Any] = {"errands": errands, "suggestions": [suggestion], "passes": ACME.passes[:2]}
+    return replace(ACME, slug=slug, operators=operators, **made)
 
 
 def picture(slug):
@@ -328,6 +387,8 @@ def picture(slug):
         "secrets": Secret.objects.of(tenant.id).count(),
         "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
         "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id)],
+        "passes": [(row.kind, row.state) for row in Pass.objects.of(tenant.id).order_by("id")],
+        "read": [(entry.derived, entry.content) for entry in every_entry(tenant) if not entry.retired_at],
         "gates": [(gate.state, gate.run.status) for gate in Gate.objects.of(tenant.id).select_related("run")],
     }
 
@@ -375,7 +436,7 @@ def test_two_seedings_at_once_order_a_run_and_make_a_proposal_once(acme):
 
 def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
     told = small("busy")
-    seed(tmp_path, replace(told, errands=[], suggestions=[]))
+    seed(tmp_path, replace(told, errands=[], suggestions=[], passes=[]))
     tenant = access.tenant_by_slug("busy")
     with running.with_a_key(tenant, told, timezone.now) as scope:
         run = running.order(scope, told.errands[0], now=timezone.now())
@@ -406,7 +467,9 @@ def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_
 
     first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
 
-    assert first[0] == "Demo made: tenants 1, operators 2, secrets 1, installations 10, runs 3, proposals 1, gates 1."
+    assert first[0] == (
+        "Demo made: tenants 1, operators 2, secrets 1, installations 11, runs 6, proposals 1, gates 1, passes 2."
+    )
     assert second[0] == "Demo: complete, nothing was changed."
     assert first[1:] == second[1:] == logins_in(tmp_path)
     assert third == second[:1]

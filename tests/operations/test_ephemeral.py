@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,22 @@ def health(host: Host) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if "egraded" in key}
 
 
+def advertised(host: Host) -> Any:
+    return httpx.get(f"{host.url}/.well-known/openwop").json()
+
+
 def backends(host: Host) -> Any:
-    return httpx.get(f"{host.url}/.well-known/openwop").json()["agents"].get("memoryBackends")
+    return advertised(host)["agents"].get("memoryBackends")
+
+
+def dreamt(host: Host, kind: str) -> tuple[str, str]:
+    """How a pass over a ref ended that this host was asked for."""
+    with host.client() as client:
+        asked = client.post("/v1/host/console/passes", json={"kind": kind, "memoryRef": "notes"})
+        assert asked.status_code == 202, asked.text
+        while (found := client.get(f"/v1/host/console/passes/{asked.json()['id']}").json())["finishedAt"] is None:
+            time.sleep(0.1)
+    return found["state"], found["code"]
 
 
 def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_older_memory_is_not(
@@ -77,6 +92,9 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
         assert kept(host) == {durable, first}
         assert backends(host) is None
         assert health(host) == {"memoryDegraded": True, "degradedMemoryDimensions": ["long-term-durability"]}
+        assert "distillation" not in advertised(host)["memory"]
+        assert {"memoryConsolidation", "commitments"}.isdisjoint(advertised(host)["agents"])
+        assert dreamt(host, "distill") == dreamt(host, "consolidate") == ("refused", "capability_not_provided")
 
     console_process.start("--workers", "1", **EPHEMERAL)
     host = Host(console_process.url, host.keys)

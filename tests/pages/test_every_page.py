@@ -9,21 +9,19 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import forgetting, workspace
+from memory import background, forgetting, pass_schedules, workspace
+from memory.background import Wanted
 from memory.file_drafts import FileDraft
 from memory.host import audit, ids
 from memory.host.models import AuditRecord
-from tests import building, proposing
+from memory.pass_schedules import PassTimes
+from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 LISTS = ["/", "/agents", "/memory", "/workspace", "/runs", "/proposals", "/forget", "/audit", "/settings", "/api"]
-UNSUPPORTED = {
-    "/archives": "memory.distillation",
-    "/consolidation": "agents.memoryConsolidation",
-    "/commitments": "agents.commitments",
-}
+LISTS += ["/consolidation", "/commitments", "/retention", "/archives", "/archives/distill"]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
@@ -35,7 +33,13 @@ def objects() -> list[str]:
     building.install_agent("acme", MANIFEST)
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
     prop = f"/proposals/{ids.wire('prop', proposal.id)}"
+    ordered = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    archive = f"/archives/{ids.wire('arc', archiving.distilled('acme', 'x').id)}"
     return [
+        archive,
+        f"{archive}?format=json",
+        f"/passes/{ids.wire('pass', ordered.id)}",
+        f"/passes/{ids.wire('pass', ordered.id)}?format=json",
         f"/memory/{made.entries[0]}",
         f"/memory/{made.entries[0]}/retire",
         f"/memory/{made.entries[0]}/restore",
@@ -70,10 +74,16 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     gate = proposing.opened(proposal)
     preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
+    ordered = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    kept = pass_schedules.keep(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
     vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
     posts: list[tuple[str, dict[str, Any]]] = [
         (f"/memory/{made.entries[0]}/retire", {"reason": ""}),
         (f"/memory/{made.entries[0]}/restore", {}),
+        (f"/memory/{made.entries[0]}/protect", {}),
+        (f"/passes/{ids.wire('pass', ordered.id)}/stop", {}),
+        (f"/passes/{ids.wire('pass', ordered.id)}/again", {}),
+        (f"/consolidation/schedules/{ids.wire('psc', kept.id)}/remove", {}),
         (f"{prop}/decide", vote),
         (f"{prop}/ask", {"revision": 1}),
         (f"{prop}/reject", {"reason": "no"}),
@@ -93,6 +103,9 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
         "/memory/mem_1",
         "/memory/x",
         "/runs/run_zz",
+        "/passes/pass_1",
+        "/archives/arc_1",
+        "/commitments/cmt_1",
         "/agents/none",
         "/workspace/none.md",
         "/proposals/prop_",
@@ -104,14 +117,14 @@ def test_an_id_that_is_none_is_not_found(ada: Client, url: str) -> None:
     assert ada.get(url).status_code == 404
 
 
-@pytest.mark.parametrize("url", LISTS + list(UNSUPPORTED))
+@pytest.mark.parametrize("url", LISTS)
 def test_a_visitor_signs_in_and_comes_back(client: Client, url: str) -> None:
     answer = client.get(url)
     assert answer.status_code == 302
     assert answer["Location"].startswith("/login?next=")
 
 
-@pytest.mark.parametrize("url", LISTS + list(UNSUPPORTED))
+@pytest.mark.parametrize("url", LISTS)
 def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
     answer = ada.get(url)
     shown = body_of(answer)
@@ -133,6 +146,9 @@ def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
         ("auditor", "/agents", "agents:read"),
         ("auditor", "/workspace", "workspace:read"),
         ("auditor", "/proposals", "proposals:read"),
+        ("auditor", "/consolidation", "memory:read"),
+        ("auditor", "/archives", "memory:read"),
+        ("auditor", "/retention", "memory:read"),
     ],
 )
 def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn, role: str, url: str, scope: str) -> None:
@@ -152,8 +168,19 @@ def test_needs_you_and_settings_are_for_everybody_but_the_auditor(sign_in: SignI
     assert browser.get("/settings?format=json").status_code == 200
 
 
+UNSUPPORTED = {
+    "/archives": "memory.distillation",
+    "/consolidation": "agents.memoryConsolidation",
+    "/commitments": "agents.commitments",
+}
+
+
 @pytest.mark.parametrize(("url", "capability"), UNSUPPORTED.items())
-def test_what_the_host_does_not_support_names_the_missing_flag(ada: Client, url: str, capability: str) -> None:
+def test_what_the_host_does_not_support_names_the_missing_flag(
+    ada: Client, settings: Any, url: str, capability: str
+) -> None:
+    assert "Not supported by this host" not in body_of(ada.get(url))
+    settings.OPENWOP_MEMORY_WRITABLE = False
     shown = body_of(ada.get(url))
     assert "Not supported by this host" in shown
     assert capability in shown

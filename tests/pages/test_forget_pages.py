@@ -8,10 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import forgetting
+from memory import forgetting, tasks
 from memory.erasers.entries import ENTRIES
 from memory.host import ids
 from memory.host.erasure import Remains, registered
+from memory.models import Archive
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
@@ -67,6 +68,33 @@ def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drai
     assert found["receipt"]["stores"][ENTRIES.store]["erased"] == 1
     assert found["signature"]
     assert MARTA not in json.dumps(found)
+
+
+def test_the_receipt_names_the_archives_that_went_beside_those_that_came(ada: Client, drain: Drain) -> None:
+    rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
+    building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
+    ada.post("/archives/distill", {"ref": "notes", "budget": "2000"})
+    drain()
+    old = Archive.objects.get()
+    url = preview(ada)
+    confirm(ada, url)
+    drain()
+    before = body_of(ada.get(url))
+    for words in (ids.wire("arc", old.id), old.sha256, "waiting", "not made yet"):
+        assert words in before
+    tasks.enqueue_unattended()
+    drain()
+    new = Archive.objects.get(state="current")
+    shown = body_of(ada.get(url))
+    for words in (ids.wire("arc", old.id), old.sha256, ids.wire("arc", new.id), new.sha256, "genuine", "Ed25519"):
+        assert words in shown
+    assert "not made yet" not in shown
+    found = json.loads(ada.get(f"{url}?format=json").content)
+    gone = {"id": ids.wire("arc", old.id), "sha256": old.sha256}
+    assert found["receipt"]["archivesWithdrawn"] == [gone]
+    [pass_id] = found["receipt"]["distilledAnewBy"]
+    made = {"id": ids.wire("arc", new.id), "sha256": new.sha256, "state": "current"}
+    assert found["archives"] == [gone | {"distilledAnewBy": pass_id, "passState": "done", "archive": made}]
 
 
 def test_only_ticked_suspects_go(ada: Client, memories: None, drain: Drain) -> None:

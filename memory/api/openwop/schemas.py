@@ -5,7 +5,7 @@ import json
 from memory import agent_manifests
 from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
-from memory.models import ForgetState
+from memory.models import ArchiveState, ForgetState, PassState
 from memory.provenance import VerdictKind
 
 FILE_ROW = closed(
@@ -88,6 +88,14 @@ PREVIEW = closed(
     lapsesAt=TIME,
     stores={"type": "object", "additionalProperties": PLANNED},
 )
+MADE_ANEW = closed(id=TEXT, sha256=SHA256, state=words(ArchiveState.values))
+WITHDRAWN = closed(
+    id=TEXT,
+    sha256=SHA256,
+    distilledAnewBy=nullable(TEXT),
+    passState=nullable(words(PassState.values)),
+    archive=nullable(MADE_ANEW),
+)
 FORGET = closed(
     "ForgetRequest",
     forgetId=TEXT,
@@ -95,4 +103,5 @@ FORGET = closed(
     progress=nullable(closed(done=COUNT, total=COUNT, doing={"type": "string"})),
     receipt=nullable({"type": "object"}),
     signature=nullable(TEXT),
+    archives=listed(WITHDRAWN),
 )

@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
+from memory import archive_reports
+from memory.adapter import RANKS, RELEVANCE, Injection
+from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
 from memory.host import ids
 from memory.host.models import SecretScope
-from memory.host.serializing import Closed, Text
+from memory.host.serializing import After, Closed, Text
 from memory.inventory import AgentEntry
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.provenance import Provenance, Write
@@ -17,6 +20,10 @@ from memory.wire import entry_document, instant
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
+
+
+INJECTION = ("tokenBudget", "rank", "query")
+LEDGER_ONLY = ("q", "agentId", "runId", "nodeId", "state", "after")
 
 
 class MemoryQuery(Closed):
@@ -30,7 +37,28 @@ class MemoryQuery(Closed):
     nodeId = serializers.CharField(required=False, max_length=256)
     state = serializers.ChoiceField(choices=STATES, required=False)
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
-    after = serializers.CharField(required=False, max_length=64)
+    after = After("mem")
+    tokenBudget = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    rank = serializers.ChoiceField(choices=RANKS, required=False)
+    query = serializers.CharField(required=False, max_length=2000)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The adapter's own options list one ref, and stand beside none of the ledger's filters but the tag."""
+        if any(name in attrs for name in INJECTION):
+            errors = {name: ["does not go with a token budget or a rank"] for name in LEDGER_ONLY if name in attrs}
+            errors |= {} if "memoryRef" in attrs else {"memoryRef": ["is needed for a token budget or a rank"]}
+            if attrs.get("rank") == RELEVANCE and "query" not in attrs:
+                errors["query"] = ["is needed for relevance"]
+            if errors:
+                raise serializers.ValidationError(errors)
+        return attrs
+
+    def injection(self) -> Injection | None:
+        """What goes into a context, when that is what was asked for (RFC 0113)."""
+        given = self.validated_data
+        if not any(name in given for name in INJECTION):
+            return None
+        return Injection(given.get("tokenBudget", 0), given.get("rank", ""), given.get("query", ""))
 
     def filter(self) -> LedgerFilter:
         given = self.validated_data
@@ -228,6 +256,7 @@ def agent_document(entry: AgentEntry) -> dict[str, Any]:
 
 
 def forget_document(request: ForgetRequest) -> dict[str, Any]:
+    """A request; what its receipt signs, and beside that the archives that were made since."""
     work = request.background
     return {
         "forgetId": ids.wire("fgt", request.id),
@@ -235,4 +264,11 @@ def forget_document(request: ForgetRequest) -> dict[str, Any]:
         "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
         "receipt": request.receipt,
         "signature": request.signature or None,
+        "archives": [_withdrawn(each) for each in archive_reports.of_receipt(request.tenant_id, request.receipt)],
     }
+
+
+def _withdrawn(each: Withdrawn) -> dict[str, Any]:
+    made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
+    work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
+    return {"id": each.id, "sha256": each.sha256, **work, "archive": made}

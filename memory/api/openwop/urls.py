@@ -3,6 +3,9 @@
 from django.urls import path
 
 from memory.api.openwop import agents, views, workspace
+from memory.api.openwop.archives import urls as archives
+from memory.api.openwop.commitments import urls as commitments
+from memory.api.openwop.passes import urls as passes
 
 urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),
@@ -16,4 +19,7 @@ urlpatterns = [
     path("v1/host/console/forget/<str:forget_id>", views.forget, name="api-forget"),
     path("v1/host/workspace/files", workspace.files, name="api-workspace-files"),
     path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),
+    *archives.urlpatterns,
+    *commitments.urlpatterns,
+    *passes.urlpatterns,
 ]

@@ -23,9 +23,16 @@ DEFAULT_LIMIT = 50
 def memory_list(request: Request) -> Response:
     query = checked(wire.MemoryQuery, query_of(request))
     given = query.validated_data
-    after = ids.parse("mem", given.get("after", ""))
+    if wanted := query.injection():
+        place, narrowed = given["memoryRef"], {name: given[name] for name in ("tag", "limit") if name in given}
+        found = search.within_budget(scope_of(request), place, wanted, now=timezone.now(), **narrowed)
+        return Response(wire.page_document(found, place))
     page = search.ledger_page(
-        scope_of(request), query.filter(), after=after, size=given.get("limit", DEFAULT_LIMIT), now=timezone.now()
+        scope_of(request),
+        query.filter(),
+        after=given.get("after"),
+        size=given.get("limit", DEFAULT_LIMIT),
+        now=timezone.now(),
     )
     return Response(wire.page_document(page, given.get("memoryRef", "")))
 

@@ -2,14 +2,14 @@
 
 import json
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from openwop_console.bench import reading, serving, throwaway, writing
+from openwop_console.bench import distilling, reading, reconciling, redacting, searching, serving, throwaway, writing
 from openwop_console.bench.outcomes import Outcome, table
 from openwop_console.bench.plan import Plan
 from openwop_console.testing.postgres import NoPostgres
@@ -19,10 +19,23 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B6": reading.got,
     "B7": reading.listed_to_objects,
     "B8": writing.written,
+    "B10": redacting.redacted,
+    "B11": redacting.scanned,
+    "B12": reconciling.consolidated,
+    "B13": reconciling.hot,
+    "B14": reconciling.again,
+    "B17": searching.searched,
+    "B20": distilling.archived,
+    "B21": distilling.ranked,
     "B24": serving.beside_streams,
+    "Q1": reconciling.judged,
+    "Q2": distilling.judged,
 }
+# Rows without a database are measured once.
+PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2"}
 ENGINES = ("sqlite", "postgres")
 LARGEST, QUICK = 1_000_000, 100_000
+PASSES, QUICK_PASSES = 100_000, 10_000
 
 
 class Command(BaseCommand):
@@ -36,17 +49,23 @@ class Command(BaseCommand):
         parser.add_argument("--engine", choices=(*ENGINES, "both"), default="both")
         parser.add_argument("--rounds", type=int, default=5, help="rounds whose median counts (default: 5)")
         parser.add_argument("--largest", type=int, help=f"entries under the largest ref (default: {LARGEST:,})")
+        passes = f"entries that a pass goes over (default: {PASSES:,}, or what --largest says)"
+        parser.add_argument("--passes", type=int, help=passes)
         parser.add_argument("--calls", type=int, default=200, help="calls of each side in a round (default: 200)")
-        parser.add_argument("--quick", action="store_true", help=f"no ref larger than {QUICK:,} entries")
+        parser.add_argument(
+            "--quick", action="store_true", help=f"no ref over {QUICK:,} entries, no pass over {QUICK_PASSES:,}"
+        )
         parser.add_argument("--answer-to", type=Path, help=SUPPRESS)
 
     def handle(self, *args: Any, answer_to: Path | None, **options: Any) -> None:
         names = _known(options["rows"])
         largest = min(options["largest"] or LARGEST, QUICK if options["quick"] else LARGEST)
-        if min(options["rounds"], options["calls"]) < 1 or largest < 1000:
-            raise CommandError("--rounds and --calls must be at least 1, and --largest at least 1000.")
+        wanted = options["passes"] or options["largest"] or PASSES
+        options["passes"] = min(wanted, QUICK_PASSES if options["quick"] else largest)
+        if min(options["rounds"], options["calls"]) < 1 or min(largest, options["passes"]) < 1000:
+            raise CommandError("--rounds and --calls must be at least 1, --largest and --passes at least 1000.")
         if answer_to is not None:
-            plan = Plan(options["engine"], largest, options["rounds"], options["calls"])
+            plan = Plan(options["engine"], largest, options["rounds"], options["calls"], options["passes"])
             answer_to.write_text(json.dumps([outcome.document() for outcome in self._measured(plan, names)]))
             return
         engines = ENGINES if options["engine"] == "both" else (options["engine"],)
@@ -71,10 +90,15 @@ def _known(rows: str) -> list[str]:
     return names
 
 
-def _outcomes(engines: Iterable[str], names: list[str], largest: int, options: dict[str, Any]) -> list[Outcome]:
-    arguments = ["--rows", ",".join(names), "--largest", str(largest)]
-    arguments += [word for name in ("rounds", "calls") for word in (f"--{name}", str(options[name]))]
+def _outcomes(engines: Sequence[str], names: list[str], largest: int, options: dict[str, Any]) -> list[Outcome]:
+    arguments = ["--largest", str(largest)]
+    arguments += [word for name in ("rounds", "calls", "passes") for word in (f"--{name}", str(options[name]))]
     try:
-        return [outcome for engine in engines for outcome in throwaway.measure(engine, arguments)]
+        return [
+            outcome
+            for engine in engines
+            if (rows := [name for name in names if engine == engines[0] or name not in PURE])
+            for outcome in throwaway.measure(engine, ["--rows", ",".join(rows), *arguments])
+        ]
     except (NoPostgres, throwaway.BenchFailed) as reason:
         raise CommandError(str(reason)) from None

@@ -1,7 +1,5 @@
 """The wire forms of schedules and heartbeats; camelCase stops here."""
 
-import re
-from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -11,29 +9,12 @@ from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
-from memory.host.serializing import Closed, Text
+from memory.host.serializing import Closed, Instant, Text
 from memory.wire import instant
 from openwop_console.runtime.timed.timetable import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
-RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"
-
-
-class Instant(Text):
-    """RFC 3339 with an offset, kept to the millisecond."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        try:
-            text = super().to_internal_value(data).upper()
-            at = datetime.fromisoformat(text) if RFC_3339.fullmatch(text) else self._refuse()
-            at = at.replace(microsecond=at.microsecond // 1000 * 1000)
-            return at if at.utcoffset() is not None and 1970 < at.year < 9000 else self._refuse()
-        except ValueError:
-            return self._refuse()
-
-    def _refuse(self) -> Any:
-        raise serializers.ValidationError("must be an RFC 3339 time with its offset")
 
 
 class ScheduleChanges(Closed):

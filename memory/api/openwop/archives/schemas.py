@@ -1,0 +1,57 @@
+"""What archives and the memory policy answer, as JSON Schema: for the OpenAPI document."""
+
+from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, closed, listed, nullable, words
+from memory.models import ArchiveState
+from memory.policies import ENDPOINT, EXTRACTIVE
+
+DAYS: Schema = {"type": "integer", "minimum": 1}
+ANY_TEXT: Schema = {"type": "string"}
+ARCHIVE = closed(
+    "Archive",
+    id=TEXT,
+    memoryRef=TEXT,
+    state=words(ArchiveState.values),
+    sha256=SHA256,
+    distiller=TEXT,
+    tokenizer=TEXT,
+    trigger=TEXT,
+    tokenBudget=COUNT,
+    tokensUsed=COUNT,
+    outputTokens=COUNT,
+    sourceCount=COUNT,
+    corpusCount=COUNT,
+    indexUpdated={"type": "boolean"},
+    runId=TEXT,
+    entryId=nullable(TEXT),
+    createdAt=TIME,
+    keepUntil=nullable(TIME),
+    withdrawnAt=nullable(TIME),
+    withdrawnBecause=nullable(TEXT),
+)
+ARCHIVES = closed(
+    "ArchivePage", memoryRef=nullable(ANY_TEXT), archives=listed(ARCHIVE), total=COUNT, next=nullable(TEXT)
+)
+# The bytes as they were stored: a later version of the document may hold more.
+DOCUMENT: Schema = {
+    "title": "ArchiveDocument",
+    "type": "object",
+    "required": ["version", "memoryRef", "sources", "text"],
+    "properties": {
+        "version": COUNT,
+        "memoryRef": TEXT,
+        "sources": listed({"type": "object", "required": ["id", "sha256"]}),
+        "text": ANY_TEXT,
+    },
+}
+POLICY = closed(
+    "MemoryPolicy",
+    archiveDays=DAYS,
+    restoreDays=DAYS,
+    staleDays=DAYS,
+    timezone=TEXT,
+    commitmentWorkflow=ANY_TEXT,
+    distiller=words((EXTRACTIVE, ENDPOINT)),
+    endpointUrl=ANY_TEXT,
+    endpointModel=ANY_TEXT,
+    endpointSecret=ANY_TEXT,
+)

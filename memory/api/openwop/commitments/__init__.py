@@ -1,0 +1,1 @@
+"""Standing commitments over HTTP: the console's extension of the OpenWOP face."""

@@ -1,0 +1,240 @@
+"""Archives as a page tells of them: the list with the nights that failed, and one with what became of its sources.
+
+Reads only. Texts are those of the archive itself; a source is shown by its id and its state.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory import adapter, archives, differences, passes, workspace
+from memory.differences import Diff
+from memory.host import ids
+from memory.host.tenancy import TenantScope
+from memory.models import Archive, Pass, PassState, WorkspaceFile
+
+MISSED = (PassState.REFUSED, PassState.FAILED)
+REFS_OFFERED = 200
+REFERENCES = 8
+EXPORTED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePage:
+    """Some archives, the newest first, how many there are, and the id behind which the next begin."""
+
+    archives: list[Archive]
+    total: int
+    after: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One line of the list: an archive, or a distillation that came to none."""
+
+    id: UUID
+    archive: Archive | None = None
+    missed: Pass | None = None
+
+    @property
+    def minimum(self) -> int | None:
+        """The smallest budget that would have done, when that was what it failed for."""
+        details = self.missed.outcome.get("details", {}) if self.missed else {}
+        found: int | None = details.get("minimumRequired")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class NightPage:
+    nights: list[Night]
+    total: int
+    after: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A source by its number in the archive: its wire id, its digest when it was read, and what became of it."""
+
+    number: int
+    id: str
+    sha256: str
+    state: str
+
+    @property
+    def is_there(self) -> bool:
+        return self.state in {"live", "retired"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the archive and the first entries that say it; ``more`` do as well."""
+
+    text: str
+    references: list[Reference]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    topic: str
+    sentences: list[Sentence]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An archive with its bytes, read: ``states`` counts its sources by what became of them."""
+
+    archive: Archive
+    document: dict[str, Any]
+    sections: list[Section]
+    references: list[Reference]
+    states: dict[str, int]
+    previous: Archive | None
+    diff: Diff | None
+
+
+def listed(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> ArchivePage:
+    """Archives without their bytes, the newest first; of one ref when it is named."""
+    rows = _archives(scope, memory_ref)
+    found = list((rows.filter(id__lt=before) if before else rows).order_by("-id")[: limit + 1])
+    after = found[limit - 1].id if len(found) > limit else None
+    return ArchivePage(found[:limit], rows.count(), after)
+
+
+def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> NightPage:
+    """The archives and the distillations that were refused or have failed, in one list, the newest first."""
+    kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
+    found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
+    found.sort(key=lambda night: night.id, reverse=True)
+    after = found[limit - 1].id if len(found) > limit else None
+    return NightPage(found[:limit], kept.count() + missed.count(), after)
+
+
+def every_night(scope: TenantScope, *, memory_ref: str = "") -> Iterator[Night]:
+    """All of them, newest first, for a file."""
+    page = nights(scope, memory_ref=memory_ref, limit=EXPORTED)
+    yield from page.nights
+    while page.after:
+        page = nights(scope, memory_ref=memory_ref, before=page.after, limit=EXPORTED)
+        yield from page.nights
+
+
+def refs_of(scope: TenantScope) -> list[str]:
+    """The first refs, by name, that have archives."""
+    rows = archives.visible(scope).order_by("memory_ref").values_list("memory_ref", flat=True).distinct()
+    return list(rows[:REFS_OFFERED])
+
+
+def _archives(scope: TenantScope, memory_ref: str) -> Any:
+    rows = archives.visible(scope).defer("body")
+    return rows.filter(memory_ref=memory_ref) if memory_ref else rows
+
+
+def _missed(scope: TenantScope, memory_ref: str) -> Any:
+    rows = Pass.objects.of(scope.tenant_id).filter(kind=archives.DISTILL, state__in=MISSED, dry_run=False)
+    rows = rows if scope.principal.agent_ids is None else rows.none()
+    return rows.filter(memory_ref=memory_ref) if memory_ref else rows
+
+
+def _newest(rows: Any, before: UUID | None, limit: int) -> list[Night]:
+    found = (rows.filter(id__lt=before) if before else rows).order_by("-id")[: limit + 1]
+    return [Night(row.id, archive=row) if isinstance(row, Archive) else Night(row.id, missed=row) for row in found]
+
+
+def of_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report:
+    """What the archive says, what became of each of its sources, and how it differs from the one before."""
+    document = json.loads(bytes(row.body))
+    references = _references(scope, document.get("sources", []), now)
+    known = {each.id: each for each in references}
+    sections = [_section(each, known) for each in document.get("sections", [])]
+    previous = archives.predecessor_of(row)
+    diff = differences.of_lines(_lines(previous), _lines(row)) if previous else None
+    states = dict(Counter(each.state for each in references).most_common())
+    return Report(row, document, sections, references, states, previous, diff)
+
+
+def _references(scope: TenantScope, sources: Sequence[dict[str, Any]], now: datetime) -> list[Reference]:
+    parsed = [ids.parse("mem", str(each["id"])) for each in sources]
+    states = adapter.states_of(scope, [each for each in parsed if each], now=now)
+    return [
+        Reference(
+            number, str(each["id"]), str(each.get("sha256", "")), states.get(found, "unknown") if found else "given"
+        )
+        for number, (each, found) in enumerate(zip(sources, parsed, strict=True), start=1)
+    ]
+
+
+def _section(section: dict[str, Any], known: dict[str, Reference]) -> Section:
+    return Section(section.get("topic", ""), [_sentence(each, known) for each in section.get("sentences", [])])
+
+
+def _sentence(sentence: dict[str, Any], known: dict[str, Reference]) -> Sentence:
+    said_by = [known[each] for each in sentence.get("sources", []) if each in known]
+    return Sentence(sentence["text"], said_by[:REFERENCES], max(len(said_by) - REFERENCES, 0))
+
+
+def _lines(row: Archive) -> list[str]:
+    text: str = json.loads(bytes(row.body)).get("text", "")
+    return text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryIndex:
+    """The index file in its newest version, and its JSON one member a line."""
+
+    file: WorkspaceFile
+    text: str
+
+
+def index_of(scope: TenantScope) -> MemoryIndex | None:
+    """The memory index as it stands, for whoever may read the workspace."""
+    if not scope.can("workspace:read"):
+        return None
+    found = [row for row in workspace.list_files(scope, prefix=archives.INDEX) if row.path == archives.INDEX]
+    file = workspace.by_id(scope, found[0].id) if found else None
+    return MemoryIndex(file, _spread(file.content)) if file else None
+
+
+def _spread(text: str) -> str:
+    """A JSON text with one member a line; any other text as it is, for a run may write that file too."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """An archive that a receipt names, and as far as there is one yet, what its ref was distilled to instead."""
+
+    id: str
+    sha256: str
+    pass_id: str = ""
+    pass_state: str = ""
+    made: Archive | None = None
+
+    @property
+    def made_id(self) -> str:
+        return ids.wire("arc", self.made.id) if self.made else ""
+
+
+def of_receipt(tenant_id: UUID, receipt: dict[str, Any] | None) -> list[Withdrawn]:
+    """The archives of a receipt, in its order, beside what stands in their place now: not signed, for it goes on."""
+    told = receipt or {}
+    signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}
+    asked = [row for each in told.get("distilledAnewBy", []) if (row := ids.parse("pass", each))]
+    by_ref = {work.memory_ref: work for work in passes.those(tenant_id, asked)}
+    made = {ref: row for ref, work in by_ref.items() if (row := ids.parse("arc", work.outcome.get("archiveId", "")))}
+    rows = archives.named(tenant_id, [*signed, *made.values()])
+    return [_beside(each, by_ref.get(ref := rows[row].memory_ref), rows, made.get(ref)) for row, each in signed.items()]
+
+
+def _beside(signed: dict[str, str], work: Pass | None, rows: dict[UUID, Archive], made: UUID | None) -> Withdrawn:
+    if work is None:
+        return Withdrawn(signed["id"], signed["sha256"])
+    anew = rows.get(made) if made else None
+    return Withdrawn(signed["id"], signed["sha256"], ids.wire("pass", work.id), work.state, anew)

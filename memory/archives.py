@@ -1,3 +1,0 @@
-"""Archives."""
-
-WRITER = "memory.archives"

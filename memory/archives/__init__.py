@@ -1,0 +1,51 @@
+"""Archives: what distillations made, kept as bytes that never change, and the texts that an endpoint has distilled.
+
+An archive is withdrawn when its time is over, or when a subject is forgotten that it speaks of or was made from; its
+bytes are gone then, its row says why for good (RFC 0062 B.4, design.md 3.13), and the memory index forgets it.
+"""
+
+from memory.archives.finding import find, look, named, predecessor_of, sources_of, successor_of, visible
+from memory.archives.indexing import write as write_index
+from memory.archives.keeping import ArchiveDraft, recall, remember, remembered, same_work, store
+from memory.archives.rows import DISTILL, FORGOTTEN, INDEX, RETENTION
+from memory.archives.withdrawing import (
+    all_resting_on,
+    drop_distillates,
+    forgotten,
+    gc,
+    redistil,
+    resting_on,
+    unname,
+    withdraw,
+    withdraw_made_of,
+)
+
+__all__ = [
+    "DISTILL",
+    "FORGOTTEN",
+    "INDEX",
+    "RETENTION",
+    "ArchiveDraft",
+    "all_resting_on",
+    "drop_distillates",
+    "find",
+    "forgotten",
+    "gc",
+    "look",
+    "named",
+    "predecessor_of",
+    "recall",
+    "redistil",
+    "remember",
+    "remembered",
+    "resting_on",
+    "same_work",
+    "sources_of",
+    "store",
+    "successor_of",
+    "unname",
+    "visible",
+    "withdraw",
+    "withdraw_made_of",
+    "write_index",
+]

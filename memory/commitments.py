@@ -1,3 +1,0 @@
-"""Commitments."""
-
-WRITER = "memory.commitments"

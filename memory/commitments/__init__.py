@@ -1,0 +1,59 @@
+"""Standing commitments: inferred from what runs write, armed, put off, cancelled, fired, stale (RFC 0068 C).
+
+Created and cancelled are records of this console; the wire knows ``commitment.fired`` alone. Who fires them is
+``openwop_console.runtime.timed.keeping``, because a firing may start a run.
+"""
+
+from memory.commitments.conditions import runs_ended
+from memory.commitments.inference import read_on
+from memory.commitments.looking import Look, wanting_a_look
+from memory.commitments.records import (
+    CommitmentPage,
+    Shown,
+    Wanted,
+    cancel,
+    count_by_state,
+    every,
+    find,
+    firings_of,
+    page,
+    snooze,
+)
+from memory.commitments.rows import OPEN, can_become, release, release_held_by, remove, take
+from memory.commitments.upkeep import (
+    Claim,
+    claim,
+    due,
+    give_up,
+    look_over,
+    settle,
+)
+
+__all__ = [
+    "OPEN",
+    "Claim",
+    "CommitmentPage",
+    "Look",
+    "Shown",
+    "Wanted",
+    "can_become",
+    "cancel",
+    "claim",
+    "count_by_state",
+    "due",
+    "every",
+    "find",
+    "firings_of",
+    "give_up",
+    "look_over",
+    "page",
+    "read_on",
+    "release",
+    "release_held_by",
+    "remove",
+    "runs_ended",
+    "settle",
+    "snooze",
+    "take",
+    "wanting_a_look",
+]

@@ -1,0 +1,69 @@
+"""Intentions become commitments as memory is written, and what is written decides about those that wait (RFC 0068).
+
+The ledger is read behind the watch's position, in its order, in short transactions: what a transaction has found and
+how far it got commit together. So nothing is lost or found twice, whoever dies or reads beside it. A write is not
+slowed by any of this.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, intentions, policies
+from memory.adapter import News
+from memory.commitments import conditions, rows
+from memory.intentions import Intention
+from memory.models import Commitment, CommitmentState, Condition
+from memory.policies import Policy
+
+CHUNK = 200
+
+
+@transaction.atomic
+def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
+    """The next part of the ledger was read: its intentions are armed, and what it says of others is on record.
+
+    Whether there may be more.
+    """
+    watch = rows.watch_of(tenant_id)
+    entries, reached = adapter.news(tenant_id, after=watch.position, limit=limit, now=now)
+    if reached == watch.position:
+        return False
+    policy = policies.policy_of(tenant_id)
+    fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
+    written_at = {entry.id: entry.position for entry in entries}
+    rows.arm(fresh)
+    conditions.told(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
+    rows.read_up_to(watch, position=reached, **({"lease_until": now + rows.LEASE} if watch.holder else {}))
+    return len(entries) == limit
+
+
+def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
+    """The commitments that ``entry`` makes, but for those that would be stale by now."""
+    for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.created_at):
+        stale_at = _stale_at(found, entry, timedelta(days=policy.stale_days))
+        if stale_at is None or stale_at > now:
+            yield Commitment(
+                tenant_id=tenant_id,
+                memory_ref=entry.memory_ref,
+                entry_id=entry.id,
+                agent_id=entry.agent_id,
+                starts=found.starts,
+                ends=found.ends,
+                condition=Condition.PREDICATE if found.words else Condition.TIME,
+                due_at=found.at,
+                timezone=policy.timezone,
+                repeats=found.cron,
+                predicate=conditions.predicate_of(found, entry) if found.words else {},
+                state=CommitmentState.ARMED,
+                stale_at=stale_at,
+                created_at=now,
+                changed_at=now,
+            )
+
+
+def _stale_at(found: Intention, entry: News, patience: timedelta) -> datetime | None:
+    """When it is too old to fire: one for a time so long behind that time, one that comes again never."""
+    return None if found.cron else (found.at or entry.created_at) + patience

@@ -1,0 +1,219 @@
+"""Commitments, their firings and how far the ledger was read for them: the only writer of all three (RFC 0068 C).
+
+What may follow which state is a table, consulted under the lock of the row. A stale one may be armed again only when
+its entry was gone and is back. What has ended for good keeps no word of memory, only how often it came true.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from memory.host import ticks
+from memory.host.errors import Conflict, NotFound
+from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
+
+WRITER = "memory.commitments"
+LEASE = timedelta(seconds=30)
+BATCH = 500
+
+OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
+_FROM_OPEN = frozenset(CommitmentState)
+NEXT_STATES: dict[str, frozenset[str]] = {
+    CommitmentState.ARMED: _FROM_OPEN,
+    CommitmentState.SNOOZED: _FROM_OPEN,
+    CommitmentState.FIRED: frozenset({CommitmentState.ARMED, CommitmentState.CANCELLED}),
+    CommitmentState.STALE: frozenset({CommitmentState.ARMED}),
+    CommitmentState.CANCELLED: frozenset(),
+}
+UNFIRED, GONE, FAILED, MERGED = "unfired", "source_gone", "internal_error", "merged"
+MAY_RETURN = Q(state=CommitmentState.STALE, reason=GONE, stale_at__isnull=False)
+STOPPED = ("state", "reason", "due_at", "stale_at", "predicate", "last_code", "changed_at")
+TURNED = ("holds", "state", "due_at", "stale_at", "predicate", "changed_at")
+
+
+def can_become(row: Commitment, to: str) -> bool:
+    return to in NEXT_STATES[row.state]
+
+
+def locked(tenant_id: UUID, commitment_id: UUID | None) -> Commitment:
+    """The commitment of this tenant, locked until the transaction ends; or ``NotFound``."""
+    rows = Commitment.objects.of(tenant_id).select_for_update()
+    row: Commitment | None = rows.filter(id=commitment_id).first() if commitment_id else None
+    if row is None:
+        raise NotFound("There is no commitment by that id.")
+    return row
+
+
+def move(row: Commitment, to: str, *, now: datetime, **values: Any) -> None:
+    """The locked commitment is in the state ``to``, with ``values``; refused when that does not follow."""
+    if not can_become(row, to):
+        raise Conflict(f"A commitment that is {row.state} cannot become {to}.", state=row.state)
+    changes = {"state": to, "changed_at": now, **values}
+    if to == CommitmentState.CANCELLED:
+        changes["predicate"] = _without_words(row)
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(changes))
+
+
+def wake(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Those of them that are put off are armed."""
+    for row in _locked(tenant_id, commitment_ids, Q(state=CommitmentState.SNOOZED)):
+        move(row, CommitmentState.ARMED, now=now, snoozed_until=None)
+
+
+def end(tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: datetime, last_code: str = "") -> None:
+    """Those of them that were open, or waited for their entry to come back, are stale for good."""
+    ended = _locked(tenant_id, commitment_ids, Q(state__in=OPEN) | MAY_RETURN)
+    for row in ended:
+        row.state, row.reason, row.due_at, row.changed_at = CommitmentState.STALE, reason, None, now
+        row.predicate, row.last_code = _without_words(row), last_code or row.last_code
+        row.stale_at = None if reason == GONE else row.stale_at
+    _stopped(ended)
+
+
+def lose(tenant_id: UUID, commitment_ids: Sequence[UUID], *, until: datetime, now: datetime) -> None:
+    """Those of them that are open are stale while their entry is away: as they are, until they are too old to come back
+    or, when they never are, ``until`` then."""
+    lost = _locked(tenant_id, commitment_ids, Q(state__in=OPEN))
+    for row in lost:
+        row.state, row.reason, row.changed_at, row.stale_at = CommitmentState.STALE, GONE, now, row.stale_at or until
+    _stopped(lost)
+
+
+def bring_back(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Those of them whose entry was away are armed again. A time that comes again leaves out what lay in between."""
+    back = _locked(tenant_id, commitment_ids, MAY_RETURN)
+    for row in back:
+        row.state, row.reason, row.changed_at = CommitmentState.ARMED, "", now
+        if row.repeats:
+            behind = max(now, row.snoozed_until or now)
+            row.stale_at, row.due_at = None, ticks.next_after(row.repeats, row.timezone, behind)
+    _stopped(back)
+
+
+def _locked(tenant_id: UUID, commitment_ids: Sequence[UUID], of: Q) -> list[Commitment]:
+    """Those of them that are so now, locked in the order of their ids."""
+    found: list[Commitment] = []
+    for first in range(0, len(commitment_ids), BATCH):
+        part = Commitment.objects.of(tenant_id).filter(of, id__in=commitment_ids[first : first + BATCH])
+        found += part.select_for_update().order_by("id")
+    return found
+
+
+def _stopped(changed: Sequence[Commitment]) -> None:
+    if changed:
+        Commitment.objects.written_by(WRITER).bulk_update(changed, STOPPED, batch_size=BATCH)
+
+
+def _without_words(row: Commitment) -> dict[str, Any]:
+    return {"turn": row.predicate["turn"]} if row.predicate else {}
+
+
+def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
+    """The open commitments whose intention stands in one of these entries."""
+    mine, found = Commitment.objects.of(tenant_id).filter(state__in=OPEN), []
+    for first in range(0, len(entry_ids), BATCH):
+        found += mine.filter(entry_id__in=entry_ids[first : first + BATCH])
+    return found
+
+
+def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
+    """The next commitments behind ``after`` that may fire or may come back, by their ids: from an index each."""
+    mine = Commitment.objects.of(tenant_id)
+    kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in OPEN), mine.filter(MAY_RETURN)]
+    found = [row for of in kinds for row in (of.filter(id__gt=after) if after else of).order_by("id")[:limit]]
+    return sorted(found, key=lambda row: row.id)[:limit]
+
+
+def arm(found: Sequence[Commitment]) -> None:
+    """Each is armed; one whose place in its entry has a commitment already is not armed again."""
+    Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=BATCH, ignore_conflicts=True)
+
+
+def turned(changed: Sequence[Commitment]) -> None:
+    """What was found of the conditions of these locked rows is on record."""
+    Commitment.objects.written_by(WRITER).bulk_update(changed, TURNED, batch_size=BATCH)
+
+
+def record(row: Commitment, firing: Firing) -> None:
+    """The locked commitment has fired once more: this row is what makes it happen once."""
+    firing.insert(by=WRITER)
+    row.fired_count += 1
+    row.last_fired_at, row.last_run_id, row.last_code = firing.fired_at, firing.enqueued_run_id, firing.code
+    row.save(by=WRITER, update_fields=["fired_count", "last_fired_at", "last_run_id", "last_code"])
+
+
+def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
+    """The commitments are gone, with what is kept of their firings; the events stay on the log. How many."""
+    gone = 0
+    for first in range(0, len(commitment_ids), BATCH):
+        part = list(commitment_ids[first : first + BATCH])
+        Firing.objects.written_by(WRITER).filter(tenant_id=tenant_id, commitment_id__in=part).delete()
+        gone += Commitment.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=part).delete()[0]
+    return gone
+
+
+def watch_of(tenant_id: UUID) -> CommitmentWatch:
+    """The tenant's watch, locked until the transaction ends: whoever reads on for intentions goes one after another."""
+    rows = CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id)
+    found: CommitmentWatch | None = rows.first()
+    return found or _opened(tenant_id, rows)
+
+
+def _opened(tenant_id: UUID, rows: Any) -> CommitmentWatch:
+    fresh = CommitmentWatch(tenant_id=tenant_id, id=tenant_id)
+    CommitmentWatch.objects.written_by(WRITER).bulk_create([fresh], ignore_conflicts=True)
+    found: CommitmentWatch = rows.get()
+    return found
+
+
+def read_up_to(watch: CommitmentWatch, **reached: Any) -> None:
+    """The locked watch has got so far."""
+    for name, value in reached.items():
+        setattr(watch, name, value)
+    watch.save(by=WRITER, update_fields=list(reached))
+
+
+@transaction.atomic
+def take(tenant_id: UUID, holder: str, *, now: datetime) -> bool:
+    """Whether ``holder`` looks after the tenant's commitments for the next half minute; one does at a time."""
+    watch = watch_of(tenant_id)
+    if watch.lease_until is not None and watch.lease_until > now:
+        return False
+    read_up_to(watch, holder=holder, lease_until=now + LEASE)
+    return True
+
+
+def release(tenant_id: UUID, holder: str) -> None:
+    """Whoever comes next need not wait for the end of the lease."""
+    rows = CommitmentWatch.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=tenant_id, holder=holder)
+    rows.update(holder="", lease_until=None)
+
+
+def release_held_by(instance: str) -> int:
+    """What workers of a dead console held is free at once; how many tenants."""
+    rows = CommitmentWatch.objects.written_by(WRITER).filter(holder__startswith=f"{instance}/")
+    return int(rows.update(holder="", lease_until=None))
+
+
+def watching(tenant_id: UUID, refs: Iterable[str] | None, *states: str) -> list[Commitment]:
+    """The predicate commitments in these states, of some refs or of all, locked."""
+    rows = Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=states)
+    rows = rows if refs is None else rows.filter(memory_ref__in=list(refs))
+    return list(rows.select_for_update().order_by("id"))
+
+
+def lost_watching(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
+    """The predicate commitments of these refs whose entry may come back, locked."""
+    rows = Commitment.objects.of(tenant_id).filter(MAY_RETURN, condition="predicate", memory_ref__in=list(refs))
+    return list(rows.select_for_update().order_by("id"))
+
+
+def is_any_watching(tenant_id: UUID) -> bool:
+    """Whether a condition of the tenant may come true."""
+    return bool(Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=OPEN).exists())

@@ -1,0 +1,122 @@
+"""Commitments as a store of a forget: those that stand in an entry about the subject, or name it themselves, go whole.
+
+They come behind the entries in the order of stores, so what came from a forgotten entry is known by that too. What is
+being read from the ledger at that moment is waited for. One whose own entry is there is judged by its text; one whose
+entry a pass took away for good, by what that went into, and by the stems of the name in what it looks for.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, intentions, lineage
+from memory.erasers.kept_values import KeptValues
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact
+from memory.models import Commitment, CommitmentWatch
+
+BATCH = 500
+LONGEST_LINEAGE = 20
+Remove = Callable[[UUID, Sequence[UUID]], int]
+
+
+class Orphan(NamedTuple):
+    """A commitment whose own entry is not in the database any more, what it looks for, and what the entry went into."""
+
+    id: UUID
+    words: frozenset[str]
+    into: frozenset[UUID]
+
+
+class CommitmentRows(KeptValues):
+    """Refs, reasons and what is looked for. Their writer stands on a higher floor and is handed in by ``apps``."""
+
+    store = "standing commitments"
+    table = Commitment
+    columns = ("memory_ref", "agent_id", "predicate", "reason")
+
+    def __init__(self, remove: Remove) -> None:
+        self._remove = remove
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        named, entries = super().find(tenant_id, subject), adapter.mentions(tenant_id, subject.terms)
+        certain, orphans = {row for row, text in entries if is_exact(subject.terms, text)}, _orphans(tenant_id)
+        exact = {*named.erase, *_standing_in(tenant_id, certain, orphans), *_from_forgotten(tenant_id, orphans)}
+        every = {*named.suspected, *_standing_in(tenant_id, {row for row, _ in entries}, orphans)}
+        every |= _in_stems(subject, orphans)
+        return Holding(self.store, tuple(sorted(exact)), tuple(sorted(every - exact)))
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return self._remove(tenant_id, rows)
+
+    @transaction.atomic
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over every column of every row, and over stems; and by the tombstones, nothing has come from what was
+        forgotten."""
+        CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id).first()
+        found, orphans = super().remains(tenant_id, subject, chosen=chosen, spared=spared), _orphans(tenant_id)
+        derived, stems = _from_forgotten(tenant_id, orphans), _in_stems(subject, orphans)
+        left = derived | (stems & chosen)
+        return Remains(found.left + len(left), found.undecided + len(stems - left - spared))
+
+
+def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence[Orphan]) -> set[UUID]:
+    """The commitments whose intention stands in one of these entries, or whose entry went into one and is gone."""
+    mine, every = Commitment.objects.of(tenant_id), list(entry_ids)
+    found = {each.id for each in orphans if not each.into.isdisjoint(entry_ids)}
+    for first in range(0, len(every), BATCH):
+        found |= set(mine.filter(entry_id__in=every[first : first + BATCH]).values_list("id", flat=True))
+    return found
+
+
+def _from_forgotten(tenant_id: UUID, orphans: Sequence[Orphan]) -> set[UUID]:
+    """The commitments whose entry, or what it went into, was forgotten, whoever it was about."""
+    forgotten = adapter.forgotten_among(tenant_id, list({entry for each in orphans for entry in each.into}))
+    return {each.id for each in orphans if not each.into.isdisjoint(forgotten)}
+
+
+def _in_stems(subject: Identifiers, orphans: Sequence[Orphan]) -> set[UUID]:
+    """Those that look for every word of a name, as far as its stem tells: it may be another word."""
+    names = [frozenset(intentions.words_of(term)) for term in subject.terms]
+    return {each.id for each in orphans if any(name and name <= each.words for name in names)}
+
+
+def _orphans(tenant_id: UUID) -> list[Orphan]:
+    every = list(Commitment.objects.of(tenant_id).order_by("id").values_list("id", "entry_id", "predicate"))
+    entries = {entry for _, entry, _ in every}
+    gone = entries - adapter.stored_among(tenant_id, entries)
+    into = _went_into(tenant_id, gone)
+    return [
+        Orphan(row, frozenset(predicate.get("words", ())), frozenset(into[entry]))
+        for row, entry, predicate in every
+        if entry in gone
+    ]
+
+
+def _went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, set[UUID]]:
+    """Of each of these, itself and everything that came of it, however far."""
+    found = {entry: {entry} for entry in entry_ids}
+    edge = {entry: {entry} for entry in entry_ids}
+    for _ in range(LONGEST_LINEAGE):
+        asked = list({each for ends in edge.values() for each in ends})
+        came: dict[UUID, set[UUID]] = {}
+        for first in range(0, len(asked), BATCH):
+            rows = lineage.came_of(tenant_id, asked[first : first + BATCH])
+            came |= {source: {each.target_id for each in of_one} for source, of_one in rows.items()}
+        edge = {
+            entry: {target for end in ends for target in came.get(end, ())} - found[entry]
+            for entry, ends in edge.items()
+        }
+        edge = {entry: ends for entry, ends in edge.items() if ends}
+        for entry, ends in edge.items():
+            found[entry] |= ends
+        if not edge:
+            break
+    return found

@@ -1,0 +1,68 @@
+"""Signatures of consolidation as a store of a forget: numbers, but made of what the entries said.
+
+Of a ref whose name, or one of whose entries, names the subject nothing is kept; the next pass over it is a full one.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from memory import adapter, reconciled
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact, is_mentioned, judged, search_form
+from memory.models import Reconciled
+from memory.similarity import Signatures
+
+
+class KeptSignatures:
+    """What the last pass over each ref left; a ref counts as one row."""
+
+    store = "consolidation signatures"
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        rows = adapter.mentions(tenant_id, subject.terms)
+        exact = _made_of(tenant_id, [row for row, text in rows if is_exact(subject.terms, text)])
+        suspected = _made_of(tenant_id, [row for row, _ in rows])
+        for row, memory_ref in _refs(tenant_id):
+            folded = search_form(memory_ref)
+            exact |= {row} if is_exact(subject.terms, folded) else set()
+            suspected |= {row} if is_mentioned(subject.terms, folded) else set()
+        return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected - exact)))
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        """How many refs nothing is known of any more."""
+        named = [memory_ref for row, memory_ref in _refs(tenant_id) if row in rows]
+        reconciled.drop(tenant_id, named)
+        return len(named)
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """By the other path to the entries, and by the names of the refs."""
+        exact = [row for row, text in adapter.traces(tenant_id, subject.terms) if is_exact(subject.terms, text)]
+        refs = dict(_refs(tenant_id))
+        named = judged(subject.terms, ((row, search_form(ref)) for row, ref in refs.items()), chosen, spared)
+        made = {row for row in _made_of(tenant_id, exact) if not is_exact(subject.terms, search_form(refs[row]))}
+        return Remains(named.left + len(made), named.undecided)
+
+
+def _refs(tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
+    return Reconciled.objects.of(tenant_id).filter(chunk=0).values_list("id", "memory_ref")  # type: ignore[no-any-return]
+
+
+def _made_of(tenant_id: UUID, entry_ids: list[UUID]) -> set[UUID]:
+    """The rows of refs whose signatures hold one of these entries."""
+    if not entry_ids:
+        return set()
+    rows = Reconciled.objects.of(tenant_id).filter(chunk__gt=0).order_by("memory_ref", "chunk")
+    found = {
+        memory_ref
+        for memory_ref, stored in rows.values_list("memory_ref", "signatures").iterator(chunk_size=1)
+        if Signatures.from_bytes(bytes(stored)).holds_any(entry_ids)
+    }
+    return {row for row, memory_ref in _refs(tenant_id) if memory_ref in found}
+
+
+SIGNATURES = KeptSignatures()

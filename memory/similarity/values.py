@@ -1,0 +1,182 @@
+"""Words for values: times, units, and what makes a number a name (order 1001) or a count (30 seats). Data alone."""
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+MONTHS = "january february march april may june july august september october november december".split()
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+
+NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "seventy": "70",
+    "eighty": "80",
+    "ninety": "90",
+    "hundred": "100",
+    "thousand": "1000",
+    "million": "1000000",
+}
+
+CURRENCIES = frozenset(
+    "usd eur gbp chf jpy pln czk sek nok dkk huf ron cad aud nzd inr cny sgd hkd brl mxn zar "
+    "dollar dollars euro euros pound pounds yen cents cent".split()
+)
+PERCENT = frozenset({"percent", "pct"})
+
+# Written against their number: 5kg is 5 kg.
+UNITS = frozenset(
+    """
+    kg g mg km m cm mm gb mb tb kb gib mib ms s sec secs h hr hrs min mins lb lbs oz l ml kwh kw mw hz ghz mhz px pt ft
+    in mi yd usd eur gbp am pm
+    """.split()
+)
+
+# What stands behind one of these is a name made of digits, never a count.
+NAMED_BY_NUMBER = frozenset(
+    """
+    order invoice ticket customer account case contract room floor unit item sku id no nr number number: store branch
+    gate bay dock line phase step stage batch lot server node host cluster rack port extension ext version release
+    build chapter section page table figure article paragraph track lane zone district route flight train bus seat
+    apartment suite building warehouse project task issue bug story sprint shipment package parcel tracking serial
+    model part license policy claim account: member employee user device terminal machine meter tenant asset po rfc iso
+    quarter week day level tier grade class type option plan question lesson module unit: site region
+    """.split()
+)
+
+# A time is the value of a statement with one of these, and belongs to its name in any other.
+DATED = frozenset(
+    """
+    deadline due renews renewal renew expires expire expiry expiration ends end start starts launch launches scheduled
+    arrival arrives arrive departure departs closes close opens open cutoff cut-off eta delivery go-live goes live
+    rollout kickoff migration valid anniversary maintenance begins begin delivered livrée livré geliefert entregado
+    entregará consegnato vence expira scade
+    """.split()
+)
+
+# A number behind one of these says how something is.
+STATES = frozenset(
+    """
+    is are be has have had costs cost price priced fee rate limit quota budget discount salary balance total threshold
+    cap capped limited takes take lasts last contains contain includes include supports support employs employ needs
+    need uses use allows allow offers offer charges charge pays gets receives requires require within every up reaches
+    stands set at equals amounts share margin tax vat interest target goal minimum maximum min max retention headcount
+    capacity size weight height width length age count seats term period allowance stock
+    runs run weighs weigh holds hold keeps kept serves owns full notice delivers deliver agreed promised guaranteed
+    zahlt kostet beträgt ist liegt coûte paie est cuesta paga es costa
+    """.split()
+)
+
+# Something happened, once: another value is another event, not a newer one.
+EVENTS = frozenset(
+    """
+    paid sent bought sold met spoke got took went left wrote saw came began ran lost won hit told rang brought drove
+    flew read ate drank ordered zahlte bezahlte kaufte pagó payé comprado
+    """.split()
+)
+# These end like the past and are none.
+STANDING = frozenset(
+    """
+    based located scheduled priced limited capped entitled required allowed fixed assigned enabled disabled called
+    named need feed speed seed shared unlimited dedicated managed preferred advanced limited fixed-price used needed
+    expected planned estimated hundred red embed exceed proceed indeed included
+    """.split()
+)
+CHANGES = frozenset(
+    """
+    moved changed raised increased updated switched renamed rescheduled postponed lowered reduced decreased set dropped
+    risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred grew cut
+    grown shrunk doubled pushed brought forward modified upped bumped
+    """.split()
+)
+NOW = frozenset("now currently presently nowadays instead henceforth longer anymore".split())
+
+# A preference for one of a line is replaced by one for another of the same line, and by nothing else.
+KINDS_OF_PREFERENCE = {
+    word: kind
+    for kind, words in {
+        "channel": "email e-mail phone sms text chat slack teams whatsapp telegram signal fax post letter call "
+        "telephone texting calls emails texts messenger zoom",
+        "part of the day": "morning mornings afternoon afternoons evening evenings noon night nights",
+        "theme": "dark light",
+        "drink": "tea coffee espresso cappuccino latte decaf water",
+        "seat": "window aisle",
+        "format": "plain pdf csv excel xlsx json xml paper html markdown word docx spreadsheet slides",
+        "language": "english german french spanish italian portuguese polish dutch swedish danish norwegian finnish "
+        "czech japanese chinese korean russian ukrainian turkish arabic hebrew hindi greek hungarian romanian",
+        "diet": "vegetarian vegan kosher halal pescatarian gluten-free",
+        "pace": "daily weekly biweekly fortnightly monthly quarterly yearly annually annual",
+        "payment": "card cash invoice transfer paypal cheque check debit credit",
+        "place": "remote onsite on-site in-person office home video",
+        "carrier": "ups fedex dhl usps dpd gls",
+        "shipping": "express standard overnight ground economy",
+        "units": "metric imperial celsius fahrenheit",
+        "color": "red blue green black white yellow purple orange pink grey brown",
+        "day": "monday tuesday wednesday thursday friday saturday sunday",
+        "currency": "usd eur gbp chf jpy dollars euros pounds",
+        "distance": "short long",
+    }.items()
+    for word in words.split()
+}
+PREFERS = frozenset(
+    "prefer prefers preferred preference favor favors favour favours favorite favourite likes wants chooses".split()
+)
+# What is liked or wanted once more is no change of mind, unless a word says so.
+TASTES = frozenset("likes wants chooses".split())
+PREFERENCE_NOUNS = frozenset("text message messages call calls".split())
+REACHES = frozenset("go goes reach reaches call use uses".split())
+
+# What somebody or something has one of, so that "is now" names its newer value.
+ATTRIBUTES = frozenset(
+    """
+    address owner contact manager lead leader head status plan tier package level channel language currency color
+    colour format location office headquarters name title role supplier vendor carrier provider method timezone region
+    edition theme phone mobile email number representative rep sponsor assignee approver reviewer password-policy
+    frequency schedule slot venue position department team employer nickname extension terms stage priority severity
+    supervisor director ceo cto cfo coordinator host hosting account-manager backup default engine framework database
+    """.split()
+)
+PLACES = frozenset("in at on to".split())
+LIVES = frozenset("live lives lived based located headquartered reside resides sits situated".split())
+COPULAS = frozenset({"is", "are"})
+MOVES = frozenset("moved relocated transferred migrated rescheduled postponed".split())
+TURNS = COPULAS | MOVES | LIVES
+STATUSES = {
+    phrase: sort
+    for sort, phrases in {
+        "status": """
+            open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on hold, blocked,
+            unblocked, available, unavailable, online, offline, healthy, degraded, down, running, stopped, expired,
+            valid, in testing, in progress, in review, in production, in transit, in stock, out of stock, in trial,
+            on trial, under review, under repair, under construction, awaiting payment, awaiting approval,
+            awaiting delivery,
+            pending, shipped, dispatched, sent, delivered, returned, packed, processing, processed, cancelled, canceled,
+            completed, done, draft, approved, rejected, accepted, published, archived, locked, unlocked, paid, unpaid,
+            overdue, signed, unsigned, verified, unverified, confirmed, live, deprecated, retired, planned, escalated,
+            waiting, waiting for the customer, waiting for customer, waiting for us, ready,
+            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off
+        """,
+        "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, free, starter",
+        "level": "low, medium, high, normal, urgent, critical, minor, major, moderate",
+        "color": "red, green, amber, yellow",
+    }.items()
+    for phrase in " ".join(phrases.split()).split(", ")
+}
+STATUS_NOUNS = frozenset("status state priority severity level tier plan customer client risk stage phase".split())
+# Keys of records whose values change, and those of records of what happened.
+CHANGING = frozenset(
+    """
+    status state priority severity level tier seats count limit quota price amount fee cost version replicas stage phase
+    owner manager assignee enabled active balance discount rate percent deadline due expires expiry renewal renews phone
+    email address city channel language frequency timeout size weight capacity threshold budget stock quantity paused
+    locked verified blocked availability total score temperature retention interval days hours minutes months
+    """.split()
+)
+HAPPENING = frozenset("event timestamp paid happened occurred transaction payment refund logged visit created".split())
+DROPPED = NOW | CHANGES
+UNEVENTFUL = STANDING | CHANGES | STATES | LIVES | DATED

@@ -1,0 +1,194 @@
+"""Archives: the list with the nights that came to none, one with its sources and what has changed, and a new one."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memory import adapter, archive_reports, archives, background, capabilities, distillation, tasks
+from memory.archive_reports import Night, Report
+from memory.background import Wanted
+from memory.forms import DistillForm
+from memory.host import advertised, exports, ids, pages, tenancy
+from memory.host.tenancy import TenantScope
+from memory.models import Archive, ArchiveState, Pass
+from memory.wire import instant
+
+REFS_OFFERED = 500
+SOURCES = 50
+WHAT = "Archives are what a nightly distillation keeps of many entries, within a budget of tokens."
+COLUMNS = (
+    "id", "memoryRef", "state", "trigger", "tokenBudget", "tokensUsed", "outputTokens", "tokenizer", "distiller",
+    "sourceCount", "corpusCount", "sha256", "indexUpdated", "createdAt", "keepUntil", "withdrawnBecause", "code",
+    "minimumRequired", "runId",
+)  # fmt: skip
+
+
+@require_safe
+def archive_list(request: HttpRequest) -> HttpResponseBase:
+    """The archives and the distillations that failed, newest first; of one ref when the address says so."""
+    scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
+    page = archive_reports.nights(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
+    if not capabilities.advertises(advertised.document(), "memory.distillation"):
+        return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = map(_row, archive_reports.every_night(scope, memory_ref=ref))
+        return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
+    last = cursor.seen + len(page.nights)
+    context = {
+        "nav": "archives",
+        "now": timezone.now(),
+        "page": page,
+        "ref": ref,
+        "first": cursor.seen + 1,
+        "last": last,
+        "older": pages.address(request, after=ids.wire("arc", page.after), seen=last) if page.after else "",
+        "newest": pages.address(request) if cursor.after else "",
+        "as_json": pages.address(request, format="json"),
+        "as_csv": pages.address(request, format="csv"),
+    }
+    if not pages.wants_fragment(request):
+        context |= {"refs": archive_reports.refs_of(scope), "can_run": scope.can("passes:run")}
+    return pages.render(request, "memory/archives.html", context, fragment="memory/archives_list.html")
+
+
+def _row(night: Night) -> dict[str, Any]:
+    """One line of the file: an archive, or the pass that made none."""
+    if night.archive:
+        return archive_row(night.archive)
+    missed = night.missed
+    assert missed is not None, "a night is an archive or a pass"
+    return {
+        "id": ids.wire("pass", missed.id),
+        "memoryRef": missed.memory_ref,
+        "state": missed.state,
+        "trigger": missed.trigger,
+        "tokenBudget": missed.options.get("tokenBudget"),
+        "createdAt": instant(missed.created_at),
+        "code": missed.code,
+        "minimumRequired": night.minimum,
+        "runId": ids.wire("run", missed.run_id),
+    }
+
+
+def archive_row(row: Archive) -> dict[str, Any]:
+    """What is known of an archive, without what it says."""
+    return {
+        "id": ids.wire("arc", row.id),
+        "memoryRef": row.memory_ref,
+        "state": row.state,
+        "trigger": row.trigger,
+        "tokenBudget": row.token_budget,
+        "tokensUsed": row.tokens_used,
+        "outputTokens": row.output_tokens,
+        "tokenizer": row.tokenizer,
+        "distiller": row.distiller,
+        "sourceCount": row.source_count,
+        "corpusCount": row.corpus_count,
+        "sha256": row.sha256,
+        "indexUpdated": row.index_updated,
+        "createdAt": instant(row.created_at),
+        "keepUntil": instant(row.keep_until) if row.keep_until else None,
+        "withdrawnBecause": row.withdrawn_because or None,
+        "runId": ids.wire("run", row.run_id),
+    }
+
+
+@require_safe
+def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
+    """One archive with its sources; a withdrawn one says why, and what came after it."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    row = archives.look(scope, ids.parse("arc", arc_id))
+    context = {
+        "nav": "archives",
+        "now": now,
+        "archive": row,
+        "arc_id": arc_id,
+        "as_json": pages.address(request, format="json"),
+        "can_run": scope.can("passes:run"),
+    }
+    if row.state == ArchiveState.WITHDRAWN:
+        if request.GET.get("format") == "json":
+            return exports.document(archive_row(row))
+        context |= {"successor": archives.successor_of(row)}
+        return pages.render(request, "memory/archive_withdrawn.html", context)
+    told = archive_reports.of_archive(scope, row, now=now)
+    if request.GET.get("format") == "json":
+        return exports.document(archive_row(row) | {"sources": told.states, "document": told.document})
+    context |= {"told": told, "index": archive_reports.index_of(scope), **_shown(request, told)}
+    return pages.render(request, "memory/archive.html", context)
+
+
+def _shown(request: HttpRequest, told: Report) -> dict[str, Any]:
+    """Which part of the sources is shown, and how the difference is."""
+    count = len(told.references)
+    asked = pages.number_of(request, "source") or 1
+    first = asked if asked <= count else 1
+    last = min(first + SOURCES - 1, count)
+    return {
+        "sources": told.references[first - 1 : last],
+        "first": first,
+        "last": last,
+        "next_sources": f"{pages.address(request, source=last + 1)}#sources" if last < count else "",
+        "first_sources": f"{pages.address(request, source='')}#sources" if first > 1 else "",
+        "mode": "side" if request.GET.get("mode") == "side" else "unified",
+        "unified_url": f"{pages.address(request, mode='')}#changes",
+        "side_url": f"{pages.address(request, mode='side')}#changes",
+    }
+
+
+@require_POST
+def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
+    """Compute the checksum anew, of the stored bytes and where it can be of the same work, and say how they compare."""
+    found = distillation.compare(tenancy.scope_of(request), ids.parse("arc", arc_id), clock=timezone.now)
+    if found.agrees:
+        told = f"The checksum agrees: the stored bytes give {found.computed}, as is on record."
+        messages.success(request, f"{told} {_told_anew(found.anew)}" if found.comes_out_again else told)
+    else:
+        messages.error(
+            request,
+            f"The checksum does not agree: on record is {found.recorded}, the stored bytes give {found.computed}"
+            f"{'' if found.canonical else ', and they are not in canonical form'}.",
+        )
+    if not found.comes_out_again:
+        told = f"Distilled anew from the same memory, it comes out differently: {found.anew}"
+        messages.error(request, f"{told}, where {found.recorded} is on record.")
+    return redirect("archive", arc_id)
+
+
+def _told_anew(anew: str | None) -> str:
+    if anew:
+        return "So does the archive distilled anew from the same memory."
+    return "It was not distilled anew: its memory has changed since, or is too large, or an endpoint made it."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def distill(request: HttpRequest) -> HttpResponse:
+    """Ask what is to be distilled and for how much, and have a worker do it; its pass tells the rest."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check("passes:run")
+    form = DistillForm(
+        request.POST if request.method == "POST" else None, initial={"ref": pages.text_of(request, "ref")}
+    )
+    if request.method == "POST":
+        called = {"tokenBudget": "budget"}
+        sent = pages.submit(form, lambda data: _order(scope, data, now), called=called, not_found="ref")
+        if sent.result:
+            return redirect("pass", ids.wire("pass", sent.result.id))
+    context = {"nav": "archives", "form": form, "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED)}
+    return pages.render(request, "memory/archives_distill.html", context, status=422 if form.is_bound else 200)
+
+
+@transaction.atomic
+def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
+    """On record and queued together, or neither."""
+    options = {"tokenBudget": data["budget"]} if data["budget"] else {}
+    row = background.order(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
+    tasks.enqueue_pass(row)
+    return row

@@ -1,0 +1,197 @@
+"""Commitments: what agents mean to do, what each waits for, and putting one off or cancelling it.
+
+Created and cancelled are records of this console; the wire knows only that one has fired.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from memory import commitments as kept
+from memory.commitments import Shown, Wanted
+from memory.forms import CancelForm, SnoozeForm
+from memory.host import advertised, exports, ids, pages, tenancy
+from memory.host.tenancy import TenantScope
+from memory.models import CommitmentState
+from memory.wire import instant
+
+COLUMNS = (
+    "id",
+    "state",
+    "intention",
+    "condition",
+    "dueAt",
+    "timezone",
+    "cron",
+    "words",
+    "memoryRef",
+    "memoryId",
+    "agentId",
+    "fireCount",
+    "fireLimit",
+    "lastFiredAt",
+    "lastRunId",
+    "lastCode",
+    "reason",
+    "createdAt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The commitments of one state, or all."""
+
+    name: str
+    label: str
+    url: str
+    count: int
+
+
+@require_safe
+def commitments(request: HttpRequest) -> HttpResponseBase:
+    """The board: every commitment with what it waits for, newest first."""
+    scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
+    if "commitments" not in advertised.document()["agents"]:
+        return _unsupported(request, scope)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = (_row(each) for each in kept.every(scope, wanted, now=now))
+        return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
+    cursor = pages.Cursor.of(request, "cmt")
+    listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
+    last = cursor.seen + len(listed.commitments)
+    context = {
+        "nav": "commitments",
+        "now": now,
+        "listed": listed,
+        "wanted": wanted,
+        "tabs": _tabs(request, kept.count_by_state(scope)),
+        "open_states": kept.OPEN,
+        "can_change": scope.can("memory:retire"),
+        "first": cursor.seen + 1,
+        "last": last,
+        "older": pages.address(request, after=ids.wire("cmt", listed.after), seen=last) if listed.after else "",
+        "newest": pages.address(request) if cursor.after else "",
+        "as_json": pages.address(request, format="json"),
+        "as_csv": pages.address(request, format="csv"),
+    }
+    return pages.render(request, "memory/commitments.html", context, fragment="memory/commitments_list.html")
+
+
+def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
+    """Without memory that lasts and can be written there are none, and the page says so."""
+    scope.check("memory:read")
+    text = "Commitments are intentions that an agent has remembered and that fire when their condition is met."
+    return pages.unsupported(request, "commitments", "Commitments", "agents.commitments", text)
+
+
+def _wanted(request: HttpRequest) -> Wanted:
+    state = pages.text_of(request, "state")
+    return Wanted(state if state in CommitmentState.values else "", pages.text_of(request, "ref"))
+
+
+def _tabs(request: HttpRequest, counts: dict[str, int]) -> list[Tab]:
+    every = Tab("", "All", pages.address(request, state=""), sum(counts.values()))
+    return [every, *(Tab(s, s.capitalize(), pages.address(request, state=s), n) for s, n in counts.items())]
+
+
+@require_safe
+def commitment(request: HttpRequest, cmt_id: str) -> HttpResponse:
+    """One commitment, with its firings."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    shown = _found(scope, cmt_id, now)
+    if request.GET.get("format") == "json":
+        return exports.document(_row(shown))
+    return _page(request, scope, shown, SnoozeForm())
+
+
+def _page(
+    request: HttpRequest, scope: TenantScope, shown: Shown, form: SnoozeForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "nav": "commitments",
+        "now": timezone.now(),
+        "shown": shown,
+        "row": shown.row,
+        "cmt_id": ids.wire("cmt", shown.row.id),
+        "firings": kept.firings_of(scope, shown.row.id),
+        "form": form,
+        "can_change": scope.can("memory:retire"),
+        "can_snooze": kept.can_become(shown.row, CommitmentState.SNOOZED),
+        "can_cancel": kept.can_become(shown.row, CommitmentState.CANCELLED),
+        "as_json": reverse("commitment", args=[ids.wire("cmt", shown.row.id)]) + "?format=json",
+    }
+    return pages.render(request, "memory/commitment.html", context, status=status)
+
+
+def _found(scope: TenantScope, cmt_id: str, now: datetime) -> Shown:
+    return kept.find(scope, ids.parse("cmt", cmt_id), now=now)
+
+
+@require_http_methods(["POST"])
+def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
+    """Put it off for as long as was chosen."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    shown, form = _found(scope, cmt_id, now), SnoozeForm(request.POST)
+    scope.check("memory:retire")
+    sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
+    if sent.result:
+        messages.success(request, "The commitment is put off. It does not fire before then.")
+        return redirect("commitment", cmt_id)
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return _page(request, scope, _found(scope, cmt_id, now), form, status=sent.status)
+
+
+def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> object:
+    return kept.snooze(scope, commitment_id, until=now + timedelta(hours=hours), now=now)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel(request: HttpRequest, cmt_id: str) -> HttpResponse:
+    """Ask why, then let it never fire again."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    shown = _found(scope, cmt_id, now)
+    scope.check("memory:retire")
+    form = CancelForm(request.POST if request.method == "POST" else None)
+    conflict, status = None, 200
+    if request.method == "POST":
+        sent = pages.submit(form, lambda data: kept.cancel(scope, shown.row.id, reason=data["reason"], now=now))
+        if sent.result:
+            messages.success(request, "The commitment is cancelled. It never fires again.")
+            return redirect("commitment", cmt_id)
+        conflict, status = sent.conflict, sent.status
+    context = {"nav": "commitments", "shown": shown, "cmt_id": cmt_id, "form": form, "conflict": conflict}
+    return pages.render(request, "memory/commitment_cancel.html", context, status=status)
+
+
+def _row(shown: Shown) -> dict[str, Any]:
+    row = shown.row
+    return {
+        "id": ids.wire("cmt", row.id),
+        "state": row.state,
+        "intention": shown.intention,
+        "condition": row.condition,
+        "dueAt": instant(row.due_at) if row.due_at else None,
+        "timezone": row.timezone,
+        "cron": row.repeats or None,
+        "words": row.predicate.get("words", []),
+        "memoryRef": row.memory_ref,
+        "memoryId": ids.wire("mem", row.entry_id),
+        "agentId": row.agent_id or None,
+        "fireCount": row.fired_count,
+        "fireLimit": shown.allowed,
+        "lastFiredAt": instant(row.last_fired_at) if row.last_fired_at else None,
+        "lastRunId": ids.wire("run", row.last_run_id) if row.last_run_id else None,
+        "lastCode": row.last_code or None,
+        "reason": row.reason or None,
+        "createdAt": instant(row.created_at),
+    }

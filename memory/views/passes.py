@@ -1,0 +1,156 @@
+"""One pass over memory: how far it is, what came of it, and what it put together, beside what was there before."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from memory import background, pass_figures, pass_reports, passes, tasks
+from memory.host import access, exports, ids, pages, tenancy
+from memory.host.tenancy import TenantScope
+from memory.models import Pass, PassState
+from memory.pass_reports import Group, Place, Report
+from memory.wire import instant
+
+SOURCES = 20
+NAV = {"distill": "archives"}
+FIGURES = {
+    "inputCount": "Entries before",
+    "outputCount": "Entries after",
+    "merged": "Merged away",
+    "superseded": "Superseded",
+    "strengthened": "Strengthened",
+    "written": "Written anew",
+    "tokensBefore": "Tokens before",
+    "tokensAfter": "Tokens after",
+    "sourceCount": "Sources",
+    "eligibleCount": "Entries that might have gone in",
+    "corpusCount": "Entries under the ref",
+    "byteSize": "Bytes",
+    "tokenBudget": "Token budget",
+    "tokensUsed": "Tokens used",
+    "outputTokens": "Tokens of the archive",
+    "indexUpdated": "Index updated",
+    "minimumRequired": "Least budget that would do",
+    "budget": "Budget",
+    "eligible": "Entries that could go in",
+    "archiveChecksum": "SHA-256 of the archive",
+    "distiller": "Distiller",
+}
+
+
+@require_safe
+def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
+    """The pass; while it is under way its state is asked for again every second."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    work = background.find(scope, ids.parse("pass", pass_id))
+    cursor = pages.text_of(request, "after"), pages.number_of(request, "seen") or 0
+    found = pass_reports.report(scope, work, after=cursor[0], seen=cursor[1], size=SOURCES, now=now)
+    if request.GET.get("format") == "json":
+        return exports.document(document(work) | {"groups": [_group(each) for each in found.groups]} | _rest(found))
+    context = _context(request, scope, work, found) | {"now": now, "pass_id": pass_id}
+    status = pages.poll_status(request, over=work.state in passes.OVER)
+    return pages.render(request, "memory/pass.html", context, fragment="memory/pass_state.html", status=status)
+
+
+def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, Any]:
+    over = work.state in passes.OVER
+    ended = work.finished_at or timezone.now()
+    return {
+        "nav": NAV.get(work.kind, "consolidation"),
+        "work": work,
+        "is_over": over,
+        "can_repeat": over and work.state != PassState.DONE,
+        "can_run": scope.can("passes:run"),
+        "can_retire": scope.can("memory:retire"),
+        "seconds": (ended - work.created_at).total_seconds(),
+        "figures": [*_figures(_outcome(work)), *_figures(work.outcome.get("details", {}))],
+        "refusal": (work.run.error or {}).get("message", "") if work.code else "",
+        "problems": work.outcome.get("details", {}).get("errors", []),
+        "summary": pass_figures.summary(work),
+        "report": found,
+        "sources_left_out": _is_plan(work) and found.total < work.outcome.get("sourceCount", 0),
+        "groups_left_out": max(0, work.outcome.get("groupCount", 0) - len(work.outcome.get("groups", []))),
+        "names_ids": pass_reports.names_what_it_merged(work) if work.state == PassState.DONE else None,
+        "names": access.names_of(work.tenant_id, [work.requested_by]),
+        "older": pages.address(request, after=found.after, seen=found.last) if found.after else "",
+        "newest": pages.address(request) if "after" in request.GET else "",
+        "as_json": pages.address(request, format="json"),
+        "here": pages.here(request),
+    }
+
+
+def _is_plan(work: Pass) -> bool:
+    """Whether it is a dry run of a distillation, which has named what it would cover."""
+    return work.dry_run and work.kind == "distill" and "groups" in work.outcome
+
+
+def _outcome(work: Pass) -> dict[str, Any]:
+    """What came of it; of a dry run, what would have become of the index."""
+    outcome: dict[str, Any] = work.outcome
+    if not work.dry_run or "indexUpdated" not in outcome:
+        return outcome
+    would = "would be" if work.options.get("indexEmitted", True) else "would not be"
+    return {**outcome, "indexUpdated": would}
+
+
+def _figures(outcome: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(label, outcome[name]) for name, label in FIGURES.items() if outcome.get(name) is not None]
+
+
+def document(work: Pass) -> dict[str, Any]:
+    """A pass as a row of a file."""
+    figures = pass_figures.summary(work)
+    return {
+        "id": ids.wire("pass", work.id),
+        "kind": work.kind,
+        "memoryRef": work.memory_ref,
+        "state": work.state,
+        "code": work.code or None,
+        "trigger": work.trigger,
+        "dryRun": work.dry_run,
+        "in": figures.went_in,
+        "out": figures.came_out,
+        "unusual": figures.unusual or None,
+        "runId": ids.wire("run", work.run_id),
+        "requestedBy": work.requested_by,
+        "createdAt": instant(work.created_at),
+        "finishedAt": instant(work.finished_at) if work.finished_at else None,
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "result": _place(group.result) if group.result else None,
+        "sources": [{**_place(each.place), "kind": each.kind, "why": each.why} for each in group.sources],
+    }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"id": place.id, "content": place.entry.content if place.entry else None, "gone": place.gone or None}
+
+
+def _rest(found: Report) -> dict[str, Any]:
+    return {"total": found.total, "next": found.after or None}
+
+
+@require_POST
+def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
+    """The pass leaves off at its next step."""
+    work = background.stop(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    over = work.state in passes.OVER
+    messages.success(request, "The pass is cancelled." if over else "The pass stops at its next step.")
+    return redirect("pass", pass_id)
+
+
+@require_POST
+@transaction.atomic
+def again(request: HttpRequest, pass_id: str) -> HttpResponse:
+    """Asked for once more, and queued, or neither."""
+    fresh = background.again(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    tasks.enqueue_pass(fresh)
+    return redirect("pass", ids.wire("pass", fresh.id))

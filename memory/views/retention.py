@@ -1,0 +1,100 @@
+"""Retention: what leaves memory by itself and what never does, how fast memory grows, and the policy behind it."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from memory import growth, policies
+from memory.forms import PolicyForm
+from memory.growth import Growth, Shortening
+from memory.host import exports, pages, tenancy
+from memory.host.tenancy import TenantScope
+from memory.policies import Policy
+
+LISTED = 20
+COLUMNS = ("by", "name", "week", "entries", "duplicates", "tokens", "bytes")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def retention(request: HttpRequest) -> HttpResponseBase:
+    """The page, its growth as a file, and the change of the policy."""
+    scope = tenancy.scope_of(request)
+    if request.method == "POST":
+        return _change(request, scope)
+    if request.GET.get("format") in exports.FORMATS:
+        rows = [row for by in ("agent", "node") for row in _rows(scope, by)]
+        return exports.listing(request.GET["format"], "growth", rows, columns=COLUMNS)
+    scope.check("memory:read")
+    return _page(request, scope, _form(scope))
+
+
+def _rows(scope: TenantScope, by: str) -> list[dict[str, Any]]:
+    return [
+        {"by": by, "name": row.writer or None, "week": start.isoformat(), **_figures(week)}
+        for row in growth.by(scope, by, now=timezone.now())
+        for start, week in zip(row.starts, row.weeks, strict=True)
+    ]
+
+
+def _figures(week: Any) -> dict[str, int]:
+    return {name: getattr(week, name) for name in ("entries", "duplicates", "tokens", "bytes")}
+
+
+def _form(scope: TenantScope) -> PolicyForm:
+    return PolicyForm(initial=asdict(policies.policy_of(scope.tenant_id)))
+
+
+def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
+    scope.check("policies:manage")
+    form, confirmed = PolicyForm(request.POST), "confirmed" in request.POST
+    sent = pages.submit(form, lambda data: _step(scope, data, confirmed))
+    if isinstance(sent.result, Shortening):
+        return _page(request, scope, form, preview=sent.result)
+    if sent.result:
+        messages.success(request, "The policy is changed. It holds from now on.")
+        return redirect("retention")
+    return _page(request, scope, form, status=sent.status)
+
+
+def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
+    """What a shorter time would touch, until somebody has seen that; then the policy as it was changed."""
+    now = timezone.now()
+    preview = None if confirmed else growth.shortening(scope, policies.checked(scope, data), now=now)
+    return preview or policies.change(scope, data, now=now)
+
+
+def _page(
+    request: HttpRequest,
+    scope: TenantScope,
+    form: PolicyForm,
+    *,
+    status: int = 200,
+    preview: Shortening | None = None,
+) -> HttpResponse:
+    now = timezone.now()
+    agents, nodes = growth.by(scope, "agent", now=now), growth.by(scope, "node", now=now)
+    context = {
+        "nav": "memory",
+        "now": now,
+        "outlook": growth.outlook(scope, now=now),
+        "tables": [_table("Agent", "agent", agents), _table("Node", "node", nodes)],
+        "form": form,
+        "preview": preview,
+        "repeated": PolicyForm(request.POST, auto_id=False) if preview else None,
+        "can_change": scope.can("policies:manage"),
+        "as_json": pages.address(request, format="json"),
+        "as_csv": pages.address(request, format="csv"),
+    }
+    return pages.render(request, "memory/retention.html", context, status=status)
+
+
+def _table(head: str, by: str, rows: list[Growth]) -> dict[str, Any]:
+    """Those that added most, and how many there are."""
+    starts = rows[0].starts if rows else []
+    return {"head": head, "by": by, "rows": rows[:LISTED], "total": len(rows), "starts": starts}

@@ -1,0 +1,89 @@
+"""B20 and B21: canonical archives and the speed of distillation; and Q2: which key facts are still said."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import log
+from statistics import linear_regression, median
+from typing import Any
+
+import rfc8785
+
+from memory import distillers
+from memory.distillers import Distilled, Source
+from openwop_console.bench import rounds
+from openwop_console.bench.outcomes import Outcome
+from openwop_console.bench.plan import Plan
+from openwop_console.bench.quality import keeping
+from openwop_console.bench.quality.keyfacts import CaseFile, case_file
+
+ARCHIVED = 10_000
+LABELLED = 2_000
+BUDGETS = (50, 25, 10)
+RANKED = 25
+
+
+def sources(case: CaseFile) -> list[Source]:
+    return [
+        Source(each.id, each.text, each.said_at, each.tokens, each.tags, each.protected, each.corroboration)
+        for each in case.notes
+    ]
+
+
+def said(distilled: Distilled) -> list[str]:
+    """The sentences that are kept."""
+    return [sentence.text for section in distilled.sections for sentence in section.sentences]
+
+
+def archived(plan: Plan) -> Iterator[Outcome]:
+    """B20: the archive of entries that all fit, as bytes and their digest."""
+    size = min(ARCHIVED, plan.largest)
+    case = case_file(size)
+    distilled = distillers.distil(sources(case), 3 * case.tokens)
+    document = distillers.document(
+        distilled,
+        memory_ref="bench/archived",
+        token_budget_given=3 * case.tokens,
+        method=distillers.EXTRACTIVE,
+        digests={each.id: hashlib.sha256(each.text.encode()).hexdigest() for each in case.notes},
+    )
+    ours, theirs = partial(_digest, distillers.canonical, document), partial(_digest, rfc8785.dumps, document)
+    faster = rounds.ratio_apart(theirs, ours, rounds=plan.rounds, calls=3, quick_calls=max(plan.calls // 2, 3))
+    name = f"archive of {size:,} entries: canonical bytes and SHA-256"
+    yield Outcome("B20", f"{name}, times faster than rfc8785", plan.engine, faster, 25, at_least=True)
+    yield Outcome("B20", f"{name}, equal to its bytes", plan.engine, float(ours() == theirs()), 1, True, unit="")
+
+
+def _digest(canonical: Callable[[Any], bytes], document: Any) -> str:
+    return hashlib.sha256(canonical(document)).hexdigest()
+
+
+def ranked(plan: Plan) -> Iterator[Outcome]:
+    """B21: a quarter of the tokens may be read and written."""
+    cases = {size: case_file(size) for size in plan.pass_sizes}
+    calls: list[rounds.Call] = [
+        partial(distillers.distil, sources(case), case.tokens * RANKED // 100) for case in cases.values()
+    ]
+    times = rounds.rounds_of(calls, rounds=plan.pass_rounds, calls=1)
+    largest = max(cases)
+    rate = median(largest / round_[-1] for round_ in times)
+    name = f"distillation of {largest:,} entries to {RANKED}%"
+    yield Outcome("B21", f"{name}, entries ranked in a second", plan.engine, rate, 5_000, at_least=True, unit="")
+    slopes = [linear_regression([log(size) for size in cases], [log(t) for t in round_]).slope for round_ in times]
+    over = ", ".join(f"{size:,}" for size in cases)
+    yield Outcome("B21", f"distillation, growth over {over} entries", plan.engine, median(slopes), 1.2, unit="")
+
+
+def judged(plan: Plan) -> Iterator[Outcome]:
+    """Q2: the share of key facts that are kept, which must be more than any simpler way keeps."""
+    case = case_file(min(LABELLED, plan.largest))
+    given = sources(case)
+    for percent in BUDGETS:
+        budget = case.tokens * percent // 100
+        found = keeping.kept(case, said(distillers.distil(given, budget)))
+        others = keeping.baselines(case, budget)
+        name = f"key facts kept at {percent}% of the tokens"
+        beside = ", ".join(f"{way} {share:.2f}" for way, share in others.items())
+        yield Outcome("Q2", f"{name} ({beside})", plan.engine, found.all.value, max(others.values()), True, unit="")
+        for kind, share in sorted(found.by_kind.items()):
+            yield Outcome("Q2", f"{name}, {kind} ({share.of})", plan.engine, share.value, None, unit="")

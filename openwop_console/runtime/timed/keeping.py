@@ -1,0 +1,112 @@
+"""A commitment becomes a firing, and a run where the tenant says which (RFC 0068 C).
+
+Whatever happened at once commits at once: the firing's row, ``commitment.fired`` on a small system run, the run that it
+starts, and the state. The run acts as the host in the tenant of the memory, and is told ids alone.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import DatabaseError, transaction
+
+from memory import commitments, passes, policies
+from memory.commitments import Claim
+from memory.host import ids, runs
+from memory.host.events import CommitmentFired
+from memory.host.models import Run
+from memory.host.run_orders import RunOrder
+from memory.models import Commitment, Firing
+from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.timed import firing
+
+log = logging.getLogger(__name__)
+
+KIND = "commitment"
+HOST = "host"
+Clock = Callable[[], datetime]
+
+take = commitments.take
+tenants = commitments.wanting_a_look
+
+
+def keep(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
+    """The ledger was read to its end, the runs that ended were looked at, and all that is due has fired; how many did.
+
+    Any number of workers may do so at once: each step commits what it did and that it was done.
+    """
+    while commitments.read_on(tenant_id, now=clock()):
+        pass
+    commitments.runs_ended(tenant_id, now=clock())
+    if whole:
+        commitments.look_over(tenant_id, now=clock())
+    fired = sum(_fire_or_go_on(tenant_id, each, clock()) for each in commitments.due(tenant_id, now=clock()))
+    if holder:
+        commitments.release(tenant_id, holder)
+    return fired
+
+
+def _fire_or_go_on(tenant_id: UUID, commitment_id: UUID, now: datetime) -> bool:
+    try:
+        return fire(tenant_id, commitment_id, now=now) is not None
+    except DatabaseError:
+        log.exception("Commitment %s was not fired; it is tried again at the next look", commitment_id)
+    except Exception:
+        log.exception("Commitment %s cannot be fired", commitment_id)
+        commitments.give_up(tenant_id, commitment_id, now=now)
+    return False
+
+
+@transaction.atomic
+def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | None:
+    """The firing that this call made; of all who try at once, one does. None when there was nothing to fire."""
+    claimed = commitments.claim(tenant_id, commitment_id, now=now)
+    if claimed is None:
+        return None
+    started, code = _started(claimed, now)
+    row = claimed.row
+    told = _told(row, claimed.memory_id, started, now)
+    made = Firing(
+        tenant_id=tenant_id,
+        commitment_id=row.id,
+        occasion=claimed.occasion,
+        fired_at=now,
+        run_id=told.id,
+        enqueued_run_id=started,
+        code=code,
+    )
+    commitments.settle(claimed, made, now=now)
+    return made
+
+
+def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
+    """The run of the tenant's workflow for commitments, when it has chosen one."""
+    row = claimed.row
+    workflow = policies.policy_of(row.tenant_id).commitment_workflow
+    if not workflow:
+        return None, ""
+    known_by = ids.wire("cmt", row.id)
+    inputs = {
+        "commitmentId": known_by,
+        "memoryRef": row.memory_ref,
+        "memoryId": ids.wire("mem", claimed.memory_id),
+    }
+    request = RunRequest(workflow, inputs=inputs, metadata={"origin": {"commitment": known_by}})
+    return firing.start(row.tenant_id, HOST, request, now=now)
+
+
+def _told(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
+    """A system run of the tenant that tells of this firing, and is over."""
+    order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
+    run = runs.open_run(row.tenant_id, order, now=now, ready=False)
+    runs.start(run, snapshot_position=0, now=now)
+    event = CommitmentFired(
+        commitment_id=row.id,
+        memory_ref=row.memory_ref,
+        condition=row.condition,
+        memory_id=memory_id,
+        enqueued_run_id=ids.wire("run", started) if started else None,
+    )
+    runs.complete(run, event, now=now)
+    return run

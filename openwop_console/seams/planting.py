@@ -1,0 +1,79 @@
+"""Memory that a seam writes for a suite: through the ledger, in the name of a small system run of the caller's tenant.
+
+Nothing is stored that the ledger would not store for anybody. A canary is a secret of the vault that such a run has
+resolved, so what is kept of a text that has it is its mark; whether it is anywhere else, ``leaks`` tells.
+"""
+
+import secrets as random_secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, ledger
+from memory.drafts import EntryDraft
+from memory.host import ids, registry, runs, vault
+from memory.host.models import Run, SecretScope
+from memory.host.run_orders import RunOrder
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger import Written
+from memory.redaction import forms_of
+
+WORKFLOW = "conformance-noop"
+CANARY = "conformance-canary"
+RESTATED = "conformance-restated"
+SPOKEN = "The provider was called with {canary} and answered at once."
+
+
+@transaction.atomic
+def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = False, now: datetime) -> list[Written]:
+    """The entries are under the ref in their order; with ``canary`` two more, unless the ref has those already.
+
+    They say the same under different tags, so what becomes of them in a consolidation is written anew.
+    """
+    canary = canary and not adapter.list_entries(scope, now=now, limit=1, tag=CANARY)
+    if not drafts and not canary:
+        return []
+    with _a_run(scope.tenant, now) as run:
+        said = _spoken(run, now) if canary else ""
+        spoken = [EntryDraft(said, (CANARY,)), EntryDraft(said, (RESTATED,))] if canary else []
+        return [ledger.write_entry(scope, draft, run=run, node_id=None, now=now) for draft in [*drafts, *spoken]]
+
+
+@transaction.atomic
+def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
+    """A text with a fresh canary in it, plain: to be redacted before it is kept."""
+    with _a_run(scope, now) as run:
+        return _spoken(run, now)
+
+
+def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
+    return adapter.counts_of(scope, now=now).entries == 0
+
+
+def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:
+    """Whether a canary of the tenant stands in one of ``texts``, in any form that a redactor would find."""
+    values = [vault.unseal(secret) for secret in vault.held_by(tenant_id) if secret.name == CANARY]
+    forms = {form for value in values for form in forms_of(value)}
+    return any(form in text for text in texts for form in forms)
+
+
+@contextmanager
+def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
+    """A run that is over at the end of the block."""
+    definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
+    assert definition is not None, "the host brings this workflow along"
+    order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
+    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
+    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    yield run
+    runs.complete(run, now=now)
+
+
+def _spoken(run: Run, now: datetime) -> str:
+    """A text with a secret that is this run's alone, and that it has resolved."""
+    owner, value = ids.wire("run", run.id), f"canary-{random_secrets.token_hex(16)}"
+    vault.put(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
+    return SPOKEN.format(canary=vault.resolve(run, CANARY, now=now))

@@ -1,0 +1,552 @@
+"""Standing commitments: inferred once, fired once an occasion, never from a replay, gone with what they came from."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memory import adapter, commitments, forgetting, inventory, ledger, lineage, policies
+from memory.commitments import rows, upkeep
+from memory.drafts import EntryDraft
+from memory.erasers.commitments import CommitmentRows
+from memory.host import byok, event_log, ids, runs
+from memory.host.erasure import Identifiers
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.models import Run
+from memory.ledger import Hidden
+from memory.lineage import Descent
+from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
+from openwop_console.runtime import forking
+from openwop_console.runtime.timed import firing, keeping
+from tests import building
+
+pytestmark = pytest.mark.django_db
+MONDAY = datetime(2026, 11, 16, 10, tzinfo=UTC)
+S = CommitmentState
+
+
+class Desk:
+    """Acme's ledger with one run that writes, and a clock that the test sets."""
+
+    def __init__(self, slug: str = "acme", at: datetime = MONDAY) -> None:
+        self.scope = building.scope(slug)
+        self.run = building.open_run(self.scope)
+        self.at = at
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.scope.tenant_id
+
+    def says(self, text: str, **options: Any) -> UUID:
+        """An entry with that text, written now."""
+        return building.write(self.scope, self.run, text, now=self.at, **options).id
+
+    def keeps(self, *, hours: float = 0) -> int:
+        """How many commitments have fired when a worker looks after so many more hours."""
+        self.at += timedelta(hours=hours)
+        return keeping.keep(self.tenant_id, clock=lambda: self.at)
+
+    @property
+    def all(self) -> list[Commitment]:
+        return list(Commitment.objects.of(self.tenant_id).order_by("id"))
+
+    @property
+    def only(self) -> Commitment:
+        assert len(self.all) == 1
+        return self.all[0]
+
+    @property
+    def facts(self) -> list[dict[str, Any]]:
+        """The payload of every ``commitment.fired`` on the tenant's log."""
+        return list(event_log.payloads(self.tenant_id, "commitment.fired"))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+# --- inference --------------------------------------------------------------------------------------------------------
+
+
+def test_an_intention_that_a_run_wrote_is_armed_and_bound_to_its_entry_ref_and_tenant(desk: Desk) -> None:
+    entry = desk.says("Ana was angry. Call her back in 3 days.", agent_id="acme.writer")
+    desk.keeps()
+    found = desk.only
+    assert (found.entry_id, found.memory_ref, found.agent_id, found.state) == (entry, "notes", "acme.writer", S.ARMED)
+    assert (found.starts, found.ends, found.condition) == (15, 39, "time")
+    assert found.due_at == datetime(2026, 11, 19, 9, tzinfo=UTC)
+
+
+def test_reading_again_from_the_beginning_arms_nothing_twice(desk: Desk) -> None:
+    desk.says("Call Ana in 3 days. When the invoice clears, tell finance.")
+    desk.keeps()
+    CommitmentWatch.objects.written_by(rows.WRITER).filter(tenant_id=desk.tenant_id).update(position=0)
+    desk.keeps()
+    assert len(desk.all) == 2
+
+
+def test_a_ledger_longer_than_one_part_is_read_to_its_end(desk: Desk) -> None:
+    for number in range(7):
+        desk.says(f"Call customer {number} in 3 days.")
+    parts = 0
+    while commitments.read_on(desk.tenant_id, now=desk.at, limit=2):
+        parts += 1
+    assert (len(desk.all), parts) == (7, 3)
+
+
+def test_what_passes_and_the_host_wrote_was_retired_or_has_expired_makes_no_commitment(desk: Desk) -> None:
+    gone = desk.says("Call Ana in 3 days.")
+    ledger.retire(desk.scope, gone, reason="", now=desk.at)
+    desk.says("Call Bob in 3 days.", expires_at=desk.at + timedelta(minutes=1))
+    derived = ledger.Derivation(EntryDraft("Call Carl in 3 days."), "merged")
+    ledger.write_derived(building.ref(desk.scope, "notes"), [derived], run=desk.run, now=desk.at)
+    desk.keeps(hours=1)
+    assert desk.all == []
+
+
+def test_the_zone_is_the_tenants(desk: Desk) -> None:
+    policies.change(desk.scope, {"timezone": "Asia/Tokyo"}, now=desk.at)
+    desk.says("Call Ana tomorrow at 9:30.")
+    desk.keeps()
+    assert (desk.only.due_at, desk.only.timezone) == (datetime(2026, 11, 17, 0, 30, tzinfo=UTC), "Asia/Tokyo")
+
+
+def test_an_old_ledger_arms_nothing_that_would_be_stale(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance. Call Ana in 3 days.")
+    desk.keeps(hours=24 * 200)
+    assert desk.all == []
+
+
+def test_tenants_are_apart(desk: Desk) -> None:
+    globex = Desk("globex")
+    desk.says("When the invoice clears, tell finance.")
+    desk.keeps()
+    globex.says("The invoice cleared.")
+    assert (globex.keeps(), desk.keeps(), globex.all) == (0, 0, [])
+    with pytest.raises(NotFound):
+        commitments.find(globex.scope, desk.only.id, now=desk.at)
+
+
+# --- firing: time -----------------------------------------------------------------------------------------------------
+
+
+def test_a_time_fires_once_and_the_fact_has_ids_alone(desk: Desk) -> None:
+    entry = desk.says("Call Ana in 3 days about the secret plan.")
+    assert desk.keeps() == 0
+    assert desk.keeps(hours=71) == 1
+    assert desk.keeps(hours=1000) == 0
+    assert desk.facts == [
+        {
+            "commitmentId": ids.wire("cmt", desk.only.id),
+            "memoryRef": "notes",
+            "condition": "time",
+            "memoryId": ids.wire("mem", entry),
+        }
+    ]
+    assert (desk.only.state, desk.only.fired_count) == (S.FIRED, 1)
+    told = runs.find(desk.tenant_id, Firing.objects.of(desk.tenant_id).get().run_id)
+    assert (told.system, told.status) == (True, "completed")
+
+
+def test_a_time_that_comes_again_fires_once_an_instant_and_stays_armed(desk: Desk) -> None:
+    desk.says("Every Friday send the report.")
+    desk.keeps()
+    fired = [desk.keeps(hours=12) for _ in range(2 * 21)]
+    assert (sum(fired), desk.only.state, desk.only.fired_count) == (3, S.ARMED, 3)
+    assert len({each.occasion for each in Firing.objects.of(desk.tenant_id)}) == 3
+
+
+def test_after_an_outage_the_latest_instant_stands_for_all(desk: Desk) -> None:
+    desk.says("Check the queue every day at 8:00.")
+    desk.keeps()
+    assert desk.keeps(hours=24 * 10) == 1
+    assert Firing.objects.of(desk.tenant_id).get().occasion == "2026-11-26T08:00:00+00:00"
+    assert desk.only.due_at == datetime(2026, 11, 27, 8, tzinfo=UTC)
+
+
+def test_a_time_that_nobody_looked_at_for_too_long_is_stale(desk: Desk) -> None:
+    policies.change(desk.scope, {"stale_days": 2}, now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    assert desk.keeps(hours=24 * 6) == 0
+    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.UNFIRED)
+
+
+# --- firing: predicates -----------------------------------------------------------------------------------------------
+
+
+def test_a_condition_fires_once_each_time_it_turns_from_false_to_true(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.")
+    told = [
+        ("The invoice will clear soon.", 0),
+        ("The invoice cleared.", 1),
+        ("The invoice cleared, says the bank.", 0),
+        ("The invoice has not cleared: the payment was reversed.", 0),
+        ("The invoice cleared.", 1),
+    ]
+    for text, fires in told:
+        desk.says(text)
+        assert desk.keeps(hours=1) == fires, text
+    assert (len(desk.facts), desk.only.state, desk.only.fired_count) == (2, S.FIRED, 2)
+    assert not commitments.find(desk.scope, desk.only.id, now=desk.at).twice
+
+
+def test_only_later_entries_of_the_same_ref_decide(desk: Desk) -> None:
+    desk.says("The invoice cleared.")
+    desk.says("When the invoice clears, tell finance.")
+    desk.says("The invoice cleared.", memory_ref="other")
+    assert desk.keeps() == 0
+    desk.says("Cleared.", tags=("invoice",))
+    assert desk.keeps() == 1
+
+
+def test_what_came_true_in_the_same_part_of_the_ledger_fires_as_well(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.")
+    desk.says("The invoice cleared.")
+    desk.says("The invoice has not cleared after all.")
+    assert (desk.keeps(), desk.keeps(), desk.only.state) == (1, 0, S.ARMED)
+
+
+def test_a_denied_condition_fires_when_it_is_denied(desk: Desk) -> None:
+    desk.says("Tell me if the server is no longer reachable.")
+    desk.says("The server is reachable.")
+    assert desk.keeps() == 0
+    desk.says("The server is not reachable.")
+    assert desk.keeps() == 1
+
+
+def test_a_run_that_ends_may_be_what_was_waited_for() -> None:
+    desk = Desk(at=timezone.now() - timedelta(seconds=5))
+    building.install("acme", building.definition("nightly-report", building.remember_node("Done.")))
+    desk.says("Notify ops as soon as the nightly-report run completes.")
+    desk.says("Notify ops as soon as the nightly-report run fails.")
+    desk.keeps()
+    building.execute(desk.scope, "nightly-report")
+    desk.at = timezone.now() + timedelta(seconds=1)
+    assert (desk.keeps(), desk.keeps()) == (1, 0)
+    assert [row.state for row in desk.all] == [S.FIRED, S.ARMED]
+
+
+def test_the_run_that_wrote_the_intention_does_not_fulfil_it_by_ending() -> None:
+    text = "Notify ops as soon as the nightly-report run completes."
+    building.install("acme", building.definition("nightly-report", building.remember_node(text)))
+    desk = Desk(at=timezone.now())
+    building.execute(desk.scope, "nightly-report")
+    desk.at = timezone.now() + timedelta(seconds=1)
+    assert (desk.keeps(), desk.only.state) == (0, S.ARMED)
+
+
+# --- what a firing starts ---------------------------------------------------------------------------------------------
+
+
+def started(desk: Desk) -> list[Run]:
+    return list(Run.objects.of(desk.tenant_id).filter(workflow_id="on-commitment"))
+
+
+def test_a_firing_starts_the_workflow_that_the_tenant_chose_as_the_host_and_tells_it_ids(desk: Desk) -> None:
+    building.install("acme", building.definition("on-commitment", building.remember_node("Fired.")))
+    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    entry = desk.says("Call Ana in 3 days.")
+    desk.keeps(hours=72)
+    (run,) = started(desk)
+    known = {"commitmentId": ids.wire("cmt", desk.only.id), "memoryRef": "notes", "memoryId": ids.wire("mem", entry)}
+    assert (run.principal, run.inputs) == ("host", known)
+    assert run.metadata == {"origin": {"commitment": known["commitmentId"]}}
+    assert desk.facts[0]["enqueuedRunId"] == ids.wire("run", run.id)
+    assert desk.only.last_run_id == run.id
+    assert building.advance(run).status == "completed"
+
+
+def test_a_start_that_is_refused_is_on_record_with_its_code_and_the_commitment_has_fired(desk: Desk) -> None:
+    needs = [{"name": "who", "type": "string", "required": True}]
+    building.install("acme", building.definition("on-commitment", building.remember_node("x"), variables=needs))
+    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    assert desk.keeps(hours=72) == 1
+    fired = Firing.objects.of(desk.tenant_id).get()
+    assert (fired.code, fired.enqueued_run_id, desk.only.last_code) == ("validation_error", None, "validation_error")
+    assert started(desk) == []
+    assert "enqueuedRunId" not in desk.facts[0]
+
+
+def test_a_crash_between_the_run_and_the_firing_leaves_neither(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    building.install("acme", building.definition("on-commitment", building.remember_node("x")))
+    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patching:
+        patching.setattr(commitments, "settle", killed)
+        with pytest.raises(KeyboardInterrupt):
+            desk.keeps(hours=72)
+    assert (started(desk), desk.facts, desk.only.state) == ([], [], S.ARMED)
+    assert (desk.keeps(), len(started(desk)), len(desk.facts)) == (1, 1, 1)
+
+
+def test_a_fault_of_the_host_is_not_tried_for_ever(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(firing, "start", broken)
+    monkeypatch.setattr(keeping, "_told", broken)
+    assert desk.keeps(hours=72) == 0
+    assert (desk.only.state, desk.only.last_code) == (S.STALE, "internal_error")
+
+
+def test_a_replay_of_the_run_that_remembered_infers_and_fires_nothing() -> None:
+    made = building.remember("acme", "Call back in 3 days.")
+    desk = Desk(at=timezone.now())
+    desk.keeps()
+    replay = forking.fork(desk.scope, made.run.id, forking.ForkRequest("replay"), now=timezone.now())
+    assert building.advance(replay).status == "completed"
+    desk.keeps()
+    assert (len(desk.all), desk.keeps(hours=24 * 4)) == (1, 1)
+    assert (desk.keeps(hours=24), len(desk.facts)) == (0, 1)
+
+
+# --- put off, cancelled, stale ----------------------------------------------------------------------------------------
+
+
+def test_a_snoozed_time_fires_when_the_snooze_ends(desk: Desk) -> None:
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    until = desk.at + timedelta(days=5)
+    commitments.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
+    assert (desk.only.state, desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (S.SNOOZED, 0, 1)
+
+
+def test_a_snoozed_time_that_comes_again_leaves_out_what_lies_before(desk: Desk) -> None:
+    desk.says("Check the queue every day at 8:00.")
+    desk.keeps()
+    commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=3), now=desk.at)
+    assert desk.only.due_at == datetime(2026, 11, 20, 8, tzinfo=UTC)
+    assert (desk.keeps(hours=24 * 4), desk.only.state) == (1, S.ARMED)
+
+
+def test_what_came_true_while_a_condition_was_put_off_fires_later_unless_it_was_denied(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.")
+    desk.says("When the contract is signed, tell legal.")
+    desk.says("When the shipment arrives, tell Bob.")
+    desk.keeps()
+    for row in desk.all:
+        commitments.snooze(desk.scope, row.id, until=desk.at + timedelta(days=2), now=desk.at)
+    for text in ("The invoice cleared.", "The contract was signed.", "The contract was not signed."):
+        desk.says(text)
+    assert desk.keeps(hours=1) == 0
+    assert desk.keeps(hours=48) == 1
+    assert [row.state for row in desk.all] == [S.FIRED, S.ARMED, S.ARMED]
+
+
+def test_a_cancelled_commitment_never_fires_and_its_reason_holds_no_secret(desk: Desk) -> None:
+    byok.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    commitments.cancel(desk.scope, desk.only.id, reason="see hunter2-hunter2", now=desk.at)
+    assert (desk.only.state, desk.only.reason) == (S.CANCELLED, "see [REDACTED:crm]")
+    assert desk.keeps(hours=1000) == 0
+    with pytest.raises(Conflict):
+        commitments.cancel(desk.scope, desk.only.id, reason="", now=desk.at)
+
+
+@pytest.mark.parametrize("days", [0, -1, 91])
+def test_a_snooze_ends_within_the_horizon(desk: Desk, days: int) -> None:
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    with pytest.raises(Invalid):
+        commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=days), now=desk.at)
+
+
+def test_who_may_not_retire_memory_changes_no_commitment(desk: Desk) -> None:
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    viewer = building.scope("acme", "viewer")
+    with pytest.raises(Forbidden):
+        commitments.cancel(viewer, desk.only.id, reason="", now=desk.at)
+    with pytest.raises(Forbidden):
+        commitments.snooze(viewer, desk.only.id, until=desk.at + timedelta(days=1), now=desk.at)
+
+
+def test_a_key_bound_to_agents_sees_what_came_from_their_entries(desk: Desk) -> None:
+    desk.says("Call Ana in 3 days.", agent_id="acme.one")
+    desk.says("Call Bob in 3 days.", agent_id="acme.two")
+    desk.keeps()
+    bound = building.scope("acme", "agent", agents=["acme.one"])
+    page = commitments.page(bound, commitments.Wanted(), now=desk.at)
+    assert ([each.intention for each in page.commitments], page.total) == (["Call Ana in 3 days."], 1)
+    with pytest.raises(NotFound):
+        commitments.find(bound, desk.all[1].id, now=desk.at)
+
+
+def test_an_agent_s_row_counts_what_it_may_still_do(desk: Desk) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.one"})
+    for text in ("Call Ana in 3 days.", "When the invoice clears, tell finance.", "Call Bob in 3 days."):
+        desk.says(text, agent_id="private.acme.one")
+    desk.keeps()
+    commitments.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
+    (row,) = inventory.agent_rows(desk.scope, {}, now=desk.at)
+    assert row.armed == 2
+
+
+def test_a_condition_that_did_not_come_true_for_too_long_is_stale(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.")
+    desk.keeps()
+    desk.keeps(hours=24 * 91)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.UNFIRED)
+    desk.says("The invoice cleared.")
+    assert desk.keeps() == 0
+
+
+def test_no_state_follows_another_but_by_the_table(desk: Desk) -> None:
+    desk.says("Call Ana in 3 days.")
+    desk.keeps(hours=72)
+    for to in set(S) - rows.NEXT_STATES[S.FIRED]:
+        with pytest.raises(Conflict):
+            rows.move(desk.only, to, now=desk.at)
+
+
+# --- where it came from -----------------------------------------------------------------------------------------------
+
+
+def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(desk: Desk) -> None:
+    entry = desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    desk.at += timedelta(days=4)
+    assert keeping.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
+    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, upkeep.GONE, [])
+
+
+def test_one_whose_entry_has_expired_is_stale_at_the_next_thorough_look(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
+    desk.keeps()
+    desk.keeps(hours=3)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.GONE)
+
+
+def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now(desk: Desk) -> None:
+    entry = desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    merged = ledger.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
+    (into,) = ledger.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
+    ledger.hide(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
+    lineage.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
+    ledger.remove(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    assert desk.keeps(hours=73) == 1
+    assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into.id)]
+
+
+def test_a_forgotten_subject_takes_its_commitments_along(desk: Desk) -> None:
+    desk.at = timezone.now()
+    desk.says("Call Zebedee Quux in 3 days.")
+    desk.says("When the invoice of Zebedee Quux clears, tell finance.")
+    desk.says("Call Bob in 3 days.")
+    desk.keeps()
+    found = forgetting.preview(desk.scope, ["Zebedee Quux"], now=desk.at)
+    stores = {holding.store: len(holding.erase) for holding in found.holdings}
+    assert stores["standing commitments"] == 2
+    request = forgetting.confirm(
+        desk.scope, found.request.id, typed="Zebedee Quux", reason="asked", ticked=set(), now=desk.at
+    )
+    done = forgetting.execute(desk.tenant_id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    assert done is not None
+    assert done.state == "forgotten"
+    shown = commitments.find(desk.scope, desk.only.id, now=timezone.now())
+    assert shown.intention == "Call Bob in 3 days."
+
+
+def test_a_commitment_that_was_read_from_an_entry_just_before_it_was_forgotten_is_residue(desk: Desk) -> None:
+    entry = desk.says("Call Zebedee Quux in 3 days.")
+    desk.keeps()
+    ledger.remove(desk.tenant_id, (entry,), reason="forgotten", now=desk.at)
+    eraser, subject = CommitmentRows(commitments.remove), Identifiers(("zebedee quux",))
+    assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).left == 1
+    desk.keeps()
+    assert desk.all == []
+    assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).left == 0
+
+
+def test_the_words_of_memory_are_read_there_and_redacted(desk: Desk) -> None:
+    entry = desk.says("Call Ana in 3 days about hunter2-hunter2.")
+    desk.keeps()
+    byok.set_secret(desk.scope, "crm", "hunter2-hunter2", kind="tenant", owner="", now=desk.at)
+    assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention == (
+        "Call Ana in 3 days about [REDACTED:crm]."
+    )
+    ledger.remove(desk.tenant_id, (entry,), reason="expired", now=desk.at)
+    assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention is None
+
+
+# --- who looks --------------------------------------------------------------------------------------------------------
+
+
+def test_a_lease_is_one_workers_until_it_ends(desk: Desk) -> None:
+    assert commitments.take(desk.tenant_id, "a", now=MONDAY)
+    assert not commitments.take(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=29))
+    assert commitments.take(desk.tenant_id, "b", now=MONDAY + timedelta(seconds=30))
+    commitments.release(desk.tenant_id, "a")
+    assert not commitments.take(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+    commitments.release(desk.tenant_id, "b")
+    assert commitments.take(desk.tenant_id, "c", now=MONDAY + timedelta(seconds=31))
+
+
+def test_a_tenant_is_looked_after_when_there_is_news_or_something_is_due(desk: Desk) -> None:
+    def wanted() -> bool:
+        return desk.tenant_id in keeping.tenants(since=desk.at, whole=False, now=desk.at).tenants
+
+    assert not wanted()
+    desk.says("Call Ana in 3 days.")
+    assert wanted()
+    desk.keeps()
+    assert not wanted()
+    assert desk.tenant_id in keeping.tenants(since=desk.at, whole=True, now=desk.at).tenants
+    desk.at += timedelta(days=3)
+    assert wanted()
+    desk.keeps()
+    assert not wanted()
+    assert desk.tenant_id not in keeping.tenants(since=desk.at, whole=True, now=desk.at).tenants
+
+
+def at_once(count: int, act: Callable[[], Any]) -> None:
+    """``act`` is done by so many threads that begin together; what one of them fails with is raised here."""
+    barrier = threading.Barrier(count)
+
+    def work() -> None:
+        try:
+            barrier.wait()
+            act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work) for _ in range(count)]:
+            done.result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -> None:
+    desk = Desk()
+    building.install("acme", building.definition("on-commitment", building.remember_node("x")))
+    policies.change(desk.scope, {"commitment_workflow": "on-commitment"}, now=desk.at)
+    for number in range(5):
+        desk.says(f"Call customer {number} in 3 days. When invoice {number} clears, tell finance.")
+        desk.says(f"Invoice {number} cleared.")
+    at_once(4, desk.keeps)
+    assert len(desk.all) == 10
+    desk.at += timedelta(days=3)
+    at_once(4, desk.keeps)
+    assert {row.fired_count for row in desk.all} == {1}
+    assert (len(desk.facts), len(started(desk))) == (10, 10)
+    assert adapter.head(desk.tenant_id) == CommitmentWatch.objects.of(desk.tenant_id).get().position

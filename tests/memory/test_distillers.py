@@ -1,0 +1,370 @@
+"""Distillation without a database: what is kept of a corpus, in which budget, and as which bytes."""
+
+import random
+import string
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import rfc8785
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rs_bpe.bpe import openai
+
+from memory import distillers, token_budget
+from memory.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
+from memory.distillers.sentences import split
+
+MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)
+WORDS = [
+    *("acme", "invoice", "renewal", "must", "never", "Berlin", "42", "$49.50", "ana@x.example", "likes", "tea."),
+    *("coffee!", "weather?", "maybe", "数据。", "always"),
+]
+TEXTS = st.lists(st.sampled_from([*WORDS, "\n", "[REDACTED:crm]"]), min_size=1, max_size=25).map(" ".join)
+
+
+def sources(*texts: str, protected: tuple[int, ...] = ()) -> list[Source]:
+    return [
+        Source(
+            f"mem_{number:04}",
+            text,
+            MORNING + timedelta(minutes=number),
+            token_budget.count(text),
+            protected=number in protected,
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def kept(distilled: Distilled) -> list[Kept]:
+    return [sentence for section in distilled.sections for sentence in section.sentences]
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> list[Source]:
+    texts = draw(st.lists(TEXTS.filter(lambda text: any(map(str.isalnum, text))), min_size=1, max_size=12))
+    protected = draw(st.sets(st.integers(0, len(texts) - 1), max_size=2))
+    return sources(*texts, protected=tuple(protected))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Dr. Smith met J. Doe at 3.5 km. He left.", ["Dr. Smith met J. Doe at 3.5 km.", "He left."]),
+        ("See https://x.org/a.b?c=1. Mail a@b.co.uk. Done", ["See https://x.org/a.b?c=1.", "Mail a@b.co.uk.", "Done"]),
+        ("It is due on Jan. 5 at No. 7. Pay $1,234.56!", ["It is due on Jan. 5 at No. 7.", "Pay $1,234.56!"]),
+        ("no capitals here. but two sentences", ["no capitals here.", "but two sentences"]),
+        ("Left... and ran. Wow! Yes?", ["Left... and ran.", "Wow!", "Yes?"]),
+        ("- one\n* two\n3. three\n(b) four\n- [x] five", ["one", "two", "three", "four", "five"]),
+        ("これは文です。次の文！最後？はい", ["これは文です。", "次の文！", "最後？", "はい"]),  # noqa: RUF001
+        ("nothing ends here and nothing begins", ["nothing ends here and nothing begins"]),
+        (
+            "A line that is long enough to be wrapped\nby hand. Yes",
+            ["A line that is long enough to be wrapped\nby hand.", "Yes"],
+        ),
+        ("Heading\r\nbody of it\n\nnew", ["Heading", "body of it", "new"]),
+        ("The key is [REDACTED:my. Key]. Next", ["The key is [REDACTED:my. Key].", "Next"]),
+        (" ... \n -- ", []),
+    ],
+)  # fmt: skip
+def test_a_text_is_split_where_its_sentences_end(text, sentences) -> None:
+    assert split(text) == sentences
+
+
+@pytest.mark.parametrize("text", ["." * 60_000 + "x", " " * 60_000 + "x", "[REDACTED:" * 6_000, "a-" * 30_000])
+def test_no_text_takes_long_to_split(text) -> None:
+    started = datetime.now(UTC)
+    split(text)
+    assert datetime.now(UTC) - started < timedelta(seconds=2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.integers(0, 400), st.randoms(use_true_random=False))
+def test_whatever_is_given_the_budget_holds_and_the_minimum_is_exact(corpus, more, chance) -> None:
+    with pytest.raises(BudgetTooSmall) as refused:
+        distillers.distil(corpus, 1)
+    minimum = refused.value.minimum
+    with pytest.raises(BudgetTooSmall, match=str(minimum)):
+        distillers.distil(corpus, minimum - 1)
+    for budget in (minimum, minimum + more):
+        made = distillers.distil(corpus, budget)
+        assert made.tokens_used <= budget
+        assert made.output_tokens == token_budget.count(made.text)
+        assert made.input_tokens == sum(source.tokens for source in corpus if source.id in made.covered)
+        assert kept(made)
+        shuffled = chance.sample(corpus, len(corpus))
+        assert distillers.distil(shuffled, budget) == made
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora(), st.integers(40, 2000))
+def test_every_sentence_stands_word_for_word_in_its_sources(corpus, budget) -> None:
+    texts = {source.id: source.text for source in corpus}
+    try:
+        made = distillers.distil(corpus, budget)
+    except BudgetTooSmall:
+        return
+    for sentence in kept(made):
+        assert sentence.sources
+        assert all(sentence.text in texts[source] for source in sentence.sources)
+        assert {*sentence.sources, *sentence.restated_by} <= set(made.covered)
+        assert sentence.text in made.text
+    said = [sentence.text for sentence in kept(made)]
+    assert len(said) == len(set(said))
+
+
+def test_what_is_said_again_is_kept_once_with_all_who_say_it() -> None:
+    made = distillers.distil(
+        sources("Invoices go to Berlin.", "Reminder: invoices go to Berlin!", "Invoices go to Berlin."), 500
+    )
+    (sentence,) = kept(made)
+    assert {*sentence.sources, *sentence.restated_by} == {"mem_0000", "mem_0001", "mem_0002"}
+    assert len(made.covered) == 3
+
+
+def test_sentences_that_differ_in_a_number_or_a_negation_are_both_kept() -> None:
+    made = distillers.distil(sources("Acme pays 49 EUR.", "Acme pays 59 EUR.", "Acme does not pay.", "Acme pays."), 500)
+    assert len(kept(made)) == 4
+
+
+def test_a_corpus_that_fits_is_covered_whole_and_the_archive_says_so() -> None:
+    made = distillers.distil(sources("One fact.", "Another fact.", "A third."), 1000)
+    assert len(made.covered) == made.corpus_count == 3
+    assert made.text.startswith("# 3 of 3 entries\n")
+
+
+def test_an_archive_says_of_how_many_entries_it_speaks() -> None:
+    made = distillers.distil(sources(*(f"Customer {n} is served by team {n % 7}." for n in range(1200))), 2000)
+    assert 0 < len(made.covered) < 1200
+    assert made.text.startswith(f"# {len(made.covered):,} of 1,200 entries\n")
+
+
+def test_what_is_protected_goes_first() -> None:
+    texts = [f"The deadline for project {n} must be kept: {n} March." for n in range(300)]
+    made = distillers.distil(sources("the tree in the yard is old", *texts, protected=(0,)), 150)
+    assert "the tree in the yard is old" in made.text
+    assert "mem_0000" in made.covered
+
+
+def test_the_newest_goes_before_what_is_as_good() -> None:
+    made = distillers.distil(sources(*(f"Room {chr(65 + n)} is painted {chr(97 + n)}." for n in range(20))), 80)
+    assert "mem_0019" in made.covered
+    assert "mem_0000" not in made.covered
+
+
+def test_a_text_that_is_too_long_is_left_out_and_never_cut() -> None:
+    long = "word " * 13_200
+    made = distillers.distil(sources(long, "A short fact."), 1_000_000)
+    assert [sentence.text for sentence in kept(made)] == ["A short fact."]
+    assert len(made.covered) == 2
+    assert len(made.text.encode()) <= distillers.MAX_TEXT_BYTES
+    with pytest.raises(NothingToKeep):
+        distillers.distil(sources("x" * 70_000), 100_000)
+    with pytest.raises(NothingToKeep):
+        distillers.distil(sources("..."), 100)
+
+
+def test_a_long_archive_fits_into_one_entry() -> None:
+    chance = random.Random(1)
+    texts = [" ".join("".join(chance.choices(string.ascii_lowercase, k=7)) for _ in range(20)) for _ in range(900)]
+    made = distillers.distil(sources(*texts), 1_000_000)
+    assert 60_000 < len(made.text.encode()) <= 65_536
+    assert len(made.covered) == 900
+
+
+def test_sentences_stand_under_their_topics() -> None:
+    texts = [f"The {what} of {who} is number {n}." for n, (who, what) in enumerate(
+        (who, what) for who in ("Acme", "Globex", "Initech") for what in ("invoice", "contract", "shipment", "depot")
+    )]  # fmt: skip
+    made = distillers.distil(sources(*texts), 2000)
+    topics = [section.topic for section in made.sections]
+    assert topics
+    assert all(
+        topic.casefold() in sentence.text.casefold()
+        for topic, section in zip(topics, made.sections, strict=True)
+        if topic
+        for sentence in section.sentences
+    )
+    assert any(topics)
+
+
+def test_the_tags_of_entries_may_be_topics() -> None:
+    tagged = [
+        Source(f"mem_{n}", text, MORNING, 20, tags=("billing rules",) if n < 4 else ())
+        for n, text in enumerate(["Pay early.", "Send it twice.", "Ask Ana.", "Use blue ink.", "Rain.", "Snow melts."])
+    ]
+    assert "## billing rules\n" in distillers.distil(tagged, 1000).text
+
+
+def test_budgets_agree_with_another_vocabulary_within_a_tenth() -> None:
+    texts = [f"Customer {n} prefers e-mail; the renewal on {n % 28 + 1} March costs {n * 7} EUR." for n in range(200)]
+    made = distillers.distil(sources(*texts), 6000)
+    other = openai.cl100k_base()
+    covered = sum(other.count(source.text) for source in sources(*texts) if source.id in made.covered)
+    assert (covered + other.count(made.text)) == pytest.approx(made.tokens_used, rel=0.1)
+
+
+def buried_facts(chance: random.Random) -> tuple[list[str], list[Source]]:
+    """Facts that are restated and worded as such, among three times as many entries of small talk."""
+    who = [
+        f"{first}{last}" for first in ("Nor", "Bel", "Kar", "Vin", "Osk") for last in ("tia", "mont", "dale", "wick")
+    ]
+    facts = [
+        chance.choice(
+            [
+                f"{name} must be billed in {chance.choice(['EUR', 'CHF', 'GBP'])}",
+                f"{name} decided to renew for {chance.randrange(12, 60)} months",
+                f"never call {name} before {chance.randrange(8, 12)} o'clock",
+                f"the discount of {name} is {chance.randrange(5, 40)} percent",
+            ]
+        )
+        for name in who
+    ]
+    talk = [
+        *("we", "had", "some", "talk", "about", "the", "garden", "and", "train", "then", "went", "back", "to", "it"),
+        *("with", "nothing", "new", "for", "anyone"),
+    ]
+    entries = []
+    for fact in facts:
+        for lead in chance.sample(["", "Note: ", "As discussed, ", "To confirm, "], chance.randrange(1, 4)):
+            said = f"{lead}{fact}."
+            chat = f"{' '.join(chance.sample(talk, 8)).capitalize()}."
+            entries.append(chance.choice([said, f"{said} {chat}", f"{chat} {said[0].upper()}{said[1:]}"]))
+    entries += [f"{' '.join(chance.sample(talk, chance.randrange(6, 14))).capitalize()}." for _ in range(120)]
+    chance.shuffle(entries)
+    return facts, sources(*entries)
+
+
+@pytest.mark.parametrize(("share", "at_least"), [(0.5, 0.95), (0.25, 0.7), (0.1, 0.3)])
+def test_facts_are_kept_where_reading_from_the_front_or_at_random_loses_them(share, at_least) -> None:
+    chance = random.Random(7)
+    facts, corpus = buried_facts(chance)
+    budget = int(share * sum(source.tokens for source in corpus))
+
+    def found(text: str) -> float:
+        return sum(fact.casefold() in text.casefold() for fact in facts) / len(facts)
+
+    def taken(order: list[Source]) -> float:
+        texts, left = [], budget
+        for source in order:
+            if 2 * source.tokens <= left:
+                left -= 2 * source.tokens
+                texts.append(source.text)
+        return found("\n".join(texts))
+
+    ours = found(distillers.distil(corpus, budget).text)
+    others = max(taken(corpus), taken(corpus[::-1]), taken(chance.sample(corpus, len(corpus))))
+    assert ours >= at_least
+    assert ours >= others + 0.25
+
+
+def test_ten_times_the_corpus_takes_about_ten_times_as_long() -> None:
+    texts = [f"Customer {n} of region {n % 97} prefers day {n % 365}. Thanks for the chat." for n in range(20_000)]
+    corpus = sources(*texts)
+
+    def seconds(part: list[Source]) -> float:
+        started = datetime.now(UTC)
+        distillers.distil(part, 20_000)
+        return (datetime.now(UTC) - started).total_seconds()
+
+    small = min(seconds(corpus[:2_000]) for _ in range(3))
+    assert seconds(corpus) < 25 * small + 1
+
+
+def test_lines_that_cost_more_together_than_apart_still_keep_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    apart = token_budget.count
+    corpus = sources(*(f"The invoice of depot {n} must be paid." for n in range(40)))
+    plan = distillers.distil(corpus, 400)
+    monkeypatch.setattr(token_budget, "count", lambda text: apart(text) + 4 * text.count("\n", 0, -1))
+    made = distillers.distil(corpus, 400)
+    assert 0 < made.tokens_used <= 400
+    assert made.output_tokens == token_budget.count(made.text)
+    told = distillers.told(plan, "\n".join(f"Depot {n} pays." for n in range(40)), plan.input_tokens + 100)
+    assert 20 < told.output_tokens <= 100
+
+
+def test_an_answer_is_held_to_the_room_of_one_entry() -> None:
+    plan = distillers.distil(sources("Acme renews in March."), 200)
+    told = distillers.told(plan, "\n".join(f"Depot {n} pays {'early ' * 20}." for n in range(2000)), 1_000_000)
+    assert 60_000 < len(told.text.encode()) <= distillers.MAX_TEXT_BYTES
+
+
+def test_there_are_at_most_a_dozen_topics() -> None:
+    names = [f"{first}{last}" for first in ("nor", "bel", "kar", "vin") for last in ("tia", "mont", "dale", "wick")]
+    colours = ("red", "blue", "green")
+    made = distillers.distil(
+        sources(*(f"{name}'s paint: {colour}{n}" for n, name in enumerate(names) for colour in colours)), 5000
+    )
+    assert 1 < len([section for section in made.sections if section.topic]) <= 12
+
+
+def test_what_is_written_without_gaps_is_weighed_too() -> None:
+    made = distillers.distil(sources("東京の請求書は月末に支払う。東京の倉庫。", "我", "請求書は月末。"), 500)
+    assert len(kept(made)) == 4
+
+
+def test_progress_is_told_while_a_corpus_is_read() -> None:
+    told: list[tuple[int, int]] = []
+    distillers.distil(sources(*["A fact."] * 2500), 500, step=lambda done, total: told.append((done, total)))
+    assert told == [(0, 2500), (1000, 2500), (2000, 2500)]
+
+
+KEYS = st.text(st.characters(codec="utf-8"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | KEYS,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON)
+def test_bytes_are_those_of_rfc_8785(value) -> None:
+    assert distillers.canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", [{"b": 1, "\ue000": 2, "\U0001f600": 3}, [1.0, 1e21], {"a": {"b": None}}])
+def test_bytes_are_those_of_rfc_8785_where_sorting_and_numbers_are_hard(value) -> None:
+    assert distillers.canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("value", [2**53, float("nan"), {1: 2}])
+def test_what_has_no_canonical_form_is_refused(value) -> None:
+    with pytest.raises((rfc8785.CanonicalizationError, AttributeError)):
+        distillers.canonical(value)
+
+
+@pytest.mark.parametrize("method", [distillers.EXTRACTIVE, distillers.Method("endpoint", "1", "some-model")], ids=str)
+def test_a_document_is_written_as_rfc_8785_would_and_holds_no_time(method: distillers.Method) -> None:
+    corpus = sources('Say "ü" and \U0001f600\x7f.', "Rest\u2028here must stay.")
+    digests = {source.id: distillers.content_digest(source.text) for source in corpus}
+    made = distillers.distil(corpus, 500)
+    document = distillers.document(made, memory_ref="notes", token_budget_given=500, method=method, digests=digests)
+    body = distillers.canonical(document)
+    assert body == rfc8785.dumps(document)
+    assert b"2026" not in body
+    assert document["sources"] == [{"id": source.id, "sha256": digests[source.id]} for source in corpus]
+    assert document["coverage"] == {"covered": 2, "of": 2, "text": "2 of 2 entries", "topics": 0}
+    assert body.startswith(b'{"coverage":{"covered":2')
+
+
+def test_an_archive_that_is_distilled_again_gives_its_sentences_and_not_what_it_says_of_itself() -> None:
+    texts = [f"The invoice of depot {n} must be paid." for n in range(5)]
+    text = distillers.distil(sources(*texts), 1000).text
+    again = distillers.distil(sources(distillers.body_of(text)), 1000)
+    assert "## " in text
+    assert sorted(sentence.text for sentence in kept(again)) == texts
+
+
+def test_an_endpoint_is_held_to_whole_sentences_that_fit() -> None:
+    plan = distillers.distil(sources("Acme renews in March.", "Acme pays in EUR."), 200)
+    told = distillers.told(plan, "Acme renews in March and pays in EUR. " + "More and more of it. " * 3, 200)
+    assert [sentence.text for sentence in kept(told)] == [
+        "Acme renews in March and pays in EUR.",
+        "More and more of it.",
+    ]
+    assert told.covered == plan.covered
+    tight = distillers.told(plan, f"Short. Much {'very ' * 300}long.", plan.input_tokens + 20)
+    assert [sentence.text for sentence in kept(tight)] == ["Short."]
+    with pytest.raises(NothingToKeep):
+        distillers.told(plan, "very " * 300, plan.input_tokens + 20)

@@ -1,0 +1,262 @@
+"""The distiller behind an endpoint, against a small server of our own that speaks its protocol, well or badly."""
+
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory import endpoint
+from memory.host import vault
+from memory.host.errors import EndpointFailed
+from memory.host.models import SecretScope
+from memory.policies import Policy
+from tests import building
+
+pytestmark = pytest.mark.django_db
+KEY = "key-of-the-endpoint-3f9a1c"
+Answers = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Model(ThreadingHTTPServer):
+    """The server: it keeps what it was asked, and answers as the test says."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Asked)
+        self.asked: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.answers: Answers = says("a short text")
+        self.over = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Asked(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append((self.path, dict(self.headers), body))
+        self.server.answers(self)
+
+    def log_message(self, *_: Any) -> None:
+        """A test says nothing."""
+
+
+def answers(raw: bytes, status: int = 200, **headers: str) -> Answers:
+    def answer(asked: BaseHTTPRequestHandler) -> None:
+        asked.send_response(status)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in {"Content-Length": str(len(raw)), **named}.items():
+            asked.send_header(name, value)
+        asked.end_headers()
+        asked.wfile.write(raw)
+
+    return answer
+
+
+def says(content: Any) -> Answers:
+    return answers(json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode())
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    server = Model()
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    serving.start()
+    yield server
+    server.over.set()
+    server.shutdown()
+    server.server_close()
+    serving.join()
+
+
+@pytest.fixture
+def ask(model: Model) -> Callable[..., str]:
+    """``ask()`` has the endpoint of Acme's policy distil something."""
+    acme = building.tenant()
+    vault.put(acme.id, "model-key", KEY, now=timezone.now())
+
+    def ask(**changes: str) -> str:
+        given: dict[str, Any] = {
+            "endpoint_url": model.url,
+            "endpoint_model": "small",
+            "endpoint_secret": "model-key",
+            **changes,
+        }
+        return endpoint.distil(Policy(distiller="endpoint", **given), acme.id, "Distil this.", max_tokens=77)
+
+    return ask
+
+
+def reason_of(ask: Callable[..., str], **changes: str) -> str:
+    with pytest.raises(EndpointFailed) as failed:
+        ask(**changes)
+    assert KEY not in str(failed.value) + json.dumps(failed.value.details)
+    assert failed.value.__cause__ is None
+    return str(failed.value.details["reason"])
+
+
+def test_the_endpoint_is_asked_in_its_protocol_with_the_key_of_the_vault(model: Model, ask: Callable[..., str]) -> None:
+    assert ask() == "a short text"
+    ((path, headers, body),) = model.asked
+    assert path == "/v1/chat/completions"
+    assert headers["Authorization"] == f"Bearer {KEY}"
+    assert body == {
+        "model": "small",
+        "messages": [{"role": "user", "content": "Distil this."}],
+        "max_tokens": 77,
+        "temperature": 0,
+        "seed": 0,
+        "stream": False,
+    }
+
+
+def test_a_base_address_with_a_slash_is_the_same_one(model: Model, ask: Callable[..., str]) -> None:
+    ask(endpoint_url=f"{model.url}/")
+    assert model.asked[0][0] == "/v1/chat/completions"
+
+
+def test_secrets_that_the_endpoint_says_are_redacted(model: Model, ask: Callable[..., str]) -> None:
+    vault.put(building.tenant().id, "crm", "s3cret-value-of-the-crm", now=timezone.now())
+    shaped = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    model.answers = says(f"crm: s3cret-value-of-the-crm, me: {KEY}, git: {shaped}")
+    said = ask()
+    assert "[REDACTED:crm]" in said
+    assert "[REDACTED:model-key]" in said
+    assert not [secret for secret in ("s3cret-value", KEY, shaped) if secret in said]
+
+
+@pytest.mark.parametrize("status", [201, 204, 301, 307, 400, 401, 429, 500, 503])
+def test_any_other_status_is_a_failure_and_no_redirect_is_followed(
+    model: Model, ask: Callable[..., str], status: int
+) -> None:
+    model.answers = answers(b"", status, Location=f"{model.url}/elsewhere")
+    assert reason_of(ask) == "status"
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"<html>busy</html>",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"choices": []}',
+        b'{"choices": [{}]}',
+        b'{"choices": [{"message": {"content": null}}]}',
+        b'{"choices": [{"message": {"content": 7}}]}',
+        b'{"choices": [{"message": {"content": ["a"]}}]}',
+        b'{"choices": "none"}',
+        b'{"choices": [{"message": {"content": "\\ud800"}}]}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_an_answer_that_is_none_is_malformed(model: Model, ask: Callable[..., str], raw: bytes) -> None:
+    model.answers = answers(raw)
+    assert reason_of(ask) == "malformed"
+
+
+@pytest.mark.parametrize("content", ["", " \n", "\x00"])
+def test_an_answer_that_says_nothing_is_empty(model: Model, ask: Callable[..., str], content: str) -> None:
+    model.answers = says(content)
+    assert reason_of(ask) == "empty"
+
+
+def test_what_no_database_keeps_is_left_out(model: Model, ask: Callable[..., str]) -> None:
+    model.answers = says("a\x00b")
+    assert ask() == "ab"
+
+
+def test_an_answer_beyond_the_bound_is_too_large(model: Model, ask: Callable[..., str]) -> None:
+    model.answers = says("x" * endpoint.MAX_BYTES)
+    assert reason_of(ask) == "too_large"
+
+
+def test_a_compressed_answer_that_nobody_asked_for_is_malformed(model: Model, ask: Callable[..., str]) -> None:
+    model.answers = answers(b"\x1f\x8b", Content_Encoding="gzip")
+    assert reason_of(ask) == "malformed"
+
+
+def greets(asked: BaseHTTPRequestHandler) -> None:
+    asked.wfile.write(b"220 mail.example ESMTP\r\n")
+
+
+def test_a_server_that_speaks_something_else_is_malformed(model: Model, ask: Callable[..., str]) -> None:
+    model.answers = greets
+    assert reason_of(ask) == "malformed"
+
+
+def test_an_endpoint_that_hangs_is_left(model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "TOTAL_SECONDS", 0.3)
+
+    def hang(_: BaseHTTPRequestHandler) -> None:
+        model.over.wait(5)
+
+    model.answers = hang
+    begun = time.monotonic()
+    assert reason_of(ask) == "timeout"
+    assert time.monotonic() - begun < 3
+
+
+def test_an_endpoint_that_drips_is_left_all_the_same(
+    model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "TOTAL_SECONDS", 0.5)
+
+    def drip(asked: BaseHTTPRequestHandler) -> None:
+        answers(b"{", Content_Length="10000")(asked)
+        while not model.over.wait(0.05):
+            asked.wfile.write(b" ")
+
+    model.answers = drip
+    begun = time.monotonic()
+    assert reason_of(ask) == "timeout"
+    assert time.monotonic() - begun < 3
+
+
+def test_an_endpoint_that_is_not_there_is_refused(ask: Callable[..., str]) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        assert reason_of(ask, endpoint_url=nobody) == "refused"
+    assert reason_of(ask, endpoint_url="gopher://127.0.0.1") == "refused"
+
+
+def test_without_a_usable_key_nobody_is_asked(model: Model, ask: Callable[..., str]) -> None:
+    acme = building.tenant()
+    vault.put(acme.id, "ana", KEY, scope=SecretScope.USER, owner="usr_1", now=timezone.now())
+    vault.put(acme.id, "split", "a key\nof two lines", now=timezone.now())
+    vault.put(building.tenant("globex").id, "theirs", KEY, now=timezone.now())
+    for name in ("none", "ana", "split", "theirs"):
+        assert reason_of(ask, endpoint_secret=name) == "refused"
+    assert model.asked == []
+
+
+def test_the_line_end_that_a_key_was_typed_with_is_no_part_of_it(model: Model, ask: Callable[..., str]) -> None:
+    vault.put(building.tenant().id, "model-key", f"{KEY}\n", now=timezone.now())
+    ask()
+    assert model.asked[0][1]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_no_log_holds_the_key_or_what_was_said(
+    model: Model, ask: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        ask()
+        model.answers = answers(b"garbage", 500)
+        reason_of(ask)
+    assert caplog.text
+    assert not [word for word in (KEY, "Distil this", "a short text") if word in caplog.text]

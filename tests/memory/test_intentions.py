@@ -1,0 +1,254 @@
+"""What is an intention in a text, when it is due, and what a later statement says of a condition (RFC 0068 C)."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.host import ticks
+from memory.intentions import FARTHEST, Intention, found_in, verdict, vocabulary, words_of
+
+BERLIN = "Europe/Berlin"
+WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
+
+
+def one(text: str, *, zone: str = BERLIN, at: datetime = WEDNESDAY) -> Intention:
+    found = found_in(text, zone=zone, written_at=at)
+    assert len(found) == 1, f"{text!r} holds {len(found)} intentions"
+    return found[0]
+
+
+def local(text: str, *, zone: str = BERLIN, at: datetime = WEDNESDAY) -> str:
+    """When it is due, as the clock on the wall says it."""
+    due = one(text, zone=zone, at=at).at
+    assert due is not None, text
+    return due.astimezone(ZoneInfo(zone)).strftime("%a %Y-%m-%d %H:%M")
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("Follow up next Monday", "Mon 2026-11-23 09:00"),
+        ("remind me in 3 days", "Sat 2026-11-21 09:00"),
+        ("Please ping me in 20 minutes.", "Wed 2026-11-18 11:50"),
+        ("- call back in two hours", "Wed 2026-11-18 13:30"),
+        ("call Ana on 12 December at 14:00", "Sat 2026-12-12 14:00"),
+        ("We will email Dr. Smith on Dec. 12 about it.", "Sat 2026-12-12 09:00"),
+        ("Schedule the review for 2026-12-01 at 2 pm", "Tue 2026-12-01 14:00"),
+        ("Don't forget to renew the domain on the 3rd of January", "Sun 2027-01-03 09:00"),
+        ("We need to check the backups tomorrow at 7 am", "Thu 2026-11-19 07:00"),
+        ("TODO: rotate the key next week", "Mon 2026-11-23 09:00"),
+        ("Remind us to pay the rent by end of month", "Mon 2026-11-30 17:00"),
+        ("Remind me after 2 weeks", "Wed 2026-12-02 09:00"),
+        ("remind me tonight", "Wed 2026-11-18 20:00"),
+        ("Call Ana today", "Wed 2026-11-18 17:00"),
+        ("I'll call Ana on Wednesday at 8", "Wed 2026-11-25 08:00"),
+        ("Call Ana on 2026-11-18", "Wed 2026-11-18 17:00"),
+        ("Send the quote next month", "Tue 2026-12-01 09:00"),
+        ("We need to ship it by the end of the week", "Fri 2026-11-20 17:00"),
+        ("Renew the policy by the end of the year", "Thu 2026-12-31 17:00"),
+        ("Call Ana tomorrow at half past nine", "Thu 2026-11-19 09:30"),
+        ("Call Ana by 12 December", "Sat 2026-12-12 09:00"),
+        ("Call Ana next Friday", "Fri 2026-11-27 09:00"),
+        ("Call Ana tomorrow evening at 8", "Thu 2026-11-19 20:00"),
+        ("Send the list on the 5th", "Sat 2026-12-05 09:00"),
+        ("The customer asked to be called back the day after tomorrow", "Fri 2026-11-20 09:00"),
+    ],
+)
+def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due: str) -> None:
+    assert local(text) == due
+    assert one(text).cron == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cron", "first"),
+    [
+        ("Every Friday send the report", "0 9 * * 5", "Fri 2026-11-20 09:00"),
+        ("every weekday at 18:00 check the inbox", "0 18 * * 1-5", "Wed 2026-11-18 18:00"),
+        ("Remind me daily at 8 am to look at the queue", "0 8 * * *", "Thu 2026-11-19 08:00"),
+        ("On Mondays and Thursdays send the list", "0 9 * * 1,4", "Thu 2026-11-19 09:00"),
+        ("Send the report on the 1st of every month", "0 9 1 * *", "Tue 2026-12-01 09:00"),
+        ("Check the queue every 2 hours", "0 */2 * * *", "Wed 2026-11-18 12:00"),
+        ("Send the newsletter weekly", "0 9 * * 3", "Wed 2026-11-25 09:00"),
+    ],
+)
+def test_a_time_that_comes_again_is_a_cron_expression(text: str, cron: str, first: str) -> None:
+    assert (one(text).cron, local(text)) == (cron, first)
+    assert ticks.problem_of(cron) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "negated"),
+    [
+        ("When the invoice clears, tell finance", "invoice clear", False),
+        ("When the invoice clears tell finance", "invoice clear", False),
+        ("Remind me when the SOC2 report is filed", "soc2 report filed", False),
+        ("The user asked to be reminded when the contract is signed.", "contract signed", False),
+        ("Once payment arrives, notify the warehouse", "payment arrives", False),
+        ("After the contract is signed, send the welcome pack", "contract signed", False),
+        ("Let Bob know when the shipment is delivered", "shipment delivered", False),
+        ("Tell me if the server is no longer reachable", "server reachable", True),
+        ("Notify ops as soon as the nightly-report run fails", "nightly report run fails", False),
+    ],
+)
+def test_a_clause_is_a_condition_that_later_memory_may_fulfil(text: str, words: str, negated: bool) -> None:
+    found = one(text)
+    assert (found.at, set(found.words), found.negated) == (None, set(words_of(words)), negated)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The invoice cleared on Monday.",
+        "We met last Tuesday.",
+        "The store opens every Monday.",
+        "Do not remind me on Friday.",
+        "No need to follow up next week.",
+        "We never need to call on Friday.",
+        "We won't call on Friday.",
+        "Should we call Ana on Friday?",
+        "Did you remind Ana on Friday",
+        '"Remind me on Monday" is what he wrote.',
+        'He said: "call me in 3 days".',
+        "> Remind me in 3 days",
+        "We called Ana on Monday.",
+        "Call Ana on 12 December 2020.",
+        "Remind me yesterday.",
+        "Call volumes rose on Friday.",
+        "Review meeting is on Friday.",
+        "We send the report every Friday.",
+        "The customer prefers email on Mondays.",
+        "I told Ana to call me on Friday.",
+        "When the invoice cleared, we told finance.",
+        "Ana was reminded on Monday.",
+        "Remind me when possible.",
+        "Ask Ana when the report is due.",
+        "If a customer asks about refunds, tell them the policy.",
+        "I will call you.",
+        "every other Friday send the report",
+        "Check the queue every 3 weeks",
+        "Check the queue every 2 minutes",
+        "Check the queue every 7 minutes",
+        "Call Ana on 31 February",
+        "Send the list on the 45th",
+        "Call Ana at 13 pm",
+        "",
+    ],
+)
+def test_facts_past_times_denials_questions_and_quotations_are_no_intentions(text: str) -> None:
+    assert found_in(text, zone=BERLIN, written_at=WEDNESDAY) == []
+
+
+def test_what_lies_farther_ahead_than_90_days_is_none() -> None:
+    assert found_in("Remind me in 4 months", zone="UTC", written_at=WEDNESDAY) == []
+    assert one("Remind me in 89 days").at is not None
+
+
+def test_each_sentence_is_an_intention_of_its_own_and_says_where_it_stands() -> None:
+    text = "Ana was angry. Call her back in 3 days; when the refund is booked, tell her. Follow up on Monday?"
+    found = found_in(text, zone="UTC", written_at=WEDNESDAY)
+    assert [text[each.starts : each.ends] for each in found] == [
+        "Call her back in 3 days;",
+        "when the refund is booked, tell her.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "written", "due"),
+    [
+        ("Remind me tomorrow at 02:30", BERLIN, "2026-03-28T12:00+01:00", "2026-03-29T01:00+00:00"),
+        ("Remind me tomorrow at 02:30", BERLIN, "2026-10-24T12:00+02:00", "2026-10-25T00:30+00:00"),
+        ("Remind me tomorrow", "America/New_York", "2026-03-07T12:00-05:00", "2026-03-08T13:00+00:00"),
+        ("Remind me in 24 hours", BERLIN, "2026-03-28T12:00+01:00", "2026-03-29T11:00+00:00"),
+        ("Remind me tomorrow", "Pacific/Auckland", "2026-11-18T11:30+00:00", "2026-11-19T20:00+00:00"),
+    ],
+)
+def test_a_day_is_a_day_of_the_zone_whatever_its_clock_does(text: str, zone: str, written: str, due: str) -> None:
+    found = one(text, zone=zone, at=datetime.fromisoformat(written))
+    assert found.at == datetime.fromisoformat(due)
+
+
+PIECES_OF_TEXT = (
+    "remind me|call|Ana|don't|not|every|each|next|last|on|at|in|after|when|once|if|the|invoice|clears|Monday|Fridays"
+    "|friday|31|12|0|99|february|December|2020|9999|minutes|days|months|14:00|25:99|noon|tomorrow|today|weekly|and|,|."
+    "|unless|whether|that|from|half past|nine|Ana said|the meeting|so|reminder"
+    '|?|;|\n|"|:|\u2014|need to|we will|please|\U0001f41b|\u00e9|[REDACTED:crm]|%|@|month|of|end'
+)
+PIECES = st.sampled_from(PIECES_OF_TEXT.split("|"))
+
+
+@given(st.one_of(st.lists(PIECES, max_size=25).map(" ".join), st.text(max_size=200)), st.sampled_from([BERLIN, "UTC"]))
+def test_any_text_has_intentions_that_lie_ahead_within_the_horizon_and_the_same_every_time(
+    text: str, zone: str
+) -> None:
+    found = found_in(text, zone=zone, written_at=WEDNESDAY)
+    assert found == found_in(text, zone=zone, written_at=WEDNESDAY)
+    for each in found:
+        assert 0 <= each.starts < each.ends <= len(text)
+        assert (each.at is None) == bool(each.words)
+        assert each.at is None or WEDNESDAY < each.at <= WEDNESDAY + FARTHEST
+        assert not each.cron or ticks.problem_of(each.cron) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when " * 5000,
+        "in " * 9000 + "remind",
+        "a," * 20_000 + " call on monday",
+        '"' * 30_000,
+        f"{'please call my review with a ' * 13}on monday. " * 25,
+        "we need to call on friday " * 700,
+    ],
+)
+def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
+    begun = datetime.now(UTC)
+    found_in(text, zone="UTC", written_at=WEDNESDAY)
+    assert datetime.now(UTC) - begun < timedelta(seconds=2)
+
+
+@pytest.mark.parametrize(
+    ("condition", "statement", "said"),
+    [
+        ("the invoice clears", "The invoice cleared this morning.", True),
+        ("the invoice clears", "Invoice 4411 clears.", True),
+        ("the invoice clears", "The invoice has been cleared by finance.", True),
+        ("the invoice clears", "The invoice has not cleared yet.", False),
+        ("the invoice clears", "The invoice hasn\u2019t cleared.", False),
+        ("the invoice clears", "The invoice will clear soon.", None),
+        ("the invoice clears", "When the invoice clears, tell finance.", None),
+        ("the invoice clears", "We expect the invoice to clear on Friday.", None),
+        ("the invoice clears", "Has the invoice cleared?", None),
+        ("the invoice clears", "The contract is signed.", None),
+        ("the SOC2 report is filed", "Filed the SOC2 report with the auditor.", True),
+        ("the SOC2 report is filed", "The SOC1 report was filed.", None),
+        ("payment arrives", "Payment was received.", True),
+        ("payment arrives", "Acme paid.", True),
+        ("payment arrives", "Payment is due on Friday.", None),
+        ("payment arrives", "Payment has still not arrived.", False),
+        ("the contract is signed", "Contract signed by Ana after the meeting.", True),
+        ("the contract is signed", "The contract is unsigned.", False),
+        ("the invoice clears", "The invoice has not cleared. Later: the invoice cleared.", True),
+    ],
+)
+def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it(
+    condition: str, statement: str, said: bool | None
+) -> None:
+    wanted = words_of(condition)
+    assert verdict(wanted, statement) is said
+    assert said is None or set(wanted) <= vocabulary(statement)
+
+
+def test_a_label_may_say_it_too() -> None:
+    wanted = words_of("the invoice clears")
+    assert verdict(wanted, "Done.", ["invoice-cleared"]) is True
+    assert verdict(wanted, "Cleared.", ["invoice"]) is True
+    assert verdict(wanted, "Done.", ["invoice-not-cleared"]) is False
+
+
+@given(st.lists(PIECES, max_size=20).map(" ".join))
+def test_a_condition_is_never_judged_by_a_text_without_its_words(text: str) -> None:
+    wanted = frozenset(words_of("the invoice clears"))
+    assert verdict(wanted, text) is None or wanted <= vocabulary(text)

@@ -1,0 +1,124 @@
+"""Pairs that a reader found to be merged, or one to replace the other, although each says something of its own."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from memory.similarity import Statement, reconcile
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+SWAPPED = [
+    (
+        "For Acme the discount is 10%, for Globex the discount is 20%.",
+        "For Globex the discount is 10%, for Acme the discount is 20%.",
+    ),
+    (
+        "In Berlin 5 desks are free, in Paris 10 desks are free.",
+        "In Paris 5 desks are free, in Berlin 10 desks are free.",
+    ),
+    ("The manager of Anna is Ben.", "The manager of Ben is Anna."),
+    ("Ship to Anna via Ben.", "Ship to Ben via Anna."),
+    ("mysql replaced postgres", "postgres replaced mysql"),
+    ("svc-a calls svc-b", "svc-b calls svc-a"),
+    ("The frontend depends on the backend.", "The backend depends on the frontend."),
+    ("sales reports to marketing", "marketing reports to sales"),
+    ("Only admins can delete posts.", "Admins can delete only posts."),
+    ("The admin may view, the guest may edit reports.", "The guest may view, the admin may edit reports."),
+    ("Encrypt before upload, then compress.", "Compress before upload, then encrypt."),
+    ("I owe you $50.", "You owe me $50."),
+    ("He owes her money.", "She owes him money."),
+]
+OTHER_WORDS = [
+    ("Alice is the CEO", "Alice was the CEO"),
+    ("The office is in Berlin", "The office was in Berlin"),
+    ("The shop will be closed", "The shop was closed"),
+    ("We had backups", "We have backups"),
+    ("The IT budget is tight", "The budget is tight"),
+    ("US customers pay by card", "Our customers pay by card"),
+    ("He takes Vitamin A", "He takes Vitamin"),
+    ("Blood type A was ordered", "Blood type was ordered"),
+    ("The Plus plan costs $20", "The plan costs $20"),
+    ("The Plus plan costs $20", "The plan costs $30"),
+    ("Plan A was chosen by Ana", "The plan was chosen by Ana"),
+    ("Ana drove from A to B", "Ana drove from B to A"),
+    ("Ana drove in A to B", "Ana drove in B to A"),
+    ("She joined US sales", "She joined us in sales"),
+]
+AS_WRITTEN = [
+    ("The password is aBcDeF", "The password is abcdef"),
+    ("The token is QWErty", "The token is qweRTY"),
+    ("Path is /var/log/app", "Path is var log app"),
+    ("Use -v flag", "Use v flag"),
+    ("Run rm * in tmp", "Run rm in tmp"),
+    ("Data is in C:\\data\\x", "Data is in C data x"),
+    ("Logs are in /var/Log/app", "Logs are in /var/log/app"),
+    ("Delete *.py in tmp", "Delete py in tmp"),
+    ("Run with --force today", "Run with force today"),
+    ("The code is a1B2c", "The code is a1b2C"),
+    ("Set MAX_SIZE first", "Set max_size first"),
+    ("Read src/app/Main now", "Read src/app/main now"),
+]
+NAMES = [
+    ("Always call Williams first", "Always call William first"),
+    ("Adams owns the account", "Adam owns the account"),
+    ("Marck approved the budget of the team", "Mark approved the budget of the team"),
+    ("The user marck has admin rights", "The user mark has admin rights"),
+]
+TASTES = [
+    ("Sam likes tea.", "Sam likes coffee."),
+    ("The customer wants a red chair", "The customer wants a blue chair"),
+    ("Anna likes to speak Spanish", "Anna likes to speak German"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*SWAPPED, *OTHER_WORDS, *AS_WRITTEN, *NAMES, *TASTES])
+def test_each_of_the_two_is_kept(one: str, other: str) -> None:
+    for pair in ((one, other), (other, one)):
+        said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
+        found = reconcile(said)
+        assert (found.merges, found.superseded) == ((), ()), pair
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is worth noting that Ana works in sales.",
+        "It is agreed that Ana leads sales.",
+        "Ana works in sales, as is known.",
+        "What is known: Ana works in sales.",
+    ],
+)
+def test_what_cannot_be_read_is_left_alone_and_stops_nothing(text: str) -> None:
+    said = [
+        Statement(UUID(int=n + 1), each, START + timedelta(minutes=n))
+        for n, each in enumerate((text, "Ana is in sales"))
+    ]
+    assert reconcile(said).superseded == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The IT budget is tight", "Please note that the IT budget is tight."),
+        ("He takes Vitamin A", "He takes Vitamin A, as you know"),
+        ("The customer wants a monthly invoice", "The Customer Wants A Monthly Invoice"),
+        ("The customer is in the store", "THE CUSTOMER IS IN THE STORE"),
+        ("The team uses GitHub and PostgreSQL", "the team uses github and postgresql"),
+        ("The invoice was paid", "The invoice WAS paid"),
+        ("The path is /var/log/app", "The path is `/var/log/app`."),
+        ("The **plan** is *annual*", "The plan is annual"),
+        ("Reports go by email/phone", "Reports go by email / phone"),
+        ("Mark approved the budget", "Makr approved the budget"),
+    ],
+)
+def test_what_is_a_matter_of_style_still_is(one: str, other: str) -> None:
+    for pair in ((one, other), (other, one)):
+        said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
+        assert len(reconcile(said).merges) == 1, pair
+
+
+def test_another_taste_replaces_one_where_a_word_says_that_it_changed() -> None:
+    pair = ("Sam likes tea.", "Sam now likes coffee.")
+    said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
+    assert [each.why for each in reconcile(said).superseded] == ["preference"]

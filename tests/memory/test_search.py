@@ -1,0 +1,368 @@
+"""Search: the same words find the same entries on both engines, newest first; what is forgotten stays in no index."""
+
+import gc
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import ledger, search, tasks
+from memory.adapter import fulltext
+from memory.drafts import EntryDraft
+from memory.host import ids
+from memory.host.tenancy import TenantScope
+from memory.ledger import indexing
+from memory.matching import search_form
+from memory.search import LedgerPage
+from memory.words import relevance, sought, stems_of, words_of
+from tests import building
+
+pytestmark = pytest.mark.django_db
+only_sqlite = pytest.mark.only_db("sqlite")
+
+
+@pytest.fixture(params=["waiting", "indexed"])
+def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every entry waits behind the mark, or every one is indexed as it is written."""
+    monkeypatch.setattr(indexing, "BATCH", 1 if request.param == "indexed" else 10**9)
+    return str(request.param)
+
+
+def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:
+    paging = {name: options.pop(name) for name in ("after", "seen", "size") if name in options}
+    return search.ledger_page(owner, search.LedgerFilter(text=text, **options), now=timezone.now(), **paging)
+
+
+def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
+    """The contents found, all pages."""
+    contents: list[str] = []
+    after: UUID | None = None
+    while True:
+        part = page(owner, text, after=after, seen=len(contents), **options)
+        contents += [row.content for row in part.entries]
+        if (after := part.after) is None:
+            return contents
+
+
+def write(owner: TenantScope, *contents: str, **draft: Any) -> list[UUID]:
+    run = building.open_run(owner)
+    return [building.write(owner, run, content, **draft).id for content in contents]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("refund", True),
+        ("REF", True),
+        ("r", True),
+        ("ef", False),
+        ("fund", False),
+        ("refund müller", True),
+        ("refund nobody", False),
+        ("marta.kow", True),
+        ("marta@", True),
+        ("kowalska.marta", False),
+        ("49.9", True),
+        ("90.49", False),
+        ("(refund),", True),
+        ("\uff52\uff45\uff46", True),
+        ("京都", True),
+        ("東京都庁", True),
+        ("東都", False),
+        ("หนังสือ", True),
+        ("สือ", True),
+        ("🎉", True),
+        ("vip", True),
+        ("customer:7", True),
+        ("bob", True),
+        ("support/", True),
+        ("!!! ?", False),
+        ("it's", True),
+        ("z' | 'b", False),
+        ("17 OR 18", False),
+        ("%", False),
+    ],
+)
+@pytest.mark.usefixtures("index")
+def test_every_word_of_a_query_begins_a_word_of_the_entry(query: str, expected: bool) -> None:
+    acme = building.scope()
+    text = "It's a Refund of 49.90 for Müller (marta.kowalska@example.com), 東京都庁で อ่านหนังสือ 🎉"
+    write(acme, text, tags=("vip",), subject="Bob", memory_ref="support/customer:7")
+    write(acme, "something else")
+    assert found(acme, query) == ([text] if expected else [])
+
+
+def test_a_text_of_white_space_is_no_filter_and_one_of_signs_finds_nothing() -> None:
+    acme = building.scope()
+    write(acme, "one", "two")
+    assert (page(acme, " \n ").total, page(acme, "- -").total) == (2, 0)
+
+
+@pytest.mark.usefixtures("index")
+def test_what_is_found_is_newest_first_paged_to_the_end_with_a_true_total() -> None:
+    acme = building.scope()
+    write(acme, *[f"order {number} of {'apples' if number % 3 else 'pears'}" for number in range(30)])
+    expected = [f"order {number} of apples" for number in reversed(range(30)) if number % 3]
+    first = page(acme, "apple order", size=7)
+    assert (first.total, first.total_is_exact, first.is_partial) == (20, True, False)
+    assert found(acme, "apple order", size=7) == expected
+    last = page(acme, "apple order", size=20)
+    assert ([row.content for row in last.entries], last.after) == (expected, None)
+    everything = search.every(acme, search.LedgerFilter(text="apple order"), now=timezone.now())
+    assert [row.content for row in everything] == expected
+
+
+@pytest.mark.usefixtures("index")
+def test_every_filter_holds_for_what_is_found() -> None:
+    acme = building.scope()
+    for content, draft in (
+        ("apple one", {"tags": ("fruit",)}),
+        ("apple two", {"agent_id": "acme.bot"}),
+        ("apple three", {"memory_ref": "elsewhere"}),
+    ):
+        write(acme, content, **draft)
+    now = timezone.now()
+    write(acme, "apple expired", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
+    (hidden,) = write(acme, "apple hidden")
+    ledger.retire(acme, hidden, reason="", now=now)
+    assert found(acme, "apple") == ["apple three", "apple two", "apple one"]
+    assert found(acme, "apple", tag="fruit") == ["apple one"]
+    assert found(acme, "apple", agent="acme.bot") == ["apple two"]
+    assert found(acme, "apple", memory_ref="elsewhere") == ["apple three"]
+    assert found(acme, "apple", state="retired") == ["apple hidden"]
+    assert found(building.scope(agents=("acme.bot",)), "apple") == ["apple two"]
+
+
+@pytest.mark.usefixtures("index")
+def test_a_tenant_finds_nothing_of_another() -> None:
+    acme, globex = building.scope("acme"), building.scope("globex")
+    write(acme, "shared word of acme")
+    write(globex, "shared word of globex")
+    assert found(acme, "shared") == ["shared word of acme"]
+    assert found(globex, "shared") == ["shared word of globex"]
+    assert found(globex, "acme") == []
+
+
+@pytest.mark.usefixtures("index")
+def test_a_search_that_looked_at_enough_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "LOOKED", 10)
+    monkeypatch.setattr(fulltext, "FIRST", 5)
+    monkeypatch.setattr(fulltext, "CHUNK", 5)
+    acme = building.scope()
+    write(acme, "needle apple", tags=("rare",))
+    write(acme, *["apple"] * 35)
+    first = page(acme, "apple", tag="rare", size=5)
+    assert (first.entries, first.is_partial, first.total_is_exact) == ([], True, False)
+    assert first.after is not None
+    assert found(acme, "apple", tag="rare", size=5) == ["needle apple"]
+    assert found(acme, "needle", size=5) == ["needle apple"]
+    assert found(acme, "absent", size=5) == []
+    assert len(found(acme, "apple", size=5)) == 36
+
+
+def test_the_page_offers_to_search_what_it_has_not_looked_at(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    monkeypatch.setattr(fulltext, "LOOKED", 10)
+    client.force_login(building.operator())
+    acme = building.scope()
+    write(acme, "needle in the hay", *["hay"] * 20, tags=())
+    write(acme, "more hay")
+    shown = client.get("/memory", {"q": "hay", "node": "elsewhere"}).content.decode()
+    assert "Nothing among the newer entries" in shown
+    assert "Search older" in shown
+
+
+def test_a_page_goes_on_where_the_entry_it_ended_with_was_removed() -> None:
+    acme = building.scope()
+    written = write(acme, *[f"apple {number}" for number in range(6)])
+    first = page(acme, "apple", size=2)
+    assert first.after == written[4]
+    ledger.remove(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
+    rest = page(acme, "apple", after=first.after, size=10)
+    assert [row.content for row in rest.entries] == [f"apple {number}" for number in (3, 2, 1, 0)]
+    assert page(acme, "apple", after=ids.first_of(timezone.now() - timedelta(days=1))).entries == []
+
+
+@pytest.mark.usefixtures("index")
+def test_what_a_pass_derives_is_found() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    made = [ledger.Derivation(EntryDraft(f"summary number {number}"), "distilled") for number in range(3)]
+    ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
+    assert found(acme, "summ num") == [f"summary number {number}" for number in (2, 1, 0)]
+
+
+def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.adapter.COUNTED", 5)
+    acme = building.scope()
+    write(acme, *["apple"] * 7)
+    first = page(acme, "apple", size=3)
+    assert (first.total, first.total_is_exact, len(first.entries)) == (5, False, 3)
+
+
+# The index of SQLite.
+
+
+@only_sqlite
+def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 4)
+    acme = building.scope()
+    write(acme, "one", "two", "three")
+    assert marked(acme) == -1
+    write(acme, "four")
+    assert marked(acme) == 4
+    write(acme, "five " * 2000)
+    assert marked(acme) == 5
+    assert found(acme, "t") == ["three", "two"]
+
+
+@only_sqlite
+def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    write(acme, "one", "two", "three")
+    monkeypatch.setattr(search, "INDEXED_AT_ONCE", 2)
+    assert tasks.index_words() == 3
+    assert (marked(acme), tasks.index_words()) == (3, 0)
+    assert found(acme, "two") == ["two"]
+
+
+@only_sqlite
+@pytest.mark.usefixtures("index")
+def test_a_word_that_too_many_words_begin_with_is_found_by_its_first_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "MOST_WORDS", 3)
+    acme = building.scope()
+    write(acme, *[f"order{number}" for number in range(10)], "orchid", "disorder")
+    assert len(found(acme, "orde")) == 10
+    assert found(acme, "order7") == ["order7"]
+
+
+@only_sqlite
+def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> None:
+    acme = building.scope()
+    gone = write(acme, "Marta Kowalska wrote", "marta again")
+    write(acme, "somebody wrote")
+    ledger.remove(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    assert found(acme, "marta") == []
+    assert found(acme, "wrote") == ["somebody wrote"]
+    kept = stems_of(words_of("somebody wrote notes")) if index == "indexed" else set()
+    assert words_kept() == dict.fromkeys(kept, 1)
+    assert indexed_rows() == ([3] if index == "indexed" else [])
+
+
+@only_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 1)
+    acme = building.scope()
+    name = f"zyx{ids.new_id().hex[:12]}"
+    gone = write(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
+    settle()
+    assert name.encode() in file_of_the_database()
+    ledger.remove(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    settle()
+    assert name.encode() not in file_of_the_database()
+    assert not any(word.startswith("zyx") for word in words_kept())
+
+
+@only_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_vacuum_leaves_every_entry_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "BATCH", 1)
+    acme = building.scope()
+    written = write(acme, *[f"apple {number}" for number in range(6)])
+    ledger.remove(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM")
+    assert found(acme, "apple") == ["apple 5", "apple 4", "apple 3"]
+    assert found(acme, "4") == ["apple 4"]
+
+
+def settle() -> None:
+    """Everything is in the file, and nothing in the log beside it."""
+    gc.collect()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def file_of_the_database() -> bytes:
+    return Path(connection.settings_dict["NAME"]).read_bytes()
+
+
+def marked(owner: TenantScope) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT position FROM memory_searchledger WHERE tenant_id = %s", [owner.tenant_id.hex])
+        return int((cursor.fetchone() or [-1])[0])
+
+
+def words_kept() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT word, entries FROM memory_searchword")
+        return dict(cursor.fetchall())
+
+
+def indexed_rows() -> list[int]:
+    """The positions of the entries that any number of the index leads to."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, memory_search, instance)")
+        try:
+            cursor.execute("SELECT DISTINCT doc & ((1 << 40) - 1) FROM temp.terms ORDER BY 1")
+            return [row[0] for row in cursor.fetchall()]
+        finally:
+            cursor.execute("DROP TABLE temp.terms")
+
+
+@pytest.mark.only_db("postgres")
+def test_the_migration_fills_in_the_words_of_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    migration = import_module("memory.migrations.0010_full_text")
+    monkeypatch.setattr(migration, "CHUNK", 2)
+    acme = building.scope()
+    write(acme, *[f"apple {number}" for number in range(5)])
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memory_memoryentry SET words = ''")
+    assert found(acme, "apple") == []
+    migration._fill(connection)
+    assert len(found(acme, "apple")) == 5
+
+
+# Words.
+
+TEXTS = st.text(alphabet=st.sampled_from("aAbÜßé1.9-@ \n東京都สื🎉'\"*&|!:()_"), max_size=40)
+
+
+@given(TEXTS, st.data())
+def test_a_stretch_of_a_text_that_begins_with_a_word_is_found_in_it(text: str, data: Any) -> None:
+    folded = search_form(text)
+    starts = [at for at in range(len(folded)) if words_of(folded[at:]) and not words_of(folded[max(at - 1, 0) : at])]
+    if starts:
+        start = data.draw(st.sampled_from(starts))
+        asked = sought(folded[start : data.draw(st.integers(start + 1, len(folded)))])
+        assert asked.is_in(folded)
+        assert all(literal in folded for literal in asked.literals)
+
+
+@given(TEXTS)
+def test_words_stand_in_their_text_and_hold_no_sign(text: str) -> None:
+    folded = search_form(text)
+    for word in words_of(folded):
+        assert word in folded
+        assert not set(word) & set(" .-@'\"*&|!:()_")
+
+
+def test_a_very_long_word_is_found_by_its_beginning_and_as_a_whole() -> None:
+    acme = building.scope()
+    write(acme, "x" * 200, "x" * 100)
+    assert len(found(acme, "x" * 64)) == 2
+    assert found(acme, "x" * 150) == ["x" * 200]
+
+
+def test_relevance_counts_whole_words_twice_and_beginnings_once() -> None:
+    asked = words_of("refund order")
+    texts = ["refund of the order", "refunds of the order", "refunds", "nothing"]
+    assert [relevance(asked, text) for text in texts] == [4, 3, 1, 0]

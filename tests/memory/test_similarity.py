@@ -1,0 +1,332 @@
+"""What says the same, what differs although it looks alike, and which newer value replaces an older one.
+
+Pairs that a reader found merged although they differ stand in ``test_never_merged.py``: every one of them must be kept.
+"""
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.similarity import Reading, Reconciliation, Signatures, Statement, reconcile
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def statements(*texts: str, **common: object) -> list[Statement]:
+    """One a minute, in that order."""
+    return [
+        Statement(UUID(int=number + 1), text, START + timedelta(minutes=number), **common)  # type: ignore[arg-type]
+        for number, text in enumerate(texts)
+    ]
+
+
+def merged(found: Reconciliation) -> int:
+    return sum(len(each.merged) for each in found.merges)
+
+
+def left(said: Sequence[Statement], found: Reconciliation) -> list[Statement]:
+    gone = {each for merge in found.merges for each in merge.merged} | {each.older for each in found.superseded}
+    return [each for each in said if each.id not in gone]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ana prefers email for invoices", "ana prefers e-mail for invoices."),
+        ("The customer wants monthly invoices", "THE CUSTOMER WANTS MONTHLY INVOICES"),
+        ("The customer wants monthly invoices", "Customer wants monthly invoices"),
+        ("The customer wants monthly invoices", "Please note that the customer wants monthly invoices."),
+        ("The customer wants monthly invoices", "The customer basically wants monthly invoices, as you know"),
+        ("The customer wants monthly invoices", "The cusotmer wants monthly invoices"),
+        ("The customer wants monthly invoices", "The customer wnats monthly invoices"),
+        ("The customer wants monthly invoices", "teh customer wants monthly invoices"),
+        ("The customer wants monthly invoices", "The client wants monthly bills"),
+        ("Ana bought 3 seats in March", "Ana purchased three seats in March"),
+        ("The price was $49 on May 3", "On May 3, the price was $49.00"),
+        ("Marta at Globex prefers email", "At Globex, Marta prefers email"),
+        ("Acme requires a signed NDA before onboarding", "As discussed, Acme needs a signed NDA before onboarding"),
+        ("Ana does not like phone calls", "Ana doesn't like phone calls"),
+        ("The door in Leeds closes at 18:00", "Just to confirm: the door in Leeds closes at 18:00"),
+        ("The parcel weighs 5kg", "The parcel weighs 5 kg"),
+        ("Key: [REDACTED:crm]", "key: <REDACTED:crm>"),
+        ("私は猫が好きです。", "私は猫が好きです"),
+        ("…", "…"),
+        ("The customer wants\nmonthly invoices", "> - the customer wants monthly invoices\n"),
+        ("Acme paid $59 on July 18 by bank transfer", "On July 18 Acme paid $59 by bank transfer"),
+        ("The annual agreement with the supplier", "The yearly contract with the vendor"),
+        ("Ana takes deliveries at home and lives in Leeds", "Ana lives in Leeds and takes deliveries at home"),
+        ("The lawyer of Acme in Oslo is Teresa Gallo", "Teresa Gallo is the attorney of Acme in Oslo"),
+        ("Le 17 June sera livrée la commande 4711 de Acme", "La commande 4711 de Acme sera livrée le 17 June"),
+        ("plan=pro; seats=3", "seats=3; plan=pro"),
+        ('{"a": 1, "b": "x"}', '{"b": "x", "a": 1}'),
+    ],
+)
+def test_restatements_are_one(one: str, other: str) -> None:
+    assert merged(reconcile(statements(one, other))) == 1
+    assert merged(reconcile(statements(other, one))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ana prefers email", "Ana no longer prefers email"),
+        ("Ana prefers email", "Ben prefers email"),
+        ("Notifications are turned on", "Notifications are turned off"),
+        ("Call before shipping", "Call after shipping"),
+        ("Call before shipping", "Shipping before call"),
+        ("Load will increase", "Load will decrease"),
+        ("Alice reports to Bob", "Bob reports to Alice"),
+        ("Shipped from Berlin to Paris", "Shipped from Paris to Berlin"),
+        ("Refund in 30 days", "Refund in 30 hours"),
+        ("Marta Kowalska left", "Marta Kowalski left"),
+        ("marta kowalska left", "marta kowalski left"),
+        ("Smith prefers email", "Smyth prefers email"),
+        ("Anna prefers email", "Anne prefers email"),
+        ("Marc prefers email", "Mark prefers email"),
+        ("The employer pays", "The employee pays"),
+        ("Order 1001 was paid", "Order 1002 was paid"),
+        ("Send on Monday", "Send on Tuesday"),
+        ("Open in March", "Open in May"),
+        ("ana@x.org likes tea", "ann@x.org likes tea"),
+        ("Ana does not prefer email but phone", "Ana prefers email but not phone"),
+        ("Is the plan active?", "The plan is active."),
+        ("10 seats for Acme and 20 for Globex", "20 seats for Acme and 10 for Globex"),
+        ("Ask my manager", "Ask your manager"),
+        ("Due by Friday", "Due on Friday and Friday"),
+        ('{"a":"x","b":"y"}', '{"a":"y","b":"x"}'),
+        ("Write C++", "Write C#"),
+        ("👍 for the plan", "👎 for the plan"),
+        ("私は猫が好きです", "私は犬が好きです"),
+        ("Собака кусает человека", "Человек кусает собака"),
+        ("Key: [REDACTED:crm]", "Key: [REDACTED:erp]"),
+        ("The deposit is 5 %", "The deposit is 5"),
+        ("Steps:\n1. load\n2. ship", "Steps:\n1. ship\n2. load"),
+        ("the invoice was paid by acme", "the invoice was paid for acme"),
+        ("acme supplies globex", "globex supplies acme"),
+        ("She paid him", "He paid her"),
+        ("The order will be paid", "The order was paid"),
+        ("Load the truck and ship the goods", "Ship the goods and load the truck"),
+        ("If the alarm rings, the door opens", "If the door opens, the alarm rings"),
+        ("Ana in Oslo writes to Ben in Bergen", "Ana in Bergen writes to Ben in Oslo"),
+        ("Ana, the boss, met Ben, the clerk", "Ana, the clerk, met Ben, the boss"),
+        ("On Monday Ana calls Ben", "Ben calls Ana on Monday"),
+        ("cats are animals", "animals are cats"),
+        ("brook travel closes early", "brooks travel closes early"),
+        ("browne prefers tea", "brown prefers tea"),
+        ("louise ito left", "louise left"),
+        ("admins=5; users=10", "admins=10; users=5"),
+    ],
+)
+def test_what_looks_alike_and_differs_stays_apart(one: str, other: str) -> None:
+    found = reconcile(statements(one, other))
+    assert (merged(found), found.superseded) == (0, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("The Pro plan costs $49 per month", "The Pro plan now costs $59 per month", "amount"),
+        ("The price of the Pro plan is $49", "The Pro plan costs $59", "amount"),
+        ("The fee is $49", "The fee was raised from $49 to $59", "amount"),
+        ("The discount for Acme is 5%", "The discount for Acme is 7%", "percentage"),
+        ("Acme has 30 seats", "Acme has 45 seats", "number"),
+        ("The renewal deadline for Acme is May 3", "The renewal deadline for Acme is June 4", "date"),
+        ("The meeting is on Monday", "The meeting was moved to Friday", "date"),
+        ("Ana prefers email", "Ana now prefers phone over email", "preference"),
+        ("Ana lives in Berlin", "Ana moved to Munich", "place"),
+        ("The account manager of Acme is Ana", "The account manager of Acme is now Ben", "value"),
+        ("Export is enabled", "Export is disabled", "value"),
+        ("Ticket 4711 of Acme is open", "Ticket 4711 of Acme is now closed", "value"),
+        ("Acme is a bronze customer", "Acme is now a gold customer", "value"),
+        ("The portal at Acme runs version v5.24.8", "The portal at Acme now runs version v7.19.3", "version"),
+        ('{"customer": "Acme", "seats": 30}', '{"seats": 45, "customer": "Acme"}', "value"),
+        ("customer=Acme; seats=3,063", "seats=3,177; customer=Acme", "number"),
+        ("The phone number of Ana is +49 30 555 2971", "+49 30 5553855 is the phone number of Ana", "value"),
+        (
+            "Invoices of Acme go to the e-mail address a@x.org",
+            "Invoices of Acme now go to the email address b@x.org",
+            "value",
+        ),
+        (
+            "The office of Acme is at 87 Temple Street, Leeds",
+            "The office of Acme is now at 5 Elm Avenue, Leeds",
+            "place",
+        ),
+        ("The box for Acme weighs 18 kg", "The box for Acme weighs 21 kg", "number"),
+        (
+            "The rate agreed with Acme for storage is 5%",
+            "For storage the rate agreed with Acme is now 7%",
+            "percentage",
+        ),
+    ],
+)
+def test_a_newer_value_replaces_an_older_one(old: str, new: str, why: str) -> None:
+    found = reconcile(statements(old, new))
+    assert found.merges == ()
+    [superseded] = found.superseded
+    assert (superseded.older, superseded.newer, superseded.why) == (UUID(int=1), UUID(int=2), why)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ana paid $49", "Ana paid $59"),
+        ("The invoice was disputed for $49", "The invoice was disputed for $59"),
+        ("Order 1001 costs $49", "Order 1002 costs $59"),
+        ("Ana's limit is $49", "Ben's limit is $59"),
+        ("Ana owes Ben $5", "Ben owes Ana $9"),
+        ("The standup is on Monday", "The standup is on Tuesday"),
+        ("Revenue in May was $4,000", "Revenue in June was $5,000"),
+        ("Orders over $100 ship free", "Orders over $200 ship free"),
+        ("5 seats cost $49", "6 seats cost $49"),
+        ("Room 5 has 3 desks", "Room 6 has 4 desks"),
+        ("Ana prefers tea", "Ana prefers email"),
+        ("Ana prefers email or phone", "Ana prefers post"),
+        ("The fee is not $49", "The fee is not $59"),
+        ("Ana is now in sales", "Ana is happy"),
+        ("The plan has 3 users and 4 seats", "The plan has 4 users and 5 seats"),
+        ("Send an alert when the host is online", "Send an alert when the host is offline"),
+        ("Acme was refunded $49 and is a customer", "Acme was refunded $59 and is a customer"),
+        ('{"event": "refund", "amount": 49}', '{"event": "refund", "amount": 59}'),
+        ('{"invoice": 1001, "status": "open"}', '{"invoice": 1002, "status": "closed"}'),
+        ("The web host in production is online", "The web host in staging is offline"),
+    ],
+)
+def test_what_happened_and_what_is_about_something_else_is_not_replaced(one: str, other: str) -> None:
+    found = reconcile(statements(one, other))
+    assert (merged(found), found.superseded) == (0, ())
+
+
+def test_a_value_that_came_back_is_the_newest() -> None:
+    said = statements("The fee is $49", "The fee is $59", "The fee is $49")
+    found = reconcile(said)
+    assert [each.text for each in left(said, found)] == ["The fee is $49"]
+    assert (merged(found), len(found.superseded)) == (1, 1)
+
+
+def test_a_slip_that_may_be_two_words_is_neither() -> None:
+    said = statements("Please seed the tables", "Please send the tables", "Please sned the tables")
+    assert merged(reconcile(said)) <= 1
+    assert merged(reconcile(statements("Lock the heater", "Lock the header", "Lock the heaaer"))) == 0
+
+
+def test_other_owners_stay_apart_and_other_tags_do_not() -> None:
+    text = "The customer prefers email"
+    one, other, third = (
+        Statement(UUID(int=number), text, START, tags)
+        for number, tags in enumerate([("customer:acme", "crm"), ("customer:globex",), ("crm", "vip")])
+    )
+    assert merged(reconcile([one, other])) == 0
+    assert merged(reconcile([one, third])) == 1
+    assert merged(reconcile([one, other, third])) == 1
+
+
+def test_protected_statements_take_no_part() -> None:
+    assert reconcile(
+        statements("The fee is $49", "The fee is $49", "The fee is $59", protected=True)
+    ) == Reconciliation((), ())
+
+
+NAMES = ("Ana", "Ben", "Marta Kowalska", "Smith", "Acme", "Globex")
+FORMS = (
+    "{name} prefers {thing} for invoices",
+    "{name} now prefers {thing} for invoices",
+    "The limit of {name} is ${number}",
+    "the limit of {name} is ${number}.",
+    "Please note that {name} has {number} seats",
+    "{name} has {number} seats",
+    "{name} does not have {number} seats",
+    "{name} owns order {number} and pays by {thing}",
+    "{name} ownz order {number} and pays by {thing}",
+    "{name} moved to {thing}",
+)
+said = st.builds(
+    lambda form, name, thing, number: form.format(name=name, thing=thing, number=number),
+    st.sampled_from(FORMS),
+    st.sampled_from(NAMES),
+    st.sampled_from(("email", "phone", "tea", "Berlin")),
+    st.sampled_from((1, 2, 49, 1001)),
+)
+anything = st.text(max_size=40) | said
+tags = st.lists(st.sampled_from(("vip", "customer:acme", "customer:globex", "order:1")), max_size=2).map(tuple)
+corpora = st.lists(st.tuples(anything, st.integers(0, 3), st.booleans(), tags), max_size=30).map(
+    lambda rows: [
+        Statement(UUID(int=number + 1), text, START + timedelta(days=day), tags, protected and number % 3 == 0)
+        for number, (text, day, protected, tags) in enumerate(rows)
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(corpora)
+def test_a_second_time_changes_nothing(corpus: list[Statement]) -> None:
+    once = left(corpus, reconcile(corpus))
+    assert reconcile(once) == Reconciliation((), ())
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora, st.randoms(use_true_random=False))
+def test_the_order_in_which_they_come_is_nothing_to_it(corpus: list[Statement], chance: random.Random) -> None:
+    shuffled = list(corpus)
+    chance.shuffle(shuffled)
+    assert reconcile(shuffled) == reconcile(corpus)
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora)
+def test_each_statement_ends_in_one_place_and_protected_ones_where_they_were(corpus: list[Statement]) -> None:
+    found = reconcile(corpus)
+    gone = [each for merge in found.merges for each in merge.merged] + [each.older for each in found.superseded]
+    assert len(gone) == len(set(gone))
+    assert not {each.id for each in corpus if each.protected} & {*gone, *(merge.survivor for merge in found.merges)}
+    assert all(each.newer not in gone for each in found.superseded)
+    alive = {each.id for each in corpus} - set(gone)
+    superseded = {each.older for each in found.superseded}
+    assert all(merge.survivor in alive | superseded for merge in found.merges)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora, corpora)
+def test_signatures_find_all_that_a_new_statement_could_meet(known: list[Statement], new: list[Statement]) -> None:
+    known = left(known, reconcile(known))
+    new = [Statement(UUID(int=each.id.int + 1000), each.text, each.said_at, each.tags, each.protected) for each in new]
+    reading = Reading(known)
+    kept = Signatures.of(reading, np.ones(len(reading.statements), dtype=bool))
+    candidates = set(Signatures.from_bytes(kept.to_bytes()).candidates(Reading(new)))
+
+    found = reconcile([*known, *new])
+
+    met = {each for merge in found.merges for each in (merge.survivor, *merge.merged)}
+    met |= {each for pair in found.superseded for each in (pair.older, pair.newer)}
+    old = {each.id for each in known}
+    assert (met & old) - candidates == set()
+
+
+def test_a_template_that_differs_in_names_is_not_one() -> None:
+    first = ("Anna", "Anne", "Jon", "John", "Mark", "Marc", "Katja", "Katia", "Erik", "Eric", "Rosa", "Rose")
+    last = ("Smith", "Smyth", "Meyer", "Meier", "Kowalski", "Kowalska", "Hansen", "Hanson")
+    names = [f"{one} {other}" for one in first for other in last]
+    for form in ("{} prefers email", "The contract of {} ends soon", "the contract of {} ends soon"):
+        assert merged(reconcile(statements(*(form.format(name) for name in names)))) == 0
+
+
+def test_it_does_not_matter_which_comes_first_among_three() -> None:
+    texts = ("The fee is $49", "Basically, the fee is $49", "The feee is $49")
+    assert {merged(reconcile(statements(*each))) for each in permutations(texts)} <= {1, 2}
+
+
+def test_slips_are_found_among_very_many_too() -> None:
+    """A hundred unknown names and a hundred common words in one place of one sentence."""
+    common = "green house table light paper water stone field river cloud bread chair glass plant horse music"
+    words = [f"{first}" for first in common.split()]
+    unknown = [f"zq{chr(97 + one)}{chr(97 + other)}xv" for one in range(18) for other in range(18)]
+    texts = [f"{word} is preferred here" for word in (*words, *unknown, "grene", "hosue")]
+    found = reconcile(statements(*texts))
+    assert merged(found) == 2

@@ -1,0 +1,67 @@
+"""What comparing costs where very many statements are of the same words: it grows with them, not with their square."""
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from memory.similarity import Reconciliation, Statement, reconcile, reconciling
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+WORDS = "apple bridge candle desert engine forest garden hammer island jungle kettle ladder".split()  # noqa: SIM905
+EACH = 200
+
+
+def shuffled(count: int, form: str = "{}") -> list[Statement]:
+    """Statements of the same twelve words, each in another order."""
+    chance, found = random.Random("orders"), []
+    for number in range(count):
+        words = chance.sample(WORDS, len(WORDS))
+        text = form.format(" ".join(words), pairs="; ".join(f"{word}=1" for word in words), number=number + 5)
+        found.append(Statement(UUID(int=number + 1), text, START + timedelta(minutes=number)))
+    return found
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], int]:
+    """How often the rule of that name has been asked."""
+    asked, rule = [0], getattr(reconciling, name)
+
+    def counting(*args: object) -> object:
+        asked[0] += 1
+        return rule(*args)
+
+    monkeypatch.setattr(reconciling, name, counting)
+    return lambda: asked[0]
+
+
+def test_statements_of_one_set_of_words_are_held_against_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(monkeypatch, "agree")
+    reconcile(shuffled(1000))
+    once = asked()
+    reconcile(shuffled(2000))
+    assert 0 < once < 4_000
+    assert asked() - once < 4_000
+
+
+def test_lists_in_every_order_are_one_after_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(monkeypatch, "agree")
+    found = reconcile(shuffled(400, "{pairs}"))
+    assert sum(len(each.merged) for each in found.merges) == 399
+    assert asked() < 400 * 10
+
+
+def test_claims_of_one_set_of_words_are_held_against_a_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = counted(monkeypatch, "still_about")
+    reconcile(shuffled(600, "The limit is {number} for {}"))
+    assert 0 < asked() < 3 * (reconciling.MOST_PAIRS + 600)
+
+
+def test_what_is_equal_is_found_among_very_many_that_are_not() -> None:
+    said = shuffled(EACH)
+    again = [Statement(UUID(int=each.id.int + EACH), f"{each.text}.", each.said_at, each.tags) for each in said]
+    found = reconcile([*said, *again])
+    assert sum(len(each.merged) for each in found.merges) >= EACH
+    gone = {merged for each in found.merges for merged in each.merged}
+    assert reconcile([each for each in [*said, *again] if each.id not in gone]) == Reconciliation((), ())

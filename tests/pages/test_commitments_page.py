@@ -1,0 +1,149 @@
+"""The commitments page: the board, one commitment, putting it off, cancelling it; hostile memory stays text."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import commitments, ledger
+from memory.host import ids
+from memory.models import Commitment, CommitmentState
+from openwop_console.runtime.timed import keeping
+from tests import building
+from tests.pages.conftest import HTMX, SignIn, body_of, standing
+
+pytestmark = pytest.mark.django_db
+HOSTILE = 'Call <script>alert(1)</script> <b hx-get="/x">Ana</b> \u202eback in 3 days'
+
+
+def remembered(*texts: str) -> list[str]:
+    """The wire ids of the commitments of Acme that come of these texts, the newest first."""
+    building.remember("acme", *texts)
+    tenant = building.tenant()
+    keeping.keep(tenant.id, clock=timezone.now)
+    return [ids.wire("cmt", row.id) for row in Commitment.objects.of(tenant.id).order_by("-id")]
+
+
+def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client) -> None:
+    remembered("Call Ana in 3 days.", "Every Friday send the report.", "When the invoice clears, tell finance.")
+    shown = body_of(ada.get("/commitments"))
+    for text in ("Call Ana in 3 days.", "0 9 * * 5", ">the invoice clears</q>", "0 of 1", "each time it comes true"):
+        assert text in shown, text
+    assert "0 of 0" not in shown
+    assert standing(1, 3, 3, "commitments") in shown
+    assert "records of this console" in shown
+    assert shown.count(">Not right</a>") == shown.count(">Snooze</a>") == shown.count(">Cancel</a>") == 3
+
+
+def test_hostile_memory_stays_text(ada: Client) -> None:
+    (known,) = remembered(HOSTILE)
+    for url in ("/commitments", f"/commitments/{known}", f"/commitments/{known}/cancel"):
+        shown = body_of(ada.get(url))
+        assert "<script>alert" not in shown
+        assert "<b hx-get" not in shown
+        assert "\u202e" not in shown
+
+
+def test_a_state_and_a_ref_choose_which_are_shown(ada: Client) -> None:
+    known = remembered("Call Ana in 3 days.", "Call Bob in 3 days.")
+    commitments.cancel(building.scope(), ids.parse("cmt", known[0]), reason="", now=timezone.now())
+    shown = body_of(ada.get("/commitments?state=cancelled"))
+    assert "Call Bob" in shown
+    assert "Call Ana" not in shown
+    assert "Nothing matches" in body_of(ada.get("/commitments?ref=other"))
+
+
+def test_the_list_is_paged_and_a_fragment_of_it_is_no_whole_page(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    from memory.host import pages
+
+    monkeypatch.setattr(pages, "PAGE", 2)
+    remembered(*[f"Call customer {number} in 3 days." for number in range(5)])
+    first = ada.get("/commitments", **HTMX)
+    assert b"<html" not in first.content
+    assert standing(1, 2, 5, "commitments") in body_of(first)
+    page = commitments.page(building.scope(), commitments.Wanted(), size=2, now=timezone.now())
+    assert page.after is not None
+    second = body_of(ada.get(f"/commitments?after={ids.wire('cmt', page.after)}&seen=2"))
+    assert standing(3, 4, 5, "commitments") in second
+
+
+def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
+    (known,) = remembered("Call Ana in 3 days.")
+    answer = ada.post(f"/commitments/{known}/snooze", {"hours": "168"})
+    assert (answer.status_code, answer["Location"]) == (302, f"/commitments/{known}")
+    assert "not before" in body_of(ada.get(f"/commitments/{known}"))
+    assert ada.post(f"/commitments/{known}/snooze", {"hours": "5"}).status_code == 422
+    for nothing in ({}, {"reason": ""}, {"reason": "  "}):
+        refused = ada.post(f"/commitments/{known}/cancel", nothing)
+        assert (refused.status_code, "Reason: This field is required" in body_of(refused)) == (422, True)
+    assert ada.post(f"/commitments/{known}/cancel", {"reason": "done by phone"}).status_code == 302
+    shown = body_of(ada.get(f"/commitments/{known}"))
+    assert "done by phone" in shown
+    assert "is not put off" in shown
+    assert ada.post(f"/commitments/{known}/cancel", {"reason": "once more"}).status_code == 409
+    assert ada.post(f"/commitments/{known}/snooze", {"hours": "24"}).status_code == 409
+
+
+def test_a_firing_is_shown_with_its_log(ada: Client) -> None:
+    (known,) = remembered("When the invoice clears, tell finance.")
+    remembered("The invoice cleared.")
+    shown = body_of(ada.get(f"/commitments/{known}"))
+    assert "turn/1" in shown
+    assert "no workflow is chosen" in shown
+    assert "once each time it comes true" in shown
+
+
+def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> None:
+    (known,) = remembered("Call Ana in 3 days.")
+    Commitment.objects.written_by(commitments.rows.WRITER).update(fired_count=2, state=CommitmentState.FIRED)
+    assert "fired twice" in body_of(ada.get("/commitments"))
+    assert "That must never be" in body_of(ada.get(f"/commitments/{known}"))
+
+
+def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> None:
+    (known,) = remembered("Call Ana in 3 days.")
+    row = Commitment.objects.get()
+    ledger.remove(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    for url in ("/commitments", f"/commitments/{known}"):
+        shown = body_of(ada.get(url))
+        assert "Call Ana" not in shown
+        assert "gone" in shown
+
+
+def test_what_was_waited_for_by_an_entry_that_is_gone_is_shown_as_the_stems_that_are_kept(ada: Client) -> None:
+    remembered("When the invoice clears, tell finance.")
+    row = Commitment.objects.get()
+    ledger.remove(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    assert "<code>invoic</code> <code>clear</code>" in body_of(ada.get("/commitments"))
+
+
+def test_the_list_is_json_and_csv_without_formulas(ada: Client) -> None:
+    known = remembered("Call Ana in 3 days.", "TODO: call Bob in 3 days.")
+    document: dict[str, Any] = json.loads(body_of(ada.get("/commitments?format=json")))
+    assert ([each["id"] for each in document["commitments"]], document["total"]) == (known, 2)
+    rows = list(csv.DictReader(io.StringIO(body_of(ada.get("/commitments?format=csv&state=armed")))))
+    assert [row["intention"] for row in rows] == ["TODO: call Bob in 3 days.", "Call Ana in 3 days."]
+    assert json.loads(body_of(ada.get(f"/commitments/{known[0]}?format=json")))["id"] == known[0]
+
+
+def test_another_tenant_finds_none_and_a_viewer_changes_none(sign_in: SignIn) -> None:
+    (known,) = remembered("Call Ana in 3 days.")
+    gil, viewer = sign_in("globex"), sign_in(role="viewer")
+    for path in ("", "/cancel"):
+        assert gil.get(f"/commitments/{known}{path}").status_code == 404
+    assert gil.post(f"/commitments/{known}/snooze", {"hours": "24"}).status_code == 404
+    assert viewer.get(f"/commitments/{known}").status_code == 200
+    assert viewer.post(f"/commitments/{known}/cancel", {"reason": ""}).status_code == 403
+    assert viewer.post(f"/commitments/{known}/snooze", {"hours": "24"}).status_code == 403
+    assert Commitment.objects.get().state == CommitmentState.ARMED
+
+
+def test_a_host_without_lasting_memory_names_the_flag_that_is_missing(ada: Client, settings: Any) -> None:
+    settings.OPENWOP_MEMORY_WRITABLE = False
+    shown = body_of(ada.get("/commitments"))
+    assert "Not supported by this host" in shown
+    assert "agents.commitments" in shown
