@@ -235,8 +235,8 @@ def test_a_compacted_entry_stands_beside_its_sources(ada: Client) -> None:
 
 def test_the_host_s_own_consolidation_is_told_the_same_way(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(background.KINDS, "consolidate", consolidation)
-    fee = "The annual fee of the Plus plan is 49 EUR."
-    building.remember("acme", fee, fee.upper(), "The annual fee of the Plus plan is 59 EUR.", "The pump is loud.")
+    fee = "The annual fee of the team plan is 49 EUR."
+    building.remember("acme", fee, fee.upper(), "The annual fee of the team plan is 59 EUR.", "The pump is loud.")
     planned = page(ada, f"/passes/{carried_out(dry_run=True)}")
     assert "What would happen" in planned
     assert fee in planned
