@@ -131,6 +131,8 @@ def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
         ("previews", "memory.tasks.lapse_previews"),
         ("checkpoints", "memory.tasks.checkpoint_audit"),
         ("answers", "memory.tasks.sweep_answers"),
+        ("merged", "memory.tasks.sweep_merged"),
+        ("words", "memory.tasks.index_words"),
     }
     assert sweep() == lapse_previews() == 0
 
