@@ -43,13 +43,14 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     """
     _check_who(scope)
     manifest = _checked(harness.for_tenant(scope.tenant_id).redact_json(given))
-    if missing := unmet(_required_peers(manifest), document):
+    if missing := unmet(required_peers(manifest), document):
         raise PackPeerDependencyMissing(missing=missing)
     text = rfc8785.dumps(dict(manifest)).decode()
     version = manifest.get("packVersion", FIRST_VERSION)
     artifact = Artifact(ArtifactKind.AGENT, manifest["agentId"], version, text)
     access.lock_tenant(scope.tenant_id)
     before = registry.current(scope.tenant_id, ArtifactKind.AGENT, artifact.name)
+    _require_not_packed(before)
     by = scope.principal.id
     installed = registry.install(scope.tenant_id, artifact, source=CHECKED, installed_by=by, now=now)
     if installed.superseded_at or installed.source != CHECKED:
@@ -58,6 +59,12 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
         told = {"sha256": installed.sha256}
         audit.append(scope.tenant_id, actor=by, action="agent.installed", target=installed.ref, details=told, now=now)
     return installed
+
+
+def _require_not_packed(before: Installation | None) -> None:
+    """What a pack brought is changed with its pack, and so by the gate that the pack went through."""
+    if before and before.part_of:
+        raise Conflict(f"{before.name} belongs to {before.part_of.ref}.", installedArtifactRef=before.part_of.ref)
 
 
 def remove(scope: TenantScope, agent_id: str, *, now: datetime) -> None:
@@ -73,18 +80,27 @@ def _check_who(scope: TenantScope) -> None:
         raise Forbidden("A key that is bound to agents does not manage them.", rule="agent-binding")
 
 
-def refused_tools(tenant_id: UUID, agent_id: str, tools: Iterable[str]) -> list[str]:
-    """Those of ``tools`` that the agent may not use, by the manifest that is installed now.
+def acted_under(tenant_id: UUID, agent_id: str) -> Installation | None:
+    """The manifest that the agent acts under now: the installed one, else the last that was removed, with its
+    ``superseded_at``. None for nobody, and for an agent that never was installed."""
+    return registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if agent_id else None
+
+
+def refused_tools(under: Installation | None, tools: Iterable[str]) -> list[str]:
+    """Those of ``tools`` that an agent may not use under this manifest, whether it came alone or with a pack.
 
     A manifest without a list allows none, and an agent that was removed keeps none. One that never was installed has no
     manifest to restrict it, and one that an earlier release installed is not restricted until it is installed anew.
     """
-    wanted = list(tools) if agent_id else []
-    found = registry.last(tenant_id, ArtifactKind.AGENT, agent_id) if wanted else None
-    if found is None or (found.source != CHECKED and not found.superseded_at):
+    wanted = list(tools)
+    if not wanted or under is None or not (under.superseded_at or _was_checked(under)):
         return []
-    allowed = [] if found.superseded_at else tools_in(json.loads(found.text))
+    allowed = [] if under.superseded_at else tools_in(json.loads(under.text))
     return [tool for tool in wanted if tool not in allowed]
+
+
+def _was_checked(under: Installation) -> bool:
+    return under.source == CHECKED or under.part_of_id is not None
 
 
 def tools_in(manifest: Manifest) -> list[str]:
@@ -98,21 +114,28 @@ def optional_peers(manifest: Manifest) -> list[str]:
     return [key for key in manifest.get("peerDependencies", {}) if about.get(key, {}).get("optional") is True]
 
 
-def _required_peers(manifest: Manifest) -> list[str]:
+def required_peers(manifest: Manifest) -> list[str]:
+    """The capabilities without which the agent's pack is not installed."""
     optional = optional_peers(manifest)
     return [key for key in manifest.get("peerDependencies", {}) if key not in optional]
 
 
 def _checked(given: Any) -> Manifest:
     """``given``, which is a manifest this host can install; refuses with the path of every problem."""
-    problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
-    if not problems and any(_unwritable(text) for text in texts_in(given)):
-        problems = {("manifest", "holds a NUL or half a surrogate pair")}
+    problems = problems_in(given)
     if problems:
-        errors = [{"field": field, "message": message} for field, message in sorted(problems)[:MAX_PROBLEMS]]
+        errors = [{"field": field, "message": message} for field, message in problems[:MAX_PROBLEMS]]
         raise Unprocessable("The agent manifest is not valid.", errors=errors)
     manifest: Manifest = given
     return manifest
+
+
+def problems_in(given: Any) -> list[tuple[str, str]]:
+    """Why ``given`` is no manifest that this host can install: paths in it, and sentences without a word of it."""
+    problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
+    if not problems and any(_unwritable(text) for text in texts_in(given)):
+        problems = {("manifest", "holds a NUL or half a surrogate pair")}
+    return sorted(problems)
 
 
 def _unwritable(text: str) -> bool:

@@ -144,8 +144,11 @@ def again(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     return order(scope, wanted, window=f"again/{row.id.hex}/{now.timestamp():.3f}", now=now)
 
 
-def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, clock: Clock) -> Pass | None:
-    """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before."""
+def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Kind | None = None, clock: Clock) -> Pass | None:
+    """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before.
+
+    ``flow`` carries out a kind that is none of ``KINDS``, because it stands on a floor above.
+    """
     work = passes.claim(tenant_id, pass_id, holder=holder, now=clock())
     if work is None:
         return None
@@ -153,7 +156,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, clock: Clock) -> P
         _fail(work, LOST, now=clock())
         return work
     try:
-        KINDS[work.kind].carry_out(work, clock=clock)
+        (flow or KINDS[work.kind]).carry_out(work, clock=clock)
     except LostClaim:
         return None
     except PassCancelled:

@@ -69,6 +69,13 @@ def of_lines(before: list[str], after: list[str]) -> Diff:
     return Diff(hunks, added, removed, skipped_after, beyond)
 
 
+def size(before: list[str], after: list[str]) -> tuple[int, int]:
+    """How many lines ``of_lines`` would tell as added and as removed, without looking into them."""
+    opcodes = SequenceMatcher(None, before[:MAX_LINES], after[:MAX_LINES]).get_opcodes()
+    moved = [(end - at, old_end - old_at) for tag, old_at, old_end, at, end in opcodes if tag != "equal"]
+    return sum(added for added, _ in moved), sum(removed for _, removed in moved)
+
+
 def _rows(before: list[str], after: list[str]) -> Iterator[DiffRow]:
     work = _Work(WORD_WORK)
     for tag, old_at, old_end, new_at, new_end in SequenceMatcher(None, before, after).get_opcodes():

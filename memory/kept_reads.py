@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -21,6 +21,7 @@ WRITER = "memory.kept_reads"
 CHUNK = 1000
 
 Document = dict[str, Any]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
     )
 
 
-def _parts(digests: Iterable[str]) -> Iterator[list[str]]:
+def _parts(digests: Iterable[Key]) -> Iterator[list[Key]]:
     """As many at a time as one statement takes."""
     waiting = list(digests)
     for first in range(0, len(waiting), CHUNK):
@@ -101,6 +102,17 @@ def of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
     reads = list(KeptRead.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).order_by("ordinal"))
     texts = _texts(tenant_id, {sha256 for read in reads for sha256 in read.contents})
     return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
+
+
+def of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
+    """The run, the node and each document that it was answered and that is still there, run by run as they asked."""
+    for part in _parts(run_ids):
+        rows = KeptRead.objects.of(tenant_id).filter(run_id__in=part).order_by("run_id", "id")
+        reads = list(rows.values_list("run_id", "node_id", "contents"))
+        texts = _texts(tenant_id, {sha256 for *_, contents in reads for sha256 in contents})
+        documents = {sha256: orjson.loads(text) for sha256, text in texts.items()}
+        for run_id, node_id, contents in reads:
+            yield from ((run_id, node_id, documents[sha256]) for sha256 in contents if sha256 in documents)
 
 
 def _documents(digests: list[str], texts: dict[str, str]) -> list[Document] | None:

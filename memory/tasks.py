@@ -11,8 +11,10 @@ from django_q.tasks import async_task
 from memory import background, forgetting, pass_schedules, passes, retention, search
 from memory.host import checkpoints, idempotency
 from memory.models import ForgetRequest, Pass
+from memory.pass_schedules import Queue
 
 PASS_SECONDS = 1800
+_queues: dict[str, Queue] = {}
 
 
 def worker_name() -> str:
@@ -63,11 +65,18 @@ def enqueue_unattended() -> int:
     return len(found)
 
 
+def queues(kind: str, function: Queue) -> None:
+    """Registration point: passes of this kind, which a floor above carries out, are queued by ``function``."""
+    _queues[kind] = function
+
+
 def _enqueue(row: Pass) -> None:
     if row.kind == forgetting.KIND:
         async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0])
     elif row.kind in background.KINDS:
         enqueue_pass(row)
+    elif row.kind in _queues:
+        _queues[row.kind](row)
 
 
 def enqueue_pass(row: Pass) -> None:

@@ -12,8 +12,9 @@ from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.inventory import AgentRow
 from memory.models import ForgetRequest, ForgetState
-from proposals import inbox, rules
+from proposals import inbox, overrides, policy_review, rules
 from proposals.inbox import InboxPage
+from proposals.models import PolicyChange, Vote
 
 DAYS = 14
 AGENTS_DRAWN = 8
@@ -45,17 +46,19 @@ class Attention:
     """The first page: what waits, oldest first, and how much agents have written lately."""
 
     votes: InboxPage | None
+    policies: list[PolicyChange] | None
     answers: Answers | None
     forgets: list[ForgetRequest] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
+    overridden: list[Vote]
     chain: ChainSeen | None
     writes: list[Writes]
     days: list[date]
 
     @property
     def anomalies(self) -> int:
-        return len(self.residue) + bool(self.chain_is_broken)
+        return len(self.residue) + len(self.overridden) + bool(self.chain_is_broken)
 
     @property
     def chain_is_broken(self) -> bool:
@@ -65,14 +68,17 @@ class Attention:
 def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Attention:
     """What needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
-    may_vote = scope.can(rules.scope_for("decide")) and scope.can("proposals:read")
+    reads = scope.can("proposals:read")
+    may_vote = scope.can(rules.scope_for("decide")) and reads
     forgets = forget_requests.unfinished(scope) if scope.can("memory:forget") else None
     return Attention(
-        votes=inbox.awaiting_me(scope) if may_vote else None,
+        votes=inbox.awaiting_me(scope, now=now) if may_vote else None,
+        policies=policy_review.awaiting_me(scope) if reads else None,
         answers=_answers(scope) if scope.can(interrupts.SCOPE) and scope.can("runs:read") else None,
         forgets=forgets,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         residue=[each for each in forgets or [] if each.state == ForgetState.RESIDUE],
+        overridden=overrides.lately(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),
         writes=_writes(scope, days, now) if scope.can("memory:read") else [],
         days=days,

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.core.management.base import CommandError
 
-from memory.host import access
-from memory.host.errors import Refusal
-from memory.host.models import Tenant
+from memory.host import access, denials, tenancy
+from memory.host.errors import Forbidden, Refusal
+from memory.host.models import Operator, Tenant
+from memory.host.tenancy import TenantScope
 
 
 @contextmanager
@@ -26,3 +28,24 @@ def tenant_named(slug: str) -> Tenant:
     if tenant is None:
         raise CommandError(f"There is no tenant {slug!r}; create it with: manage.py create_tenant {slug}")
     return tenant
+
+
+@contextmanager
+def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[None]:
+    """Like ``refusals_as_errors``, and a denial is on record as it would be at any other door."""
+    with refusals_as_errors():
+        try:
+            yield
+        except Forbidden as refusal:
+            if not refusal.on_record and refusal.details.keys() & {"requiredScope", "rule"}:
+                denials.record(scope, refusal, action=f"manage.py {attempt}", now=now)
+            raise
+
+
+def operator_scope(tenant: Tenant, email: str) -> TenantScope:
+    """The scope of the operator with that address, with the rights that its roles give it now and no other."""
+    operator = Operator.objects.filter(tenant=tenant, email=email.strip().lower()).first()
+    if operator is None:
+        raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
+    with refusals_as_errors():
+        return tenancy.tenant_scope(tenancy.operator_principal(operator))

@@ -117,7 +117,7 @@ def _agents() -> dict[str, Any]:
         "manifestRuntime": {"supported": True, "installScope": "tenant"},
         "proposals": {
             "artifactKinds": artifacts.installable_kinds(),
-            "duplicationDetection": False,
+            "duplicationDetection": True,
             "activation": settings.OPENWOP_PROPOSALS_ACTIVATION,
         },
     }

@@ -27,6 +27,8 @@ HOST = (
     Recurring("previews", "memory.tasks.lapse_previews", 15),
     Recurring("words", "memory.tasks.index_words", 1),
     Recurring("answers", "memory.tasks.sweep_answers", 60),
+    # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
+    Recurring("synthesis", "proposals.tasks.order_syntheses", 60),
     Recurring("checkpoints", "memory.tasks.checkpoint_audit", checkpoints.EVERY_SECONDS // 60),
 )
 

@@ -34,6 +34,8 @@ OPENWOP_MEMORY_WRITABLE = env.bool("OPENWOP_MEMORY_WRITABLE", default=True)
 OPENWOP_MEMORY_INSTANCE = data_folder.instance_of(OPENWOP_DATA_DIR) if OPENWOP_MEMORY_BACKEND == "ephemeral" else ""
 OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval-gate", "direct-rbac")
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
+# Whether the host's own daily look at traces lets the tenant's endpoint word what it proposes.
+OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=False)
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
 OPENWOP_TRUSTED_PROXIES = env.int("OPENWOP_TRUSTED_PROXIES", default=0, validate=validate.Range(min=0))
 OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))

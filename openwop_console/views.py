@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory.host import access, advertised, auditing, exports, pages, tenancy
+from memory.host import access, advertised, auditing, exports, ids, pages, tenancy
 from memory.wire import instant
 from openwop_console import api_document, api_page, attention
 from openwop_console.attention import Attention
+from proposals import policy_review
 
 READS = "manifest:read"  # what every role has but the auditor's
 SCOPES = {
@@ -27,6 +28,7 @@ SCOPES = {
     "runs:cancel": "cancel runs",
     "proposals:create": "submit proposals",
     "proposals:revise": "revise and archive proposals",
+    "proposals:comment": "comment on proposals",
     "proposals:request-activation": "ask for a proposal to be activated",
     "approvals:respond": "vote on proposals and answer what runs ask",
     "memory:write": "write memory",
@@ -41,6 +43,14 @@ SCOPES = {
     "operators:manage": "manage operators",
     "policies:manage": "manage policies",
     "secrets:manage": "manage secrets",
+    "workspace:read": "read the files of agents' workspaces",
+    "workspace:write": "write the files of agents' workspaces",
+    "schedules:read": "read schedules",
+    "schedules:manage": "make, change and stop schedules",
+    "webhooks:manage": "manage webhooks",
+    "packs:publish": "publish packs",
+    "packs:yank": "take published packs back",
+    "packs:yank-revert": "offer packs that were taken back again",
 }
 
 
@@ -72,10 +82,12 @@ def _needs(found: Attention) -> dict[str, object]:
     """The counts of the page; None is what this operator may not see."""
     return {
         "votes": found.votes.total if found.votes else None,
+        "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
         "answers": found.answers.total if found.answers else None,
         "forgets": None if found.forgets is None else len(found.forgets),
         "degradedAgents": None if found.agents is None else [agent.entry.agent_id for agent in found.agents],
         "residue": len(found.residue),
+        "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in found.overridden],
         "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
     }
 
@@ -92,6 +104,7 @@ def settings(request: HttpRequest) -> HttpResponse:
         "roles": list(access.ROLES),
         "mine": access.roles_of(scope.tenant_id, scope.principal.id),
         "permissions": _permissions(scope.principal.scopes),
+        "policies": policy_review.overview(scope) if scope.can("proposals:read") else None,
         "document": document,
         "advertised": json.dumps(document, indent=2),
         "engine": configuration.DATABASES["default"]["ENGINE"].rpartition(".")[2],

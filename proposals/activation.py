@@ -14,23 +14,32 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.tenancy import TenantScope
-from proposals import denials, gate, lifecycle, overrides
+from proposals import denials, gate, lifecycle, overrides, rules
 from proposals.models import Decision, Gate, GateState
 
 ANSWER_KEYS = {"decision", "reason", "override"}
+FAILURES: dict[str, tuple[str, str]] = {
+    GateState.REJECTED: ("approval_rejected", "The gate was rejected; nothing was installed."),
+    GateState.CHANGES_REQUESTED: ("changes_requested", "The gate asked for changes; nothing was installed."),
+    GateState.EXPIRED: ("approval_timeout", "Nobody granted the gate in time; nothing was installed."),
+}
 
 
 @node_type(gate.GATE_TYPE)
 def approval_gate(ctx: NodeContext) -> Outcome:
-    """Waits until the gate of this run is decided; a run that has no gate of a proposal gets nowhere."""
+    """Waits until the gate of this run is decided; a run that has no gate of a proposal gets nowhere.
+
+    When its time is over it is rejected, never granted (RFC 0051).
+    """
     found = _gate_of(ctx.run)
+    if found.state == GateState.OPEN and rules.has_expired(found, ctx.now):
+        lifecycle.expire(found, now=ctx.now)
     if found.state == GateState.OPEN and ctx.resume_value is None:
         return _ask(ctx, found)
     if found.state == GateState.OPEN:
         raise NodeFailure("gate_bypassed", "The run was resumed without a decision at its gate.")
     if ctx.resume_value is None:
-        answer = {"decision": found.state}
-        suspensions.ask_answered(ctx.run, ctx.node_id, gate.question(found), answer, *gate.facts(found), now=ctx.now)
+        _ask_answered(ctx, found)
     return Done(outputs={"decision": found.state})
 
 
@@ -39,15 +48,25 @@ def _ask(ctx: NodeContext, found: Gate) -> Outcome:
     facts = gate.facts(found)
     if facts:
         runs.note(ctx.run, *facts, now=ctx.now)
-    return gate.question(found)
+    return gate.question(found, now=ctx.now)
+
+
+def _ask_answered(ctx: NodeContext, found: Gate) -> None:
+    """The question with its answer, as the log tells them when the gate was decided before a worker had reached it."""
+    asked, answer, told = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
+    how: dict[str, Any] = {}
+    if found.state == GateState.EXPIRED:
+        answer = {"decision": Decision.REJECTED, "reason": "timeout"}
+        how = {"outcome": suspensions.TIMED_OUT, "result": "rejected", "cause": "timeout"}
+    suspensions.ask_answered(ctx.run, ctx.node_id, asked, answer, *told, **how, now=ctx.now)
 
 
 @node_type(gate.INSTALL_TYPE)
 def install_artifact(ctx: NodeContext) -> Outcome:
     """Installs exactly what the gate of this run granted, or fails and installs nothing."""
     found = _gate_of(ctx.run)
-    if found.state == GateState.REJECTED:
-        raise NodeFailure("approval_rejected", "The gate was rejected; nothing was installed.")
+    if found.state in FAILURES:
+        raise NodeFailure(*FAILURES[found.state])
     installed = lifecycle.install_granted(ctx.run, ctx.now)
     return Done(outputs={"installedArtifactRef": installed.ref, "sha256": installed.sha256})
 
@@ -74,8 +93,9 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
         raise InterruptNotFound
     overriding = isinstance(resume_value, dict) and resume_value.get("override") is True
     denials.authorize(scope, "override" if overriding else "decide", found.proposal_id, now=now)
-    if found.state != GateState.OPEN:
-        raise InterruptAlreadyResolved(nodeId=node_id, gateState=found.state)
+    if found.state != GateState.OPEN or rules.has_expired(found, now):
+        state = GateState.EXPIRED if found.state == GateState.OPEN else found.state
+        raise InterruptAlreadyResolved(nodeId=node_id, gateState=state)
     decision, reason = _answer(resume_value)
     seen: dict[str, Any] = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
     if overriding:
@@ -92,6 +112,8 @@ def _answer(value: Any) -> tuple[str, str]:
         problem = f"needs a decision, one of {', '.join(Decision.values)}"
     elif not isinstance(value.get("reason", ""), str):
         problem = "has a reason that is no text"
+    elif value["decision"] == Decision.CHANGES_REQUESTED and not value.get("reason", "").strip():
+        problem = "asks for changes with a reason that says which"
     else:
         problem = _override_problem(value)
     if problem:

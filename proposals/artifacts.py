@@ -5,25 +5,28 @@ is refused is named by its path and never echoed.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import rfc8785
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory.host import bodies, registry
+from memory.host import bodies, installing, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
+from memory.host.installing import Installer
 from memory.host.registry import Artifact
 from memory.matching import texts_in
 from memory.redaction import Redactor
 from proposals.models import Kind
 
 SCHEMAS = Path(__file__).parent / "schemas"
-MAX_BYTES = 128 * 1024
+# The longest text that a schema allows, 65,536 characters, is 768 KiB when each is written as two escapes.
+MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 MAX_VERSION = 64
 MAX_PROBLEMS = 50
@@ -46,10 +49,10 @@ class Unreadable(ValueError):
 
 def installable_kinds() -> list[str]:
     """The kinds this host installs; only these may be advertised."""
-    return sorted(_INSTALLED_AS)
+    return installing.kinds()
 
 
-def seal(kind: str, text: str, redactor: Redactor) -> Sealed:
+def seal(tenant_id: UUID, kind: str, text: str, redactor: Redactor) -> Sealed:
     """``text`` as it may be stored: redacted, and valid for its kind. Refuses with every problem's path."""
     require_installable(kind)
     document = read(text)
@@ -60,20 +63,20 @@ def seal(kind: str, text: str, redactor: Redactor) -> Sealed:
         raise Unprocessable(
             "The artifact holds a secret outside of its strings.", errors=[_at("", "holds a secret")], kind=kind
         )
-    require_valid(kind, redacted)
+    require_valid(tenant_id, kind, redacted)
     return Sealed(text, registry.digest(text), registry.digest(rfc8785.dumps(redacted).decode()))
 
 
-def require_installable(kind: str) -> None:
-    """Refuse a kind that nobody knows, and one that this host does not install yet."""
+def require_installable(kind: str) -> Installer:
+    """Who installs this kind; refuses a kind that nobody knows, and one that this host does not install."""
     if kind not in Kind.values:
         message = f"must be one of {', '.join(Kind.values)}"
         raise Invalid("There is no such kind.", errors=[{"field": "kind", "message": message}])
-    if kind not in _INSTALLED_AS:
-        message = "This host does not install this kind yet."
-        raise Unprocessable(
-            message, errors=[{"field": "kind", "message": "is not installed by this host yet"}], kind=kind
-        )
+    installer = installing.installer_of(kind)
+    if installer is None:
+        message = "This host does not install this kind."
+        raise Unprocessable(message, errors=[{"field": "kind", "message": "is not installed by this host"}], kind=kind)
+    return installer
 
 
 def read(text: str) -> dict[str, Any]:
@@ -123,37 +126,62 @@ def _no_constant(name: str) -> Any:
     raise Unreadable("holds NaN or an infinity, which JSON does not have")
 
 
-def require_valid(kind: str, document: dict[str, Any]) -> None:
-    """Refuse a document that is not what its kind asks for (422), with the path of every problem."""
-    found = sorted(_validator(kind).iter_errors(document), key=lambda problem: problem.json_path)
-    errors = [_at(problem.json_path, _message(problem)) for problem in found[:MAX_PROBLEMS]]
-    errors = errors or _limits_of_this_host(document)
+def require_valid(tenant_id: UUID, kind: str, document: dict[str, Any]) -> None:
+    """Refuse a document that is not what its kind asks for, or that this host could not carry out in this tenant (422),
+    with the path of every problem."""
+    errors = [_at(path, message) for path, message in _against_schema(kind, document)]
+    if not errors:
+        beyond = require_installable(kind).problems(tenant_id, document)
+        errors = [_at(path, message) for path, message in [*_limits_of_this_host(kind, document), *beyond]]
     if errors:
-        raise Unprocessable(f"The artifact is not a valid {kind}.", errors=errors, kind=kind)
+        raise Unprocessable(f"The artifact is not a valid {kind}.", errors=errors[:MAX_PROBLEMS], kind=kind)
 
 
-def artifact_of(kind: str, text: str) -> Artifact:
+def _against_schema(kind: str, document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Each problem with its path, one for a path and what is asked there; a member that is missing has a path too."""
+    found: dict[tuple[str, str], str] = {}
+    for problem in _validator(kind).iter_errors(document):
+        missing = problem.validator == "required"
+        names = [name for name in problem.validator_value if name not in problem.instance] if missing else []
+        paths = [f"{problem.json_path}.{name}" for name in names] or [problem.json_path]
+        found |= {(path, str(problem.validator)): _message(problem) for path in paths}
+    return [(path, message) for (path, _), message in sorted(found.items())]
+
+
+def require_timely(kind: str, text: str, *, now: datetime) -> None:
+    """Refuse a valid artifact that could not be carried out from ``now`` on: too late, or too far away (422)."""
+    found = require_installable(kind).untimely(read(text), now)
+    errors = [_at(path, message) for path, message in found]
+    if errors:
+        raise Unprocessable(f"The {kind} comes at the wrong time.", errors=errors, kind=kind)
+
+
+def artifact_of(tenant_id: UUID, kind: str, text: str) -> Artifact:
     """What the registry installs for ``text``, checked once more; the text goes there as it is."""
-    require_installable(kind)
+    installer = require_installable(kind)
     document = read(text)
-    require_valid(kind, document)
-    return _INSTALLED_AS[kind](document, text)
+    require_valid(tenant_id, kind, document)
+    name, version = installer.named(document)
+    return Artifact(kind, name, version, text)
 
 
 def name_in(kind: str, text: str) -> str:
-    """The name that ``text`` would be installed under; empty when it has none."""
-    name = json.loads(text).get(_NAMED_BY.get(kind, ""), "")
-    return name if isinstance(name, str) else ""
+    """The name that ``text`` would be installed under; empty when it has none, or cannot be installed any more."""
+    return _named(kind, text)[0]
 
 
-def _prompt_template(document: dict[str, Any], text: str) -> Artifact:
-    return Artifact(Kind.PROMPT_TEMPLATE, document["templateId"], document["version"], text)
+def version_in(kind: str, text: str) -> str:
+    """The version that ``text`` would be installed as; empty when it has none."""
+    return _named(kind, text)[1]
 
 
-# The kinds that are really installed: each with its schema in ``schemas/`` and what the registry gets.
-_INSTALLED_AS: dict[str, Callable[[dict[str, Any], str], Artifact]] = {Kind.PROMPT_TEMPLATE.value: _prompt_template}
-
-_NAMED_BY: dict[str, str] = {Kind.PROMPT_TEMPLATE.value: "templateId"}
+def _named(kind: str, text: str) -> tuple[str, str]:
+    installer = installing.installer_of(kind)
+    try:
+        document = json.loads(text)
+        return installer.named(document) if installer else ("", "")
+    except (ValueError, LookupError, TypeError):
+        return "", ""
 
 
 @cache
@@ -162,9 +190,9 @@ def _validator(kind: str) -> Draft202012Validator:
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-def _limits_of_this_host(document: dict[str, Any]) -> list[Problem]:
-    too_long = len(document["version"]) > MAX_VERSION
-    return [_at("$.version", f"is longer than {MAX_VERSION} characters")] if too_long else []
+def _limits_of_this_host(kind: str, document: dict[str, Any]) -> list[tuple[str, str]]:
+    _, version = require_installable(kind).named(document)
+    return [("$.version", f"is longer than {MAX_VERSION} characters")] if len(version) > MAX_VERSION else []
 
 
 def _at(path: str, message: str) -> Problem:
@@ -176,15 +204,23 @@ def _at(path: str, message: str) -> Problem:
 def _message(problem: ValidationError) -> str:
     """What the schema wanted, in words; of the value nothing is said."""
     wanted = problem.validator_value
-    if problem.validator == "required":
-        return f"lacks {', '.join(name for name in wanted if name not in problem.instance)}"
     sentences = {
+        "required": "is required",
         "additionalProperties": "has a member that is not known here",
         "type": f"must be of type {wanted}",
         "enum": f"must be one of {', '.join(map(str, wanted))}" if problem.validator == "enum" else "",
         "pattern": "has a form that is not allowed",
+        "const": f"must be {wanted!r}" if isinstance(wanted, str) else "has another value than it must",
+        "oneOf": "has none, or more than one, of what it needs exactly one of",
+        "anyOf": "has none of what it needs one of",
+        "not": "is not offered by this host",
+        "uniqueItems": "names something twice",
+        "minItems": "is empty",
+        "minimum": f"is less than {wanted}",
+        "maximum": f"is more than {wanted}",
+        "maxProperties": f"has more than {wanted} members",
         "maxLength": f"is longer than {wanted} characters",
-        "minLength": "is empty",
+        "minLength": "is empty" if wanted == 1 else f"is shorter than {wanted} characters",
         "maxItems": f"has more than {wanted} items",
         "format": f"is not a {wanted}",
     }

@@ -1,12 +1,13 @@
 """Who may never do what to a proposal is refused up front, with the denial on record (openwop-host 2.2)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from memory.host import denials, ids
 from memory.host.tenancy import TenantScope
 from proposals import gate, rules
-from proposals.models import Proposal
+from proposals.models import Gate, Proposal
 
 
 def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, *, now: datetime) -> None:
@@ -15,11 +16,10 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
     The record is a transaction of its own, so it stays when the request is refused; a caller that has one open already
     takes the record with it when it rolls back.
     """
-    proposal = _proposal(scope.tenant_id, proposal_id)
-    denied = rules.denial(scope, action, proposal)
+    proposal, under_way = _there(scope.tenant_id, proposal_id)
+    denied = rules.denial(scope, action, proposal, under_way)
     if denied is None:
         return
-    under_way = gate.under_way(proposal.tenant_id, proposal.id) if proposal else None
     denials.record(
         scope,
         denied,
@@ -32,6 +32,16 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
     raise denied
 
 
-def _proposal(tenant_id: UUID, proposal_id: UUID | None) -> Proposal | None:
+def authorize_one_of(
+    scope: TenantScope, actions: Sequence[str], proposal_id: UUID | None = None, *, now: datetime
+) -> None:
+    """Refuse, with the first of ``actions`` on record, who may never take any of them."""
+    there = _there(scope.tenant_id, proposal_id)
+    if all(rules.denial(scope, action, *there) for action in actions):
+        authorize(scope, actions[0], proposal_id, now=now)
+
+
+def _there(tenant_id: UUID, proposal_id: UUID | None) -> tuple[Proposal | None, Gate | None]:
+    """The proposal, and the gate of its activation that is under way."""
     found: Proposal | None = Proposal.objects.of(tenant_id).filter(id=proposal_id).first() if proposal_id else None
-    return found
+    return found, gate.under_way(tenant_id, found.id) if found else None

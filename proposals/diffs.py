@@ -10,7 +10,7 @@ import re
 from memory import differences
 from memory.differences import ADDED, CHANGED, MAX_LINES, REMOVED, SAME, Diff, Piece
 
-__all__ = ["ADDED", "CHANGED", "MAX_LINES", "REMOVED", "SAME", "Diff", "Piece", "between", "readable"]
+__all__ = ["ADDED", "CHANGED", "MAX_LINES", "REMOVED", "SAME", "Diff", "Piece", "between", "readable", "size_of_change"]
 
 LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
 
@@ -18,6 +18,11 @@ LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
 def between(old: str, new: str) -> Diff:
     """The difference from the artifact text ``old`` to ``new``; an empty ``old`` makes every line an added one."""
     return differences.of_lines(readable(old), readable(new))
+
+
+def size_of_change(old: str, new: str) -> tuple[int, int]:
+    """How many lines ``between`` tells as added and as removed; a changed line is one of each."""
+    return differences.size(readable(old), readable(new))
 
 
 def readable(text: str) -> list[str]:

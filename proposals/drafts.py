@@ -7,20 +7,29 @@ from memory import harness
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.models import Run
+from memory.redaction import Redactor
 from proposals import artifacts
 from proposals.artifacts import Problem, Sealed
+from proposals.models import Purpose
 
 MAX_TITLE = 200
 MAX_RATIONALE = 4_000
 MAX_NOTE = 500
+MAX_COMMENT = 4_000
 MAX_LABEL = 128
 MAX_AGENT = 256
 MAX_SOURCES = 50
+MAX_UNDER_REVIEW = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalDraft:
-    """A new proposal. ``artifact`` is JSON text, kept as it stands; ``source_run_ids`` are wire ids of runs."""
+    """A new proposal. ``artifact`` is JSON text, kept as it stands; ``source_run_ids`` are wire ids of runs.
+
+    ``pattern`` and ``evidence`` are the synthesis's own: the digest of what it saw, and ``{"kind", "id", "why"}`` of
+    each thing that led to it, where ``why`` is a fixed word; ``contributors`` are the principals whose words became
+    part of it, none of whom votes on it. ``purpose`` is for ``rollbacks`` alone.
+    """
 
     kind: str
     artifact: str
@@ -29,6 +38,10 @@ class ProposalDraft:
     source_run_ids: tuple[str, ...] = ()
     synthesizer_model: str = ""
     agent_id: str = ""
+    pattern: str = ""
+    evidence: tuple[dict[str, str], ...] = ()
+    contributors: tuple[str, ...] = ()
+    purpose: str = Purpose.INSTALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class Texts:
 
 def seal(tenant_id: UUID, kind: str, artifact: str) -> Sealed:
     """The artifact as it may be stored in this tenant."""
-    return artifacts.seal(kind, artifact, harness.for_tenant(tenant_id))
+    return artifacts.seal(tenant_id, kind, artifact, harness.for_tenant(tenant_id))
 
 
 def texts(tenant_id: UUID, *, title: str, rationale: str, note: str = "") -> Texts:
@@ -75,15 +88,30 @@ def reason(tenant_id: UUID, given: str) -> str:
     return stored
 
 
+def comment(tenant_id: UUID, given: str) -> str:
+    """A comment as it may be stored in this tenant."""
+    stored = harness.for_tenant(tenant_id).redact(given.strip()).text
+    _refuse(_text_problems("text", stored, MAX_COMMENT))
+    return stored
+
+
 def require_origin(tenant_id: UUID, draft: ProposalDraft) -> None:
-    """Refuse a draft whose labels cannot be stored, or whose source runs are not this tenant's."""
+    """Refuse a draft whose labels cannot be stored, or hold a secret, or whose source runs are not this tenant's."""
+    redactor = harness.for_tenant(tenant_id)
     _refuse(
         [
-            *_text_problems("synthesizerModel", draft.synthesizer_model, MAX_LABEL, lines=False),
-            *_text_problems("agentId", draft.agent_id, MAX_AGENT, lines=False),
+            *_label_problems(redactor, "synthesizerModel", draft.synthesizer_model, MAX_LABEL),
+            *_label_problems(redactor, "agentId", draft.agent_id, MAX_AGENT),
             *_source_problems(tenant_id, draft.source_run_ids),
         ]
     )
+
+
+def _label_problems(redactor: Redactor, field: str, label: str, limit: int) -> list[Problem]:
+    """A label says who wrote it: with a mark in it, it would name somebody else."""
+    if redactor.redact(label).count:
+        return [{"field": field, "message": "holds a secret"}]
+    return _text_problems(field, label, limit, lines=False)
 
 
 def _source_problems(tenant_id: UUID, sources: tuple[str, ...]) -> list[Problem]:

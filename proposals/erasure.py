@@ -1,93 +1,177 @@
-"""Proposals as a store of a forget: what was proposed and is not applied, with every revision of it.
+"""Proposals as stores of a forget: what was proposed, with every revision of it; and what was said.
 
-An applied proposal stays: runs use what it installed, and its text is the proof of what was approved.
+Of an applied proposal the installed text stays: runs use it, and it is the proof of what was approved. Nobody approved
+the words around it and the revisions before it, so they go. What people said is no such proof either: comments, the
+reasons of votes and those of approval policies go one by one, wherever they stand.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
+
+from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, is_mentioned, judged, search_form, texts_in, whole_text
-from proposals import lifecycle
-from proposals.models import Proposal, Revision, State, Vote
+from memory.matching import (
+    FORGOTTEN,
+    is_exact,
+    is_mentioned,
+    judged,
+    rule_for,
+    search_form,
+    texts_in,
+    whole_text,
+)
+from proposals import comments, gate, lifecycle, policies
+from proposals.models import ApprovalPolicy, Comment, PolicyChange, Proposal, Revision, State, Vote
 
 STAYS_BECAUSE = "Applied proposals stay: runs use what was installed, and the text is the proof of what was approved."
+# Of an applied proposal: which text it installed. The ref is made of names in that text.
+INSTALLED_AS = frozenset({"installed_ref"})
+
+
+# Whether a revision is the one that its proposal has installed; nothing is revised after that.
+INSTALLED = ExpressionWrapper(
+    Q(proposal__state=State.APPLIED, number=F("proposal__revision")), output_field=BooleanField()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """A proposal that names the subject: in what can go, or in the installed text, or in both."""
+
     id: UUID
-    applied: bool
+    goes: bool
+    stays: bool
     exact: bool
     title: str
 
 
 class ProposalTexts:
-    """Titles, rationales, artifacts, notes and reasons; a proposal that names the subject is blanked as a whole."""
+    """Titles, rationales, artifacts, notes and evidence; a proposal that names the subject is blanked as a whole, but
+    for the text it has installed."""
 
     store = "proposals"
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         found = list(self._mentions(tenant_id, subject))
-        open_ones = [each for each in found if not each.applied]
-        stays = len(found) - len(open_ones)
+        going = [each for each in found if each.goes]
+        stays = sum(each.stays for each in found)
         return Holding(
             self.store,
-            tuple(each.id for each in open_ones if each.exact),
-            tuple(each.id for each in open_ones if not each.exact),
+            tuple(each.id for each in going if each.exact),
+            tuple(each.id for each in going if not each.exact),
             stays,
             STAYS_BECAUSE if stays else "",
-            {each.id.hex: each.title for each in open_ones},
+            {each.id.hex: each.title for each in going},
         )
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        return sum(lifecycle.forget(tenant_id, row, now=now) for row in rows)
+        for row in rows:
+            lifecycle.forget(tenant_id, row, now=now)
+        return len(rows)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every unapplied proposal, its revisions and its votes, each as one text."""
-        unapplied = Proposal.objects.of(tenant_id).exclude(state=State.APPLIED)
-        mine = {"proposal_id__in": unapplied.values("id")}
-        rows = (
-            *((row["id"], row) for row in unapplied.values()),
-            *((row["proposal_id"], row) for row in Revision.objects.of(tenant_id).filter(**mine).values()),
-            *(
-                (row["gate__proposal_id"], row)
-                for row in Vote.objects.of(tenant_id)
-                .filter(gate__proposal_id__in=unapplied.values("id"))
-                .values("reason", "gate__proposal_id")
-            ),
-        )
-        return judged(subject.terms, ((row, search_form(whole_text(text))) for row, text in rows), chosen, spared)
+        """Over every column of every proposal and its revisions, each as one text, and the artifacts as they are read;
+        but for what an applied proposal has installed."""
+        rows = ((row, search_form(whole_text(text))) for row, text in _rows_that_can_go(tenant_id))
+        return judged(subject.terms, rows, chosen, spared)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_Found]:
         """Every proposal that names the subject anywhere, oldest first."""
-        texts = _texts_of(tenant_id)
+        texts, installed = _texts_of(tenant_id)
         rows = Proposal.objects.of(tenant_id).order_by("id").values_list(
-            "id", "state", "title", "rationale", "closing_reason", "synthesizer_model"
+            "id", "title", "evidence", "rationale", "closing_reason", "synthesizer_model", "agent_id",
+            "duplicate_of", "uninstalled_ref",
         )  # fmt: skip
-        for row, state, title, *said in rows:
-            folded = search_form("\n".join((title, *said, *texts.get(row, ()))))
-            if is_mentioned(subject.terms, folded):
-                yield _Found(row, state == State.APPLIED, is_exact(subject.terms, folded), title)
+        for row, title, evidence, *said in rows:
+            told = (title, *texts_in(evidence), *filter(None, said), *texts.get(row, ()))
+            folded = search_form("\n".join(told))
+            stays = is_mentioned(subject.terms, search_form("\n".join(installed.get(row, ()))))
+            goes = is_mentioned(subject.terms, folded)
+            if goes or stays:
+                yield _Found(row, goes, stays, is_exact(subject.terms, folded), title)
 
 
-def _texts_of(tenant_id: UUID) -> dict[UUID, list[str]]:
-    """What revisions and votes say, by proposal."""
+def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[str]]]:
+    """What revisions say, by proposal; and, apart from that, what the installed ones install."""
     texts: dict[UUID, list[str]] = {}
-    revisions = Revision.objects.of(tenant_id).values_list("proposal_id", "text", "title", "rationale", "note")
-    for proposal_id, text, *said in revisions.iterator(chunk_size=500):
-        texts.setdefault(proposal_id, []).extend((*said, *texts_in(json.loads(text))))
-    votes = Vote.objects.of(tenant_id).exclude(reason="").values_list("gate__proposal_id", "reason")
-    for proposal_id, reason in votes.iterator(chunk_size=500):
-        texts.setdefault(proposal_id, []).append(reason)
-    return texts
+    kept: dict[UUID, list[str]] = {}
+    rows = Revision.objects.of(tenant_id).annotate(installed=INSTALLED)
+    for proposal_id, installed, text, *said in rows.values_list(
+        "proposal_id", "installed", "text", "title", "rationale", "note"
+    ).iterator(chunk_size=500):
+        texts.setdefault(proposal_id, []).extend(said)
+        (kept if installed else texts).setdefault(proposal_id, []).extend(texts_in(json.loads(text)))
+    return texts, kept
+
+
+def _rows_that_can_go(tenant_id: UUID) -> Iterable[tuple[UUID, dict[str, Any]]]:
+    """Each with the id of its proposal."""
+    for row in Proposal.objects.of(tenant_id).values():
+        applied = row["state"] == State.APPLIED
+        yield row["id"], _without(row, INSTALLED_AS) if applied else row
+    for row in Revision.objects.of(tenant_id).annotate(installed=INSTALLED).values().iterator(chunk_size=500):
+        said = _without(row, {"text"}) if row["installed"] else row | {"read": json.loads(row["text"])}
+        yield row["proposal_id"], said
+
+
+def _without(row: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in columns}
+
+
+class Sayings(KeptValues):
+    """What people said, a row each: the text of one that names the subject is gone, and who spoke when stays."""
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        found, rule = self.table.objects.of(tenant_id).filter(id__in=rows), rule_for(ticked=ticked)
+        return self.blank(tenant_id, [row.id for row in found if self.cleaned(row, subject, rule)])
+
+    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
+        raise NotImplementedError
+
+
+class CommentTexts(Sayings):
+    store, table, columns = "comments on proposals", Comment, ("text",)
+
+    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
+        return comments.erase(tenant_id, rows)
+
+
+class VoteReasons(Sayings):
+    store, table, columns = "reasons of votes", Vote, ("reason",)
+
+    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
+        return gate.erase_reasons(tenant_id, rows)
+
+
+class PolicyReasons(Sayings):
+    """Of the versions that are, or were, in force."""
+
+    store, columns = "reasons of approval policies", ("reason",)
+    table: ClassVar[Any] = ApprovalPolicy
+
+    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
+        return policies.forget_reasons(tenant_id, rows, FORGOTTEN)
+
+
+class PolicyChangeReasons(PolicyReasons):
+    """Of the changes that were asked for, whatever became of them."""
+
+    store, table = "reasons of policy changes", PolicyChange
 
 
 PROPOSALS = ProposalTexts()
+COMMENTS, VOTES = CommentTexts(), VoteReasons()
+POLICIES, POLICY_CHANGES = PolicyReasons(), PolicyChangeReasons()
+STORES = (PROPOSALS, COMMENTS, VOTES, POLICIES, POLICY_CHANGES)

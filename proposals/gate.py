@@ -5,11 +5,12 @@ about a gate that somebody else is closing. The run is the host's own workflow `
 """
 
 import json
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
-from memory.host import ids, runs, suspensions
+from memory.host import access, ids, runs, suspensions
 from memory.host.errors import Conflict
 from memory.host.events import (
     ApprovalAsk,
@@ -24,13 +25,18 @@ from memory.host.node_types import Wait
 from memory.host.run_orders import RunOrder
 from memory.matching import FORGOTTEN
 from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
+from proposals.policies import Policy
 
 WRITER = "proposals.gate"
+# A decision that ends the gate at once, and how the gate says so.
+VETOES: dict[str, str] = {
+    Decision.REJECTED: GateState.REJECTED,
+    Decision.CHANGES_REQUESTED: GateState.CHANGES_REQUESTED,
+}
 WORKFLOW = "host-activation"
 GATE_NODE, INSTALL_NODE = "gate", "install"
 GATE_TYPE = "core.openwop.governance.approvalGate"
 INSTALL_TYPE = "vendor.console.install-artifact"
-QUORUM = 1
 REQUIRED_SCOPE = "approvals:respond"
 JUSTIFIED = "The reason is on record in the audit log, under approval.override of this gate."
 
@@ -57,16 +63,24 @@ def definition_of(*nodes: tuple[str, str], workflow: str = WORKFLOW, name: str =
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
-def open_gate(proposal: Proposal, revision: Revision, *, opened_by: str, now: datetime) -> Gate:
-    """The revision's digest is pinned and an activation run asks about it; the proposal's lock is held."""
+def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_by: str, now: datetime) -> Gate:
+    """The revision's digest is pinned, with the policy as it is now, and an activation run asks about it.
+
+    The proposal's lock is held.
+    """
     gate = Gate(
         tenant_id=proposal.tenant_id,
         proposal_id=proposal.id,
         revision=revision.number,
         sha256=revision.sha256,
         node_id=GATE_NODE,
-        quorum=QUORUM,
+        quorum=policy.quorum,
         required_scope=REQUIRED_SCOPE,
+        policy_number=policy.number,
+        eligible_roles=list(policy.eligible_roles),
+        override_roles=list(policy.override_roles),
+        override_bypasses_quorum=policy.override_bypasses_quorum,
+        expires_at=now + policy.expires,
         opened_by=opened_by,
         opened_at=now,
     )
@@ -96,7 +110,7 @@ def of_run(run: Run) -> Gate | None:
     return found
 
 
-def question(gate: Gate) -> Wait:
+def question(gate: Gate, *, now: datetime) -> Wait:
     """What the run asks: ids and the digest. The title is a fixed one, for an event holds no words of a proposal."""
     gate_id = ids.wire("gate", gate.id)
     ask = ApprovalAsk(
@@ -109,16 +123,19 @@ def question(gate: Gate) -> Wait:
         required_approvals=gate.quorum,
         artifact_sha256=gate.sha256,
     )
-    return Wait("approval", gate_id, ask)
+    left = max(gate.expires_at - now, timedelta(milliseconds=1)) if gate.expires_at else None
+    return Wait("approval", gate_id, ask, timeout=left)
 
 
 def vote(
     gate: Gate, run: Run, *, principal: str, decision: str, reason: str, overrides: bool = False, now: datetime
 ) -> Vote:
-    """The vote is on record and the gate decided by it: one rejection vetoes, ``quorum`` grants grant.
+    """The vote is on record and the gate decided by it: one rejection vetoes, so does one request for changes, and
+    ``quorum`` grants grant.
 
     The run is locked. It goes on when it waits for this; one that has not asked yet finds the answer when it does. The
-    same vote again changes nothing; another one by the same principal is refused. An override counts as one grant.
+    same vote again changes nothing; another one by the same principal is refused. An override counts as one grant,
+    unless the gate's policy lets it stand for all.
     """
     there: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal).first()
     if there and (there.decision, there.overrides) != (decision, overrides):
@@ -132,14 +149,15 @@ def vote(
         decision=decision,
         revision=gate.revision,
         sha256=gate.sha256,
+        roles=access.roles_of(gate.tenant_id, principal),
         reason=reason,
         overrides=overrides,
         at=now,
     ).insert(by=WRITER)
     granted = grants_at(gate)
-    if decision == Decision.REJECTED:
-        close(gate, GateState.REJECTED, now=now)
-    elif granted >= gate.quorum:
+    if decision in VETOES:
+        close(gate, VETOES[decision], now=now)
+    elif granted >= gate.quorum or (overrides and gate.override_bypasses_quorum):
         gate.state = GateState.GRANTED
         gate.save(by=WRITER, update_fields=["state"])
     _tell(run, gate, _fact(cast, gate, granted), now)
@@ -153,7 +171,7 @@ def grants_at(gate: Gate) -> int:
 
 def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
     gate_id = ids.wire("gate", gate.id)
-    if cast.decision == Decision.REJECTED:
+    if cast.decision in VETOES:
         return ApprovalRejected(gate_id, cast.principal)
     if cast.overrides:
         return ApprovalOverridden(gate_id, cast.principal, JUSTIFIED)
@@ -164,6 +182,7 @@ def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
     asked = suspensions.at_node(run, gate.node_id)
     if asked is None:
         return  # the gate node has not asked yet; it tells of the votes itself
+    suspensions.require_open(run, asked, now=now)
     if gate.state == GateState.OPEN:
         runs.note(run, fact, now=now)
     else:
@@ -182,9 +201,9 @@ def close(gate: Gate, state: str, *, now: datetime) -> None:
     gate.save(by=WRITER, update_fields=["state", "closed_at"])
 
 
-def cancel(gate: Gate, run: Run, *, now: datetime) -> None:
-    """Nothing will be installed by this gate, and its run is being cancelled."""
-    close(gate, GateState.CANCELLED, now=now)
+def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, now: datetime) -> None:
+    """Nothing will be installed by this gate, and its run is being cancelled; void when its revision was replaced."""
+    close(gate, state, now=now)
     runs.request_cancel(run, now=now)
 
 
@@ -201,3 +220,9 @@ def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
     gates = Gate.objects.of(tenant_id).filter(proposal_id=proposal_id).values("id")
     votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, gate_id__in=gates)
     votes.exclude(reason="").update(reason=FORGOTTEN)
+
+
+def erase_reasons(tenant_id: UUID, rows: Collection[UUID]) -> int:
+    """The reasons of these votes are gone; the votes stay. For forgetting alone."""
+    votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows))
+    return int(votes.update(reason=FORGOTTEN))

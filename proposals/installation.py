@@ -3,10 +3,12 @@
 What is installed is the stored text, byte for byte, after its digest was found to be the approved one.
 """
 
+import json
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.host import registry, runs
+from memory.host import installing, registry, runs
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
@@ -14,7 +16,7 @@ from memory.host.registry import Artifact
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, gate
-from proposals.models import Proposal, Revision
+from proposals.models import Proposal, Purpose, Revision
 
 SOURCE = "proposal"
 
@@ -26,17 +28,58 @@ class DigestMismatch(Conflict):
     message = "The stored artifact is not the one that was approved; nothing was installed."
 
 
-def require_installable(tenant_id: UUID, kind: str, text: str) -> Artifact:
-    """What would be installed for ``text``; refuses one that is not valid for its kind, and a ref that is taken."""
-    artifact = artifacts.artifact_of(kind, text)
+def require_installable(proposal: Proposal, text: str) -> Artifact:
+    """What would be installed for ``text``; refuses what is not valid for its kind, and a ref or a part that is taken.
+
+    A rollback installs what was installed before, and nothing else.
+    """
+    tenant_id = proposal.tenant_id
+    artifact = artifacts.artifact_of(tenant_id, proposal.kind, text)
     there = registry.by_ref(tenant_id, artifact.ref)
-    if there and (there.sha256 != artifact.sha256 or there.superseded_at):
+    if proposal.purpose == Purpose.ROLLBACK:
+        if there is None or there.sha256 != artifact.sha256:
+            raise Conflict(f"{artifact.ref} is not what was installed; a rollback changes nothing of it.")
+    elif there and (there.sha256 != artifact.sha256 or there.superseded_at):
         raise Conflict(
             f"{artifact.ref} has been installed already; give the artifact a new version.",
             installedArtifactRef=there.ref,
             installedSha256=there.sha256,
         )
+    for part in _parts(artifact):
+        _require_free(tenant_id, artifact, part)
     return artifact
+
+
+def require_news(proposal: Proposal, artifact: Artifact) -> None:
+    """Refuse to ask for what runs resolve already, with every part of it. A rollback restores, and may find that
+    another one has done it."""
+    there = registry.by_ref(proposal.tenant_id, artifact.ref)
+    if proposal.purpose == Purpose.ROLLBACK or there is None or there.superseded_at:
+        return
+    if there.sha256 == artifact.sha256 and all(part.superseded_at is None for part in registry.parts_of(there)):
+        message = f"{artifact.ref} is what is installed already; there is nothing to apply."
+        raise Conflict(message, installedArtifactRef=there.ref)
+
+
+def _parts(artifact: Artifact) -> list[Artifact]:
+    return list(artifacts.require_installable(artifact.kind).parts(artifacts.read(artifact.text)))
+
+
+def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
+    """Refuse a part whose ref means something else already, or whose name belongs to another pack."""
+    there = registry.by_ref(tenant_id, part.ref)
+    same = there and there.sha256 == part.sha256 and there.part_of_id and there.part_of.ref == pack.ref
+    if there and not same:
+        raise Conflict(f"{part.ref} is installed already; give the pack a new version.", installedArtifactRef=there.ref)
+    current = registry.current(tenant_id, part.kind, part.name)
+    if current is None:
+        return
+    owner = current.part_of if current.part_of_id else None
+    if owner and (owner.kind, owner.name) != (pack.kind, pack.name):
+        raise Conflict(f"{part.name} belongs to {owner.ref}.", installedArtifactRef=owner.ref)
+    declared = None if owner else json.loads(current.text).get("packName")
+    if declared not in (None, pack.name):
+        raise Conflict(f"{part.name} says that it belongs to another pack.", installedArtifactRef=current.ref)
 
 
 def find(scope: TenantScope, ref: str) -> Installation:
@@ -48,12 +91,73 @@ def find(scope: TenantScope, ref: str) -> Installation:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledPage:
+    """Some installed versions, the latest first; how many match in all, and the id behind which the next begin."""
+
+    rows: list[Installation]
+    total: int
+    after: UUID | None
+
+
+def listed(
+    scope: TenantScope, *, kind: str = "", name: str = "", before: UUID | None = None, limit: int
+) -> InstalledPage:
+    """The versions of this tenant that were ever installed, current or not, with the pack that each came in."""
+    scope.check("artifacts:read")
+    exact = {field: value for field, value in (("kind", kind), ("name", name)) if value}
+    matching = Installation.objects.of(scope.tenant_id).filter(**exact)
+    rows = matching.filter(id__lt=before) if before else matching
+    found = list(rows.select_related("part_of").order_by("-id")[: limit + 1])
+    return InstalledPage(found[:limit], matching.count(), found[limit - 1].id if len(found) > limit else None)
+
+
 def install(proposal: Proposal, revision: Revision, *, sha256: str, by: str, now: datetime) -> Installation:
     """Exactly the bytes with the digest ``sha256`` are what runs resolve from now on. The proposal is locked."""
     if registry.digest(revision.text) != sha256:
         raise DigestMismatch(revision=revision.number, approvedSha256=sha256)
-    artifact = require_installable(proposal.tenant_id, proposal.kind, revision.text)
-    return registry.install(proposal.tenant_id, artifact, source=SOURCE, installed_by=by, now=now)
+    artifact = require_installable(proposal, revision.text)
+    artifacts.require_timely(artifact.kind, revision.text, now=now)
+    before = registry.current(proposal.tenant_id, artifact.kind, artifact.name)
+    if before and before.ref != artifact.ref:
+        _take_out(before, now=now)
+    there = registry.by_ref(proposal.tenant_id, artifact.ref)
+    if there is None:
+        installed = registry.install(proposal.tenant_id, artifact, source=SOURCE, installed_by=by, now=now)
+    else:
+        registry.restore(there, now=now)
+        installed = there
+    for part in _parts(artifact):
+        _install_part(installed, part, by=by, now=now)
+    artifacts.require_installable(artifact.kind).came(installed, now)
+    return installed
+
+
+def _install_part(pack: Installation, part: Artifact, *, by: str, now: datetime) -> None:
+    there = registry.by_ref(pack.tenant_id, part.ref)
+    if there is None:
+        registry.install(pack.tenant_id, part, source=SOURCE, installed_by=by, part_of_id=pack.id, now=now)
+    else:
+        registry.restore(there, now=now)
+
+
+def uninstall(tenant_id: UUID, ref: str, *, now: datetime) -> bool:
+    """No run that starts now resolves the version or its parts; False when another had taken its place before."""
+    found = registry.by_ref(tenant_id, ref)
+    if found is None or found.superseded_at:
+        return False
+    _take_out(found, now=now)
+    return True
+
+
+def _take_out(installation: Installation, *, now: datetime) -> None:
+    """The version and what it brought are not current any more, and its installer knows."""
+    for part in registry.parts_of(installation):
+        registry.supersede(part, now=now)
+    registry.supersede(installation, now=now)
+    installer = installing.installer_of(installation.kind)
+    if installer:
+        installer.went(installation, now)
 
 
 def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datetime) -> Run:

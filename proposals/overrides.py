@@ -13,7 +13,7 @@ from memory.host import audit, ids
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
 from proposals import denials, drafts, gate, locking, rules
-from proposals.models import Decision, Gate, GateState
+from proposals.models import Decision, Gate, GateState, Vote
 
 ACTION = "approval.override"
 
@@ -28,7 +28,7 @@ def override(
     denials.authorize(scope, "override", proposal_id, now=now)
     with transaction.atomic():
         held = locking.lock(scope.tenant_id, proposal_id, now=now)
-        rules.check("override", scope, held.proposal, held.gate)
+        rules.check("override", scope, held.proposal, held.gate, now=now)
         under_way, run = held.activation()
         if (under_way.revision, under_way.sha256) != (revision, sha256):
             raise Conflict(
@@ -50,6 +50,13 @@ def override(
         )
         _audited(scope, under_way, stored, now)
     return under_way
+
+
+def lately(scope: TenantScope, *, since: datetime) -> list[Vote]:
+    """The overrides cast since then, the oldest first, each with its gate and proposal."""
+    scope.check("proposals:read")
+    rows = Vote.objects.of(scope.tenant_id).filter(overrides=True, at__gte=since)
+    return list(rows.select_related("gate__proposal").order_by("id"))
 
 
 def _audited(scope: TenantScope, under_way: Gate, reason: str, now: datetime) -> None:

@@ -4,18 +4,21 @@ The number of queries is the same however long the history is.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
-
-from memory.host import registry
+from memory.host import auditing, ids, registry
 from memory.host.errors import NotFound
-from memory.host.models import Installation, Resolution, Run
+from memory.host.models import AuditRecord, Installation
 from memory.host.tenancy import TenantScope
-from proposals import artifacts, revisions
-from proposals.models import UNDER_REVIEW, Decision, Gate, Proposal, Revision, Vote
+from proposals import artifacts, comments, effects, electorate, policies, revisions
+from proposals.effects import Effect
+from proposals.electorate import Electorate
+from proposals.models import UNDER_REVIEW, Comment, Decision, Gate, GateState, Proposal, Revision, Vote
+from proposals.policies import Policy
 
-USES_SHOWN = 20
+RECORDS_SHOWN = 100
+WITHDRAWN = "proposal.gate.withdraw"
 
 
 def find(scope: TenantScope, proposal_id: UUID | None) -> Proposal:
@@ -31,41 +34,44 @@ def find(scope: TenantScope, proposal_id: UUID | None) -> Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A gate with its votes, in the order they were cast."""
+    """A gate with its votes, in the order they were cast, and who withdrew it, if somebody did."""
 
     gate: Gate
     votes: list[Vote]
+    withdrawn_by: str = ""
 
     @property
     def grants(self) -> int:
         return sum(1 for vote in self.votes if vote.decision == Decision.GRANTED)
 
+    @property
+    def is_void(self) -> bool:
+        """Whether a later revision took the ground from under these votes."""
+        return self.gate.state == GateState.VOID
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The proof on the page: which runs have resolved the installed artifact, and which another version of its name.
+    @property
+    def word(self) -> str:
+        """The state of the gate in a word; one that somebody withdrew is not merely cancelled."""
+        return "withdrawn" if self.withdrawn_by else str(self.gate.state)
 
-    ``installed_now`` is what a run would resolve by that name today; ``runs_since_created`` counts the tenant's own
-    runs since the proposal was made, system runs left out.
-    """
-
-    installation: Installation | None
-    installed_now: Installation | None
-    uses: list[Resolution]
-    uses_total: int
-    other_uses: list[Resolution]
-    other_uses_total: int
-    runs_since_created: int
+    @property
+    def overrides(self) -> list[Vote]:
+        return [vote for vote in self.votes if vote.overrides]
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Everything a page says about one proposal; revisions and ballots newest first."""
+    """Everything a page says about one proposal; revisions and ballots newest first, comments oldest first.
+
+    ``policy`` is that of its kind now; a gate has its own, as it was when the gate was opened.
+    """
 
     proposal: Proposal
     revisions: list[Revision]
     ballots: list[Ballot]
     effect: Effect
+    comments: list[Comment]
+    policy: Policy
 
     @property
     def current(self) -> Revision:
@@ -77,8 +83,41 @@ class Detail:
         return next((ballot.gate for ballot in self.ballots if ballot.gate.closed_at is None), None)
 
     @property
+    def last(self) -> Ballot | None:
+        """The gate that was opened last, under way or not."""
+        return self.ballots[0] if self.ballots else None
+
+    @property
+    def approval(self) -> Gate | None:
+        """The gate whose grant was installed."""
+        return next((each.gate for each in self.ballots if each.gate.id == self.proposal.approval_id), None)
+
+    @property
+    def overridden(self) -> list[Ballot]:
+        """The gates that somebody overrode, whatever became of them."""
+        return [each for each in self.ballots if each.overrides]
+
+    @property
+    def failed(self) -> Gate | None:
+        """The gate that was granted last, when its installation failed and nothing has been asked since."""
+        gate = self.last.gate if self.last and self.under_review else None
+        return gate if gate and gate.state == GateState.GRANTED and gate.closed_at else None
+
+    @property
     def under_review(self) -> bool:
         return self.proposal.state in UNDER_REVIEW
+
+    @property
+    def installs(self) -> str:
+        """What it would be installed as, in the words of a ref: ``name@version``; empty when that cannot be said."""
+        kind, text = self.proposal.kind, self.current.text
+        name = artifacts.name_in(kind, text)
+        return f"{name}@{artifacts.version_in(kind, text)}" if name else ""
+
+    def vote_of(self, principal: str) -> Vote | None:
+        """What the principal voted at the gate under way."""
+        votes = self.last.votes if self.last and self.gate else []
+        return next((vote for vote in votes if vote.principal == principal), None)
 
     def revision(self, number: int) -> Revision | None:
         return next((each for each in self.revisions if each.number == number), None)
@@ -88,10 +127,12 @@ def detail(scope: TenantScope, proposal_id: UUID | None) -> Detail:
     """The proposal of this tenant with its revisions, gates, votes and effect; or ``NotFound``."""
     found = find(scope, proposal_id)
     made = revisions.all_of(found)
-    return Detail(found, made, _ballots(found), _effect(found, made[0]))
+    policy = policies.of_kind(found.tenant_id, found.kind)
+    return Detail(found, made, ballots_of(found), effects.of(found, made), comments.of_proposal(found), policy)
 
 
-def _ballots(proposal: Proposal) -> list[Ballot]:
+def ballots_of(proposal: Proposal) -> list[Ballot]:
+    """The gates of the proposal with their votes, the newest first."""
     gates = list(
         Gate.objects.of(proposal.tenant_id).select_related("run").filter(proposal_id=proposal.id).order_by("-id")
     )
@@ -99,29 +140,50 @@ def _ballots(proposal: Proposal) -> list[Ballot]:
     cast: dict[UUID, list[Vote]] = {}
     for vote in votes:
         cast.setdefault(vote.gate_id, []).append(vote)
-    return [Ballot(gate, cast.get(gate.id, [])) for gate in gates]
+    withdrawn = _withdrawn(proposal) if any(gate.state == GateState.CANCELLED for gate in gates) else {}
+    return [Ballot(gate, cast.get(gate.id, []), withdrawn.get(ids.wire("gate", gate.id), "")) for gate in gates]
 
 
-def _effect(proposal: Proposal, current: Revision) -> Effect:
-    tenant_id = proposal.tenant_id
-    ref = proposal.installed_ref
-    installation = registry.by_ref(tenant_id, ref) if ref else None
-    name = artifacts.name_in(proposal.kind, current.text)
-    uses = registry.uses_of(tenant_id, installation.id, limit=USES_SHOWN) if installation else []
-    others = _uses_of_other_versions(proposal, name, installation)
-    return Effect(
-        installation=installation,
-        installed_now=registry.current(tenant_id, proposal.kind, name) if name else None,
-        uses=uses,
-        uses_total=registry.count_uses(tenant_id, installation.id) if installation else 0,
-        other_uses=list(others.select_related("run", "installation").order_by("-id")[:USES_SHOWN]),
-        other_uses_total=others.count(),
-        runs_since_created=Run.objects.of(tenant_id).filter(id__gt=proposal.id, system=False).count(),
+def _withdrawn(proposal: Proposal) -> dict[str, str]:
+    """Who withdrew which gate, by its wire id, as far as the audit still has it."""
+    rows = AuditRecord.objects.of(proposal.tenant_id).filter(target=ids.wire("prop", proposal.id), action=WITHDRAWN)
+    return {details["approvalId"]: actor for actor, details in rows.values_list("actor", "details")}
+
+
+def voters(scope: TenantScope, told: Detail, *, now: datetime) -> Electorate:
+    """Who may vote now, at the gate under way or at one that would be opened, and who may not and why."""
+    scope.check("proposals:read")
+    gate, open_one = told.gate, told.last if told.gate else None
+    voted = {vote.principal: vote.decision for vote in open_one.votes} if open_one else {}
+    roles = gate.eligible_roles if gate and gate.eligible_roles else told.policy.eligible_roles
+    barred = told.proposal.contributors
+    return electorate.of_tenant(scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now)
+
+
+def versions(told: Detail) -> list[Installation]:
+    """Every version that was ever installed under the name that was installed, the latest first."""
+    there = told.effect.installation
+    return registry.versions(there.tenant_id, there.kind, there.name) if there else []
+
+
+def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
+    """The newest audit records about the proposal and its gates; that somebody looked is on record too."""
+    targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
+    return auditing.about(scope, targets, limit=RECORDS_SHOWN, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The proposals beside one in the order of the inbox, which has the newest first."""
+
+    newer: Proposal | None
+    older: Proposal | None
+
+
+def neighbours(scope: TenantScope, proposal: Proposal) -> Neighbours:
+    """What stands before and behind this proposal in the whole inbox."""
+    scope.check("proposals:read")
+    rows = Proposal.objects.of(scope.tenant_id)
+    return Neighbours(
+        rows.filter(id__gt=proposal.id).order_by("id").first(), rows.filter(id__lt=proposal.id).order_by("-id").first()
     )
-
-
-def _uses_of_other_versions(proposal: Proposal, name: str, installation: Installation | None) -> QuerySet[Resolution]:
-    rows: QuerySet[Resolution] = Resolution.objects.of(proposal.tenant_id).filter(
-        installation__kind=proposal.kind, installation__name=name
-    )
-    return rows.exclude(installation_id=installation.id) if installation else rows

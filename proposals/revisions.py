@@ -1,12 +1,15 @@
 """Revisions: added, read, and blanked by a forget; never changed otherwise. The only writer of their table."""
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 
 import rfc8785
 
 from memory.host import registry
+from memory.host.errors import Conflict
 from memory.matching import FORGOTTEN
+from proposals import diffs, structures
 from proposals.artifacts import Sealed
 from proposals.drafts import Texts
 from proposals.models import Proposal, Revision
@@ -15,8 +18,10 @@ WRITER = "proposals.revisions"
 BLANK = json.dumps({"forgotten": FORGOTTEN}, separators=(",", ":"))
 
 
-def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, by: str, now: datetime) -> Revision:
-    """The revision with the proposal's current number is on record. The proposal is locked."""
+def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, against: str = "", by: str, now: datetime) -> Revision:
+    """The revision with the proposal's current number is on record, with the size of its change against the text
+    ``against``. The proposal is locked."""
+    added, removed = diffs.size_of_change(against, sealed.text)
     return Revision(
         tenant_id=proposal.tenant_id,
         proposal_id=proposal.id,
@@ -26,10 +31,23 @@ def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, by: str, now: datet
         text=sealed.text,
         sha256=sealed.sha256,
         canonical_sha256=sealed.canonical_sha256,
+        structure=structures.structure_of(sealed.text),
+        lines_added=added,
+        lines_removed=removed,
         revised_by=by,
         note=texts.note,
         created_at=now,
     ).insert(by=WRITER)
+
+
+def require_current(revision: Revision, expected: int | None, sha256: str | None = None) -> None:
+    """Refuse what is about another revision, or another digest, than the one that stands."""
+    if expected not in (None, revision.number) or sha256 not in (None, revision.sha256):
+        raise Conflict(
+            f"Revision {revision.number} is the current one; look at it first.",
+            revision=revision.number,
+            sha256=revision.sha256,
+        )
 
 
 def current(proposal: Proposal) -> Revision:
@@ -55,14 +73,32 @@ def all_of(proposal: Proposal) -> list[Revision]:
     return list(Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("-number"))
 
 
-def blank(proposal: Proposal, *, now: datetime) -> None:
-    """No word of any revision is left; who revised when stays, and each digest is again that of its text."""
+@dataclass(frozen=True, slots=True)
+class RevisionsPage:
+    """Some revisions, the newest first; how many there are in all, and the number before which the next ones are."""
+
+    rows: list[Revision]
+    total: int
+    before: int | None
+
+
+def page(proposal: Proposal, *, before: int | None = None, limit: int) -> RevisionsPage:
+    """The newest ``limit`` revisions before the number ``before``; no other text is read."""
+    made = Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id)
+    rows = made.filter(number__lt=before) if before else made
+    found = list(rows.order_by("-number")[:limit])
+    more = found[-1].number if found and found[-1].number > 1 else None
+    return RevisionsPage(found, made.count(), more)
+
+
+def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) -> None:
+    """No word of any revision is left, but the text of the ``installed`` one; who revised when stays, and each digest
+    is again that of its text."""
     rows = Revision.objects.written_by(WRITER).filter(tenant_id=proposal.tenant_id, proposal_id=proposal.id)
-    rows.update(
-        title=FORGOTTEN,
-        rationale=FORGOTTEN,
-        note="",
+    rows.update(title=FORGOTTEN, rationale=FORGOTTEN, note="")
+    rows.exclude(number=installed or 0).update(
         text=BLANK,
+        structure="",
         sha256=registry.digest(BLANK),
         canonical_sha256=registry.digest(rfc8785.dumps(json.loads(BLANK)).decode()),
         forgotten_at=now,

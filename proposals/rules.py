@@ -1,21 +1,27 @@
-"""Who may do what to a proposal in which state: the table, and the checks that every door meets. Pure.
+"""Who may do what to a proposal in which state: the table, and the checks that every door meets.
 
 ``refusal_to`` says what stands in the way, for greying out a button; ``check`` raises it; ``can`` is its twin.
 """
 
+from datetime import datetime
+
 from django.conf import settings
 
-from memory.host import ids
+from memory.host import access, ids
 from memory.host.errors import Conflict, Forbidden, Refusal
 from memory.host.tenancy import TenantScope
-from proposals.models import Gate, GateState, Proposal, State
+from proposals.models import Gate, GateState, Proposal, Purpose, State
+from proposals.policies import Policy
 
 DIRECT = "direct-rbac"
 AGENTS_NEVER_VOTE = "agents-never-vote"
 SEPARATION_OF_DUTIES = "separation-of-duties"
+NOT_ELIGIBLE = "not-eligible"
+NO_OVERRIDE = "no-override"
+MAX_REVISIONS = 200
 
 # Action -> state -> the state afterwards. A state that leads to itself is an action repeated, which changes nothing;
-# a state that is not listed refuses the action (openwop-host 1.5).
+# a state that is not listed refuses the action (openwop-host 1.5). ``uninstall`` is the archiving of what is applied.
 NEXT_STATES: dict[str, dict[str, str]] = {
     "revise": {State.DRAFT: State.REVISED, State.REVISED: State.REVISED},
     "apply": {State.DRAFT: State.APPLIED, State.REVISED: State.APPLIED, State.APPLIED: State.APPLIED},
@@ -29,6 +35,8 @@ NEXT_STATES: dict[str, dict[str, str]] = {
         State.REJECTED: State.ARCHIVED,
         State.ARCHIVED: State.ARCHIVED,
     },
+    "uninstall": {State.APPLIED: State.ARCHIVED},
+    "comment": {state: state for state in State.values},
 }
 SCOPES = {
     "create": "proposals:create",
@@ -38,11 +46,14 @@ SCOPES = {
     "withdraw": "proposals:request-activation",
     "reject": "approvals:respond",
     "archive": "proposals:revise",
+    "uninstall": "proposals:activate",
+    "comment": "proposals:comment",
 }
 BARRED_BY_A_GATE = frozenset({"revise"})
 NEEDS_AN_OPEN_GATE = frozenset({"decide", "override"})
 NEEDS_A_GATE = NEEDS_AN_OPEN_GATE | {"withdraw"}
-A_PERSON_DECIDES = frozenset({"decide", "override", "reject"})
+ASKED_OF_EACH = ("revise", "apply", "decide", "override", "withdraw", "reject", "archive", "comment")
+A_PERSON_DECIDES = frozenset({"decide", "override", "reject", "uninstall"})
 
 
 def activates_directly() -> bool:
@@ -57,8 +68,11 @@ def scope_for(action: str) -> str:
     return SCOPES[action]
 
 
-def denial(scope: TenantScope, action: str, proposal: Proposal | None) -> Forbidden | None:
-    """Why this principal may not, whatever state the proposal is in; a missing proposal denies nothing."""
+def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gate | None = None) -> Forbidden | None:
+    """Why this principal may not, whatever state the proposal is in; a missing proposal denies nothing.
+
+    ``gate`` is the one under way: whose roles may vote at it, and override it, is the policy it was opened under.
+    """
     needed = scope_for(action)
     if not scope.can(needed):
         return Forbidden(f"This needs the permission {needed}.", requiredScope=needed)
@@ -67,14 +81,52 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None) -> Forbid
         return Forbidden("A key that is bound to agents never decides about a proposal.", rule=AGENTS_NEVER_VOTE)
     if action == "decide" and proposal and scope.principal.id in proposal.contributors:
         return Forbidden("Who wrote or revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
+    return _denial_at(gate, scope, action) if gate else None
+
+
+def _denial_at(gate: Gate, scope: TenantScope, action: str) -> Forbidden | None:
+    """Why this principal has no voice at this very gate. Roles are looked up now, never taken from anybody's word."""
+    if action == "decide" and gate.eligible_roles and not _holds_one(scope, gate.eligible_roles):
+        roles = ", ".join(gate.eligible_roles)
+        return Forbidden(f"At this gate only these roles vote: {roles}.", rule=NOT_ELIGIBLE, roles=gate.eligible_roles)
+    if action == "override" and not gate.override_roles:
+        return Forbidden("The policy of this gate knows no override.", rule=NO_OVERRIDE)
+    if action == "override" and not _holds_one(scope, gate.override_roles):
+        roles = ", ".join(gate.override_roles)
+        return Forbidden(
+            f"At this gate only these roles override: {roles}.", rule=NO_OVERRIDE, roles=gate.override_roles
+        )
     return None
 
 
-def obstacle(action: str, proposal: Proposal, gate: Gate | None) -> Conflict | None:
-    """Why the state of the proposal does not allow ``action``; ``gate`` is the one under way."""
+def _holds_one(scope: TenantScope, roles: list[str]) -> bool:
+    return bool(set(access.roles_of(scope.tenant_id, scope.principal.id)) & set(roles))
+
+
+def obstacle(
+    action: str, proposal: Proposal, gate: Gate | None, *, policy: Policy | None = None, now: datetime
+) -> Conflict | None:
+    """Why the state of the proposal does not allow ``action``; ``gate`` is the one under way.
+
+    ``policy`` is that of the proposal's kind, which says whether archiving uninstalls.
+    """
     details = {"state": proposal.state, "action": action}
     if proposal.state not in NEXT_STATES[action]:
         return Conflict(f"Proposal is {proposal.state}; {action} is not allowed.", **details)
+    if action == "uninstall" and not (policy and policy.uninstall_on_archive):
+        message = "Proposal is applied; the policy of its kind does not uninstall what is archived."
+        return Conflict(message, **(details | {"action": "archive"}))
+    return _obstacle_at(gate, action, details, now) or _fullness(action, proposal, details)
+
+
+def _fullness(action: str, proposal: Proposal, details: dict[str, str]) -> Conflict | None:
+    if action != "revise" or proposal.revision < MAX_REVISIONS:
+        return None
+    return Conflict(f"The proposal has {MAX_REVISIONS} revisions; propose anew instead.", **details, most=MAX_REVISIONS)
+
+
+def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: datetime) -> Conflict | None:
+    """Why the gate that is under way, or the want of one, does not allow it."""
     if gate and action in BARRED_BY_A_GATE:
         message = f"A gate over revision {gate.revision} is under way; withdraw it first."
         return Conflict(message, **details, approvalId=ids.wire("gate", gate.id))
@@ -82,21 +134,63 @@ def obstacle(action: str, proposal: Proposal, gate: Gate | None) -> Conflict | N
         return Conflict(f"No gate is open; {action} is not allowed.", **details)
     if gate and gate.state != GateState.OPEN and action in NEEDS_AN_OPEN_GATE:
         return Conflict("The gate has been decided already.", **details, gateState=gate.state)
+    if gate and action in NEEDS_AN_OPEN_GATE and has_expired(gate, now):
+        return Conflict("The gate has expired; nothing is installed by it.", **details, gateState=GateState.EXPIRED)
     return None
 
 
-def refusal_to(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None) -> Refusal | None:
+def has_expired(gate: Gate, now: datetime) -> bool:
+    """Whether the time to vote is over; from that instant on nothing grants, whoever is first to notice."""
+    return gate.expires_at is not None and gate.expires_at <= now
+
+
+def may_change_artifact(proposal: Proposal) -> bool:
+    """A rollback installs what was installed before; there is nothing of it to revise."""
+    return proposal.purpose != Purpose.ROLLBACK
+
+
+def refusal_to(
+    action: str,
+    scope: TenantScope,
+    proposal: Proposal,
+    gate: Gate | None,
+    *,
+    policy: Policy | None = None,
+    now: datetime,
+) -> Refusal | None:
     """What stands between this principal and ``action``, or None."""
-    return denial(scope, action, proposal) or obstacle(action, proposal, gate)
+    return denial(scope, action, proposal, gate) or obstacle(action, proposal, gate, policy=policy, now=now)
 
 
-def check(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None) -> None:
+def check(
+    action: str,
+    scope: TenantScope,
+    proposal: Proposal,
+    gate: Gate | None,
+    *,
+    policy: Policy | None = None,
+    now: datetime,
+) -> None:
     """Refuse ``action`` unless this principal may carry it out on this proposal now."""
-    refusal = refusal_to(action, scope, proposal, gate)
+    refusal = refusal_to(action, scope, proposal, gate, policy=policy, now=now)
     if refusal:
         raise refusal
 
 
-def can(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None) -> bool:
+def can(action: str, scope: TenantScope, proposal: Proposal, gate: Gate | None, *, now: datetime) -> bool:
     """The twin of ``check``."""
-    return refusal_to(action, scope, proposal, gate) is None
+    return refusal_to(action, scope, proposal, gate, now=now) is None
+
+
+def refusals(
+    scope: TenantScope, proposal: Proposal, gate: Gate | None, *, policy: Policy, now: datetime
+) -> dict[str, Refusal | None]:
+    """What stands between this principal and each action there is; archiving may be uninstalling."""
+    asked = {action: archiving(proposal, policy) if action == "archive" else action for action in ASKED_OF_EACH}
+    return {action: refusal_to(meant, scope, proposal, gate, policy=policy, now=now) for action, meant in asked.items()}
+
+
+def archiving(proposal: Proposal, policy: Policy) -> str:
+    """What archiving this proposal amounts to: what is applied is uninstalled, where the policy of its kind says so."""
+    uninstalls = proposal.state == State.APPLIED and policy.uninstall_on_archive
+    return "uninstall" if uninstalls else "archive"

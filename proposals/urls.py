@@ -2,15 +2,31 @@
 
 from django.urls import path
 
-from proposals.views import deciding, inbox, review
+from proposals.views import bulk, deciding, discussing, filters, inbox, looking, overriding, policies, review, revising
 
 urlpatterns = [
     path("proposals", inbox.inbox, name="proposals"),
+    path("proposals/look", looking.look, name="proposals-look"),
+    path("proposals/end", bulk.end, name="proposals-end"),
+    path("proposals/filters", filters.keep, name="proposals-filter"),
+    path("proposals/filters/<str:filter_id>/remove", filters.remove, name="proposals-filter-remove"),
     path("proposals/<str:prop_id>", review.changes, name="proposal"),
     path("proposals/<str:prop_id>/artifact", review.artifact, name="proposal-artifact"),
     path("proposals/<str:prop_id>/evidence", review.evidence, name="proposal-evidence"),
+    path("proposals/<str:prop_id>/artifact/download", review.download, name="proposal-download"),
+    path("proposals/<str:prop_id>/discussion", review.discussion, name="proposal-discussion"),
     path("proposals/<str:prop_id>/history", review.history, name="proposal-history"),
+    path("proposals/<str:prop_id>/effect", review.effect, name="proposal-effect"),
     path("proposals/<str:prop_id>/ask", deciding.ask, name="proposal-ask"),
     path("proposals/<str:prop_id>/decide", deciding.decide, name="proposal-decide"),
+    path("proposals/<str:prop_id>/withdraw", deciding.withdraw, name="proposal-withdraw"),
     path("proposals/<str:prop_id>/reject", deciding.reject, name="proposal-reject"),
+    path("proposals/<str:prop_id>/archive", deciding.archive, name="proposal-archive"),
+    path("proposals/<str:prop_id>/roll-back", deciding.roll_back, name="proposal-roll-back"),
+    path("proposals/<str:prop_id>/revise", revising.revise, name="proposal-revise"),
+    path("proposals/<str:prop_id>/override", overriding.override, name="proposal-override"),
+    path("proposals/<str:prop_id>/comment", discussing.comment, name="proposal-comment"),
+    path("settings/approval/<str:kind>", policies.policy, name="approval-policy"),
+    path("settings/approval/changes/<str:change_id>/confirm", policies.confirm, name="approval-change-confirm"),
+    path("settings/approval/changes/<str:change_id>/refuse", policies.refuse, name="approval-change-refuse"),
 ]

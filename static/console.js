@@ -23,12 +23,13 @@
   /* --- times: <time datetime> holding .time-at and .time-ago ---------------------------------------------------------
      The server writes UTC; here it becomes local when asked, and "3 min ago" stays true while the page is open. */
 
+  /* Far away a unit is the nearest one: 13 d 23 h ahead is "in 14 d". Within two days it is what has gone by whole. */
   const UNITS = [[730 * 86400, 365 * 86400, "y"], [60 * 86400, 30 * 86400, "mo"], [2 * 86400, 86400, "d"], [3600, 3600, "h"], [0, 60, "min"]];
 
   function relative(seconds) {
     if (Math.abs(seconds) < 60) return seconds > 0 ? "in less than 1 min" : "just now";
     const [, size, unit] = UNITS.find(([least]) => Math.abs(seconds) >= least);
-    const count = Math.floor(Math.abs(seconds) / size).toLocaleString("en-US");
+    const count = (size < 86400 ? Math.floor : Math.round)(Math.abs(seconds) / size).toLocaleString("en-US");
     return seconds > 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
   }
 
@@ -120,7 +121,8 @@
   });
 
   /* --- keys: data-list around rows marked data-item; data-open on a row's link; data-key="a" on anything ---------------
-     A letter goes to the current row first, then to the page. One switch turns all single keys off. */
+     A letter goes to the current row first, then to the page; what has data-aim is only focused, and Enter does it. One
+     switch turns all single keys off but "?", which leads to that switch. */
 
   const typing = (element) => element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
   const shown = (element) => element.checkVisibility() && !element.disabled;
@@ -136,12 +138,18 @@
     next.focus();
   }
 
+  /* What is in view gets the focus where it stands: a bar that sticks to the edge is no reason to scroll. */
+  function point(element) {
+    const { top, bottom } = element.getBoundingClientRect();
+    element.focus({ preventScroll: top >= 0 && bottom <= innerHeight });
+  }
+
   function press(key) {
     const row = document.activeElement.closest("[data-item]") ?? document.querySelector("[data-current]");
     const selector = `[data-key="${CSS.escape(key)}"]`;
     const target = (row && all(selector, row).find(shown)) ?? all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
     if (!target) return false;
-    if (typing(target)) { target.focus(); target.select?.(); } else target.click();
+    if (typing(target)) { target.focus(); target.select?.(); } else if ("aim" in target.dataset) point(target); else target.click();
     return true;
   }
 
@@ -154,15 +162,40 @@
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const modified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing;
-    if (event.defaultPrevented || modified || root.dataset.shortcuts === "off" || typing(target)) return;
+    if (event.defaultPrevented || modified || typing(target)) return;
+    if (root.dataset.shortcuts === "off" && key !== "?") return;
     let done = true;
     if (key === "j") move(1);
     else if (key === "k") move(-1);
     else if (key === "?") document.getElementById("help").togglePopover();
     else if (key === "Enter") done = target.matches("[data-item]") && open(target);
-    else done = key.length === 1 && key !== " " && press(key);
+    else done = key.length === 1 && key !== " " && !event.repeat && press(key);
     if (done) event.preventDefault();
   });
+
+  /* --- where one came from: data-remember on a list keeps its address; a link marked data-key="u" leads back to it ------ */
+
+  function remember() {
+    try {
+      if (document.querySelector("[data-remember]")) sessionStorage.setItem(`list:${location.pathname}`, location.search);
+    } catch { /* a browser that keeps nothing leads back to the whole list */ }
+  }
+
+  function leadBack() {
+    try {
+      for (const link of all('a[data-key="u"]')) link.search ||= sessionStorage.getItem(`list:${link.pathname}`) ?? "";
+    } catch { /* as above */ }
+  }
+
+  addEventListener("pagehide", remember);
+
+  /* --- arriving to decide: with #decide the top of the page stays in view, and the first button that works has the focus */
+
+  function aim() {
+    const usable = all("#decision .actions :is(button, a)").filter(shown);
+    const first = usable.find((button) => button.dataset.key === "a") ?? usable[0];
+    if (first && location.hash === "#decide") point(first);
+  }
 
   /* --- htmx ----------------------------------------------------------------------------------------------------------- */
 
@@ -250,5 +283,7 @@
   }
 
   arrive(document);
+  leadBack();
+  aim();
   setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);
 })();

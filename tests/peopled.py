@@ -24,6 +24,7 @@ from memory.models import Commitment
 from openwop_console.runtime import artifacts
 from openwop_console.runtime.asking import tokens
 from openwop_console.runtime.timed import keeping
+from proposals import policies
 from proposals.models import Proposal
 from tests import archiving, building, proposing
 
@@ -72,6 +73,12 @@ class World:
         return proposing.propose(building.scope(self.slug, "agent"))
 
     @cached_property
+    def policy_change(self) -> str:
+        """A change of an approval policy that waits for somebody else than who asked for it."""
+        asked = policies.ask(self.scope, "prompt-template", {"quorum": 2}, now=timezone.now())
+        return ids.wire("chg", asked.id)
+
+    @cached_property
     def secret(self) -> str:
         self.made("PUT", "/v1/host/console/secrets/crm-token", {"value": "s3cret-value"})
         return "crm-token"
@@ -108,6 +115,12 @@ class World:
         return str(ordered.json()["id"])
 
     @cached_property
+    def synthesis(self) -> str:
+        ordered = self.ask("POST", "/v1/host/console/synthesis", BODIES["orderSynthesis"])
+        assert ordered.status_code == 202, ordered.content
+        return str(ordered.json()["id"])
+
+    @cached_property
     def pass_schedule(self) -> str:
         kept = self.ask("PUT", "/v1/host/console/pass-schedules", BODIES["keepPassSchedule"])
         assert kept.status_code == 200, kept.content
@@ -141,9 +154,11 @@ class World:
 
 MAKERS: dict[str, Callable[[World], str]] = {
     "agents/agent_id": lambda world: world.agent,
+    "approval-policies/kind": lambda world: "automation",
     "archives/archive_id": lambda world: world.archive,
     "artifacts/artifact_id": lambda world: artifacts.id_of("write"),
     "artifacts/ref": lambda world: world.template,
+    "changes/change_id": lambda world: world.policy_change,
     "commitments/commitment_id": lambda world: world.commitment,
     "files/path": lambda world: world.file,
     "forget/forget_id": lambda world: world.forget,
@@ -157,14 +172,17 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "runs/run_id": lambda world: ids.wire("run", world.run.id),
     "schedules/name": lambda world: world.schedule,
     "secrets/name": lambda world: world.secret,
+    "synthesis/pass_id": lambda world: world.synthesis,
     "workflows/workflow_id": lambda world: world.run.workflow_id,
 }
 # What goes in the place of a parameter when nothing is to be found there: of the same form, and nobody's.
 UNKNOWN: dict[str, str] = {
     "agents/agent_id": "private.peopled.nobody",
+    "approval-policies/kind": "nothing",
     "archives/archive_id": "arc_" + "0" * 32,
     "artifacts/artifact_id": "art_" + "0" * 32,
     "artifacts/ref": "prompt-template:peopled.nothing@1.0.0",
+    "changes/change_id": "chg_" + "0" * 32,
     "commitments/commitment_id": "cmt_" + "0" * 32,
     "files/path": "nothing.md",
     "forget/forget_id": "fgt_" + "0" * 32,
@@ -178,10 +196,14 @@ UNKNOWN: dict[str, str] = {
     "runs/run_id": "run_" + "0" * 32,
     "schedules/name": "nothing",
     "secrets/name": "nothing",
+    "synthesis/pass_id": "pass_" + "0" * 32,
     "workflows/workflow_id": "nothing",
 }
 BODIES: dict[str, Any] = {
+    "addComment": {"text": "a word"},
+    "addRevision": {"title": "Yet another title"},
     "bulkCancelRuns": {"runIds": ["run_" + "0" * 32]},
+    "changeApprovalPolicy": {"quorum": 3},
     "changeHeartbeat": {"enabled": False},
     "changeMemoryPolicy": {"archiveDays": 60},
     "changeSchedule": {"enabled": False},
@@ -193,16 +215,20 @@ BODIES: dict[str, Any] = {
     "createProposal": {"kind": "prompt-template", "artifact": proposing.TEMPLATE, "title": "A title"},
     "createRun": {"workflowId": "conformance-noop"},
     "createSchedule": {"name": "peopled", "workflowId": "conformance-noop", "cron": "0 3 * * *"},
+    "decideProposal": {"revision": 1, "sha256": "0" * 64, "decision": "granted"},
+    "endProposals": {"action": "reject", "ids": ["prop_" + "0" * 32], "reason": "no"},
     "forkRun": {"mode": "branch", "fromSeq": 0},
     "installAgent": MANIFEST,
     "keepPassSchedule": {"kind": "consolidate", "memoryRef": "notes", "cron": "0 3 * * *"},
     "orderPass": {"kind": "consolidate", "memoryRef": "notes"},
+    "orderSynthesis": {"dryRun": True},
     "previewForget": {"subject": "somebody"},
     "putSecret": {"value": "s3cret-value"},
     "rejectProposal": {"reason": "no"},
     "resolveInterrupt": {"resumeValue": {"action": "accept"}},
     "resolveInterruptByToken": {"resumeValue": {"action": "accept"}},
     "reviseProposal": {"title": "Another title"},
+    "rollBackArtifact": {"rationale": "the one before was better"},
     "seamApprovalGate": {"scenario": "override", "principal": "conformance-owner-principal", "reason": "a test"},
     "seamAuthorizationDecide": {
         "principal": "conformance-unseeded-principal",
@@ -220,6 +246,30 @@ BODIES: dict[str, Any] = {
     "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
     "cancelCommitment": {"reason": "done by phone"},
     "writeWorkspaceFile": {"content": "y"},
+}
+
+
+def _vote(world: World) -> dict[str, Any]:
+    """A gate of the world's proposal is open, and this is a vote at it."""
+    gate = proposing.ask(world.proposal, by=building.scope(world.slug, "reviewer")).gate
+    assert gate
+    return {"revision": gate.revision, "sha256": gate.sha256, "decision": "granted"}
+
+
+def _superseded(world: World) -> dict[str, Any]:
+    """Another version of the world's template is installed."""
+    assert world.template
+    newer = registry.Artifact(ArtifactKind.PROMPT_TEMPLATE, "peopled.prompt", "2.0.0", proposing.artifact())
+    registry.install(world.scope.tenant_id, newer, source="host", installed_by="host", now=timezone.now())
+    return {}
+
+
+# What an operation needs beside a row to be about, done in the world; each gives the body.
+PREPARED: dict[str, Callable[[World], Any]] = {
+    "decideProposal": _vote,
+    "endProposals": lambda world: {**BODIES["endProposals"], "ids": [ids.wire("prop", world.proposal.id)]},
+    "rollBackArtifact": _superseded,
+    "withdrawProposal": lambda world: _vote(world) and None,
 }
 
 

@@ -8,10 +8,11 @@ from django.utils import timezone
 from memory.host import audit, event_log, ids, runs
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
-from proposals import lifecycle
+from proposals import lifecycle, policies
 from proposals.drafts import ProposalDraft
 from proposals.lifecycle import Activation
-from proposals.models import Gate, Proposal
+from proposals.models import Gate, PolicyChange, Proposal
+from proposals.policies import Policy
 from tests import building
 
 TEMPLATE: dict[str, Any] = {
@@ -22,10 +23,73 @@ TEMPLATE: dict[str, Any] = {
     "variables": [{"name": "ticket", "type": "string", "required": True}],
 }
 
+AGENT: dict[str, Any] = {
+    "agentId": "private.acme.clerk",
+    "persona": "Clerk",
+    "modelClass": "general",
+    "systemPrompt": "You file what comes in.",
+    "toolAllowlist": ["openwop:memory.read"],
+}
+PACK: dict[str, Any] = {
+    "name": "private.acme.office",
+    "version": "1.0.0",
+    "engines": {"openwop": ">=1.0 <2.0.0"},
+    "runtime": {"language": "remote", "entry": "https://agents.acme.example/office"},
+}
+
+CHAIN: dict[str, Any] = {
+    "chainId": "private.acme.followUp",
+    "version": "1.0.0",
+    "label": "Follow up",
+    "description": "Notes whom to call, and when.",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "customer": {"type": "string", "description": "Whom to call.", "maxLength": 80},
+            "days": {"type": "integer", "minimum": 1, "default": 3},
+        },
+        "required": ["customer"],
+        "additionalProperties": False,
+    },
+    "dag": {
+        "nodes": [
+            {
+                "id": "write",
+                "typeId": "vendor.console.compose",
+                "config": {"text": "Call {{params.customer}} in {{params.days}} days."},
+            },
+            {"id": "keep", "typeId": "vendor.console.remember", "config": {"memoryRef": "notes"}},
+        ],
+        "edges": [{"from": "write.text", "to": "keep.content"}],
+    },
+}
+CHAINS: dict[str, Any] = {
+    "name": "private.acme.desk",
+    "version": "1.0.0",
+    "kind": "workflow-chain",
+    "engines": {"openwop": ">=1.0 <2.0.0"},
+}
+
 
 def artifact(**changes: Any) -> str:
     """The text of a valid prompt template."""
     return json.dumps({**TEMPLATE, **changes})
+
+
+def agent_pack(*agents: dict[str, Any], **changes: Any) -> str:
+    """The text of a valid pack of agents: of each given, with what it does not say filled in; or of one clerk."""
+    return json.dumps({**PACK, "agents": [{**AGENT, **agent} for agent in agents or ({},)], **changes})
+
+
+def chain_pack(*chains: dict[str, Any], **changes: Any) -> str:
+    """The text of a valid pack of chains: of each given, with what it does not say filled in; or of one that notes."""
+    return json.dumps({**CHAINS, "chains": [{**CHAIN, **chain} for chain in chains or ({},)], **changes})
+
+
+def automation(**changes: Any) -> str:
+    """The text of a valid automation: every Monday at seven, unless ``changes`` say otherwise."""
+    time = {} if changes.keys() & {"cron", "fireAt"} else {"cron": "0 7 * * 1"}
+    return json.dumps({"workflowId": "conformance-noop", **time, **changes})
 
 
 def draft(text: str | None = None, **more: Any) -> ProposalDraft:
@@ -79,6 +143,15 @@ def opened(proposal: Proposal) -> Gate:
     gate = ask(proposal).gate
     assert gate
     return gate
+
+
+def policy(kind: str = "prompt-template", slug: str = "acme", **changes: Any) -> Policy:
+    """The kind's policy has these changes, which one owner asked for and another confirmed."""
+    asker, other = building.scope(slug), building.scope(slug)
+    asked = policies.ask(asker, kind, changes, now=timezone.now())
+    assert isinstance(asked, PolicyChange)
+    policies.decide(other, asked.id, confirmed=True, now=timezone.now())
+    return policies.of_kind(asker.tenant_id, kind)
 
 
 def types_of(run: Run) -> list[str]:

@@ -37,8 +37,8 @@ READS = frozenset(
         "schedules:read",
     }
 )
-AUTHORS = READS | {"runs:create", "runs:cancel", "proposals:create", "proposals:revise"}
-REVIEWS = READS | {"proposals:request-activation", "approvals:respond"}
+AUTHORS = READS | {"runs:create", "runs:cancel", "proposals:create", "proposals:revise", "proposals:comment"}
+REVIEWS = READS | {"proposals:request-activation", "proposals:comment", "approvals:respond"}
 OPERATES = (
     AUTHORS
     | REVIEWS

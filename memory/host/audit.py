@@ -5,7 +5,7 @@ lock, so two appends never take one number.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -259,6 +259,11 @@ def newest(tenant_id: UUID, *, before: int | None = None, limit: int = 50) -> li
     """The newest records first; ``before`` is the number of the last one seen."""
     rows = AuditRecord.objects.of(tenant_id).order_by("-seq")
     return list((rows if before is None else rows.filter(seq__lt=before))[:limit])
+
+
+def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
+    """The newest records whose target is one of these, the newest first."""
+    return list(AuditRecord.objects.of(tenant_id).filter(target__in=list(targets)).order_by("-seq")[:limit])
 
 
 def every(tenant_id: UUID) -> Iterator[AuditRecord]:

@@ -1,6 +1,6 @@
 """Who may look at the audit log, and that looking is on record too. Every door asks here; the chain is ``audit``'s."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -43,6 +43,14 @@ def view(scope: TenantScope, *, before: int | None = None, limit: int, now: date
         *checkpoints.listed(tenant_id, limit=CHECKPOINTS_SHOWN),
         audit.last_of(tenant_id, EXPORTED, what="checkpoints"),
     )
+
+
+def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:
+    """The newest records about any of ``targets``. That the principal looks is on record once in ten minutes."""
+    scope.check(SCOPE)
+    tenant_id, who = scope.tenant_id, scope.principal.id
+    audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
+    return audit.about(tenant_id, targets, limit=limit)
 
 
 def export(scope: TenantScope, *, now: datetime) -> Iterator[dict[str, Any]]:

@@ -170,6 +170,13 @@ class PackPeerDependencyMissing(Unprocessable):
     message = "The pack needs a capability that this host does not advertise."
 
 
+class ChainParameterInvalid(Unprocessable):
+    """What was given for a parameter of a workflow chain is not what the chain asks for (RFC 0013)."""
+
+    code = "chain_parameter_invalid"
+    message = "The parameters of the chain do not allow these inputs."
+
+
 class InvalidFromSeq(Unprocessable):
     code = "invalid_from_seq"
     message = "A fork begins at an event of its source run, or right behind the last one, which is maxSeq."

@@ -151,6 +151,15 @@ def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before
     return list(rows.order_by("sequence").values_list("payload", flat=True))
 
 
+def of_streams(
+    tenant_id: UUID, stream_ids: Collection[UUID], kinds: Collection[str]
+) -> Iterator[tuple[UUID, str, str, dict[str, Any]]]:
+    """The stream, type, node and payload of every event of these types on these streams, each stream in its order."""
+    rows = RunEvent.objects.of(tenant_id).filter(stream_id__in=list(stream_ids), type__in=kinds)
+    told = rows.order_by("stream_id", "sequence").values_list("stream_id", "type", "node_id", "payload")
+    yield from told.iterator(chunk_size=2000)
+
+
 def length(tenant_id: UUID, stream_id: UUID) -> int:
     """How many events the stream holds."""
     row = Stream.objects.of(tenant_id).filter(id=stream_id).values_list("next_sequence", flat=True).first()

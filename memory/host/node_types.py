@@ -123,6 +123,7 @@ FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
 _types: dict[str, NodeFunction] = {}
 _tools: dict[str, ToolsOf] = {}
 _checks: dict[str, ConfigCheck] = {}
+_told: set[str] = set()
 
 
 class OnReplay(StrEnum):
@@ -164,6 +165,16 @@ def node_type(
 def checks_config(type_id: str, check: ConfigCheck) -> None:
     """``check`` looks at nodes of ``type_id`` before they are installed: fields of the node, and what is wrong."""
     _checks[type_id] = check
+
+
+def tells_config(type_id: str) -> None:
+    """What the config of a node of ``type_id`` says goes to the log, so nothing of a run may be put into it."""
+    _told.add(type_id)
+
+
+def is_told(type_id: str) -> bool:
+    """Whether the log tells what the config of such a node says."""
+    return type_id in _told
 
 
 def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:

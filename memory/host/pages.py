@@ -99,12 +99,36 @@ def here(request: HttpRequest) -> str:
 
 def back(request: HttpRequest, otherwise: str) -> str:
     """Where a form was sent from, as its ``next`` says, when that is a path of this site; else ``otherwise``."""
-    place = request.POST.get("next", "")
+    place = request.POST.get("next") or request.GET.get("next", "")
     ours = place.startswith("/") and len(place) <= LONGEST_PATH and url_has_allowed_host_and_scheme(place, None)
     return place if ours else otherwise
 
 
 # --- forms ----------------------------------------------------------------------------------------------------------
+
+
+WORDS = {
+    "required": "is required",
+    "min_length": "must have at least %(limit_value)d characters; it has %(show_value)d",
+    "max_length": "must have at most %(limit_value)d characters; it has %(show_value)d",
+    "min_value": "must be at least %(limit_value)s",
+    "max_value": "must be at most %(limit_value)s",
+    "invalid_choice": "is none of the choices",
+    "null_characters_not_allowed": "holds a NUL",
+}
+
+
+class PlainForm(forms.Form):
+    """A form that says what is wrong as the domain does: in words that go on from the name of the field."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        for field in self.fields.values():
+            number = {"invalid": "must be a whole number"} if isinstance(field, forms.IntegerField) else {}
+            usual = [vars(each).get("default_error_messages", {}).values() for each in type(field).__mro__]
+            given = field.error_messages
+            own = {code: words for code, words in given.items() if not any(words in each for each in usual)}
+            field.error_messages = {**given, **WORDS, **number, **own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +174,8 @@ def submit(
 def _put_on(form: forms.Form, refusal: Invalid, called: Mapping[str, str]) -> None:
     for error in refusal.details.get("errors", [{"field": "", "message": refusal.message}]):
         field = called.get(error["field"], error["field"])
-        form.add_error(field if field in form.fields else None, error["message"])
+        names = (field, field.partition(".")[0])  # a problem somewhere inside of a field is that field's
+        form.add_error(next((name for name in names if name in form.fields), None), error["message"])
 
 
 # --- where the audit chain stood when it was last looked at -----------------------------------------------------------

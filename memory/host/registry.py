@@ -24,6 +24,9 @@ REF_PREFIX: dict[str, str] = {
     ArtifactKind.WORKFLOW: "workflow",
     ArtifactKind.AGENT: "agent",
     ArtifactKind.PROMPT_TEMPLATE: "prompt",
+    ArtifactKind.AGENT_PACK: "agent-pack",
+    ArtifactKind.CHAIN_PACK: "chain-pack",
+    ArtifactKind.AUTOMATION: "automation",
 }
 
 _builtin_workflows: dict[str, str] = {}
@@ -53,34 +56,28 @@ def digest(text: str) -> str:
 
 
 @transaction.atomic
-def install(tenant_id: UUID, artifact: Artifact, *, source: str, installed_by: str, now: datetime) -> Installation:
+def install(
+    tenant_id: UUID,
+    artifact: Artifact,
+    *,
+    source: str,
+    installed_by: str,
+    part_of_id: UUID | None = None,
+    now: datetime,
+) -> Installation:
     """``artifact`` is the current version of its name. The same bytes again change nothing, unless they were removed:
     then they are back. Other bytes under an installed ref are refused, because a ref that runs have used never changes
-    its meaning."""
+    its meaning. ``part_of_id`` is the pack that brings it."""
     there = Installation.objects.of(tenant_id).filter(ref=artifact.ref).first()
     if there:
         return _back_if_removed(_same_or_refuse(there, artifact))
-    current = (
-        Installation.objects.of(tenant_id)
-        .select_for_update()
-        .filter(kind=artifact.kind, name=artifact.name, superseded_at=None)
-        .first()
-    )
-    if current:
-        current.superseded_at = now
-        current.save(by=WRITER, update_fields=["superseded_at"])
-    fresh = Installation(
-        tenant_id=tenant_id,
-        kind=artifact.kind,
-        name=artifact.name,
-        version=artifact.version,
-        ref=artifact.ref,
-        text=artifact.text,
-        sha256=artifact.sha256,
-        source=source,
-        installed_by=installed_by,
-        installed_at=now,
-    )
+    rows = Installation.objects.of(tenant_id).select_for_update()
+    before: Installation | None = rows.filter(kind=artifact.kind, name=artifact.name, superseded_at=None).first()
+    if before:
+        supersede(before, now=now)
+    given = {"kind": artifact.kind, "name": artifact.name, "version": artifact.version, "ref": artifact.ref}
+    given |= {"text": artifact.text, "sha256": artifact.sha256, "source": source, "installed_by": installed_by}
+    fresh = Installation(tenant_id=tenant_id, installed_at=now, part_of_id=part_of_id, **given)
     try:
         with transaction.atomic():
             return fresh.insert(by=WRITER)
@@ -104,6 +101,38 @@ def _back_if_removed(there: Installation) -> Installation:
         there.superseded_at = None
         there.save(by=WRITER, update_fields=["superseded_at"])
     return there
+
+
+@transaction.atomic
+def restore(installation: Installation, *, now: datetime) -> Installation | None:
+    """The version is current again, and the one that had taken its place, which is returned, is not."""
+    rows = Installation.objects.of(installation.tenant_id).select_for_update()
+    there: Installation | None = rows.filter(kind=installation.kind, name=installation.name, superseded_at=None).first()
+    if there and there.id == installation.id:
+        return None
+    if there:
+        supersede(there, now=now)
+    installation.superseded_at = None
+    installation.save(by=WRITER, update_fields=["superseded_at"])
+    return there
+
+
+def supersede(installation: Installation, *, now: datetime) -> None:
+    """No run that starts now resolves this version; what runs have used stays readable by its ref."""
+    if installation.superseded_at is None:
+        installation.superseded_at = now
+        installation.save(by=WRITER, update_fields=["superseded_at"])
+
+
+def parts_of(installation: Installation) -> list[Installation]:
+    """What the pack brought, in the order of kinds and names, whether it is current or not."""
+    rows = Installation.objects.of(installation.tenant_id).filter(part_of_id=installation.id)
+    return list(rows.order_by("kind", "name", "id"))
+
+
+def versions(tenant_id: UUID, kind: str, name: str) -> list[Installation]:
+    """Every version of ``name`` that was ever installed, the latest installed first."""
+    return list(Installation.objects.of(tenant_id).filter(kind=kind, name=name).order_by("-id"))
 
 
 def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
@@ -134,22 +163,27 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
         installation = current(run.tenant_id, kind, name)
     if installation is None:
         raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
-    Resolution(
-        tenant_id=run.tenant_id, run_id=run.id, installation_id=installation.id, node_id=node_id, resolved_at=now
-    ).insert(by=WRITER)
+    note_use(run, installation, node_id=node_id, now=now)
     return installation
 
 
+def note_use(run: Run, installation: Installation, *, node_id: str = "", now: datetime) -> None:
+    """It is on record that the run has used this version; noted once a run."""
+    mine = {"tenant_id": run.tenant_id, "run_id": run.id, "installation_id": installation.id}
+    if not Resolution.objects.of(run.tenant_id).filter(**mine).exists():
+        Resolution(**mine, node_id=node_id, resolved_at=now).insert(by=WRITER)
+
+
 def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation | None:
-    uses = Resolution.objects.of(tenant_id).select_related("installation").filter(run_id=run_id)
+    uses = Resolution.objects.of(tenant_id).select_related("installation").filter(run_id=run_id).order_by("id")
     named = (use.installation for use in uses if (use.installation.kind, use.installation.name) == (kind, name))
     return next(named, None)
 
 
-def uses_of(tenant_id: UUID, installation_id: UUID, *, limit: int = 50) -> list[Resolution]:
-    """The runs that resolved this installation, newest first."""
-    rows = Resolution.objects.of(tenant_id).select_related("run").filter(installation_id=installation_id)
-    return list(rows.order_by("-id")[:limit])
+def uses_of(tenant_id: UUID, installation_ids: Collection[UUID], *, limit: int = 50) -> list[Resolution]:
+    """The runs that resolved one of these installations, newest first."""
+    rows = Resolution.objects.of(tenant_id).select_related("run", "installation")
+    return list(rows.filter(installation_id__in=list(installation_ids)).order_by("-id")[:limit])
 
 
 def used_by(run: Run) -> list[Resolution]:
@@ -158,9 +192,10 @@ def used_by(run: Run) -> list[Resolution]:
     return list(rows.order_by("id"))
 
 
-def count_uses(tenant_id: UUID, installation_id: UUID) -> int:
-    """How many runs resolved this installation."""
-    return int(Resolution.objects.of(tenant_id).filter(installation_id=installation_id).count())
+def count_uses(tenant_id: UUID, installation_ids: Collection[UUID]) -> int:
+    """How many runs resolved one of these installations."""
+    rows = Resolution.objects.of(tenant_id).filter(installation_id__in=list(installation_ids))
+    return int(rows.values("run_id").distinct().count())
 
 
 def register_builtin(text: str) -> None:

@@ -24,6 +24,7 @@ ON_TIME = timedelta(seconds=60)
 SKIPPED = "skipped"
 FAILED = "internal_error"
 OF_WORKFLOW = "workflow/"
+OF_AUTOMATION = "automation/"
 SHOWN_TICKS = 5
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -165,6 +166,13 @@ def of_workflow(tenant_id: UUID, workflow_id: str) -> dict[str, Schedule]:
     """The schedules of the workflow's own triggers, by name, locked."""
     rows = Schedule.objects.of(tenant_id).select_for_update().filter(name__startswith=f"{OF_WORKFLOW}{workflow_id}/")
     return {row.name: row for row in rows.order_by("name")}
+
+
+def of_automation(tenant_id: UUID, name: str) -> Schedule | None:
+    """The schedule of the installed automation of that name, locked; None when there is none."""
+    rows = Schedule.objects.of(tenant_id).select_for_update()
+    found: Schedule | None = rows.filter(name=f"{OF_AUTOMATION}{name}").first()
+    return found
 
 
 def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Schedule], int]:

@@ -60,14 +60,27 @@ def ask(run: Run, node_id: str, wait: Wait, *, now: datetime) -> Interrupt:
     return interrupt
 
 
-def ask_answered(run: Run, node_id: str, wait: Wait, value: dict[str, Any], *facts: Event, now: datetime) -> Interrupt:
-    """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting."""
+def ask_answered(
+    run: Run,
+    node_id: str,
+    wait: Wait,
+    value: dict[str, Any],
+    *facts: Event,
+    outcome: str = ANSWERED,
+    cause: str | None = None,
+    result: str | None = None,
+    now: datetime,
+) -> Interrupt:
+    """What ``node_id`` asks was answered before it asked: both are on the log, and the run goes on without waiting.
+
+    ``result`` and ``cause`` go to the log as fixed words, as those of ``answer`` do.
+    """
     effects.refuse_in_replay(run)
     interrupt = _interrupt(run, node_id, wait, now)
-    interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, ANSWERED
+    interrupt.resolved_at, interrupt.resume_value, interrupt.outcome = now, value, outcome
     interrupt.insert(by=WRITER)
     interrupt_id = ids.wire("int", interrupt.id)
-    resolved = InterruptResolved(node_id, interrupt_id, wait.kind)
+    resolved = InterruptResolved(node_id, interrupt_id, wait.kind, result, cause)
     event_log.append(run.tenant_id, run.id, _requested(interrupt_id, node_id, wait), *facts, resolved, now=now)
     return interrupt
 

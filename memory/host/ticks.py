@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
+from cron_descriptor import FormatError, MissingFieldError, Options, get_description
 from croniter import CroniterBadDateError, CroniterError, croniter
 
 COUNTED = 1000  # a schedule is locked meanwhile
@@ -48,6 +49,16 @@ def problem_of(cron: str) -> str:
     except CroniterError:
         return "must be a cron expression of five fields"
     return ""
+
+
+def in_words(cron: str) -> str:
+    """A cron expression as people would say it (``At 09:00, Monday through Friday``); itself when nobody could."""
+    options = Options()
+    options.use_24hour_time_format = True
+    try:
+        return str(get_description(cron, options))
+    except (FormatError, MissingFieldError, ValueError, LookupError):
+        return cron
 
 
 def following(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django import template
 from django.urls import reverse
 
-from memory.host import ids
+from memory.host import ids, ticks
 
 register = template.Library()
 SOON = timedelta(hours=24)
@@ -32,6 +32,12 @@ def wire(value: UUID, prefix: str) -> str:
 def is_soon(moment: datetime | None, now: datetime) -> bool:
     """Whether ``moment`` comes within a day."""
     return moment is not None and moment - now < SOON
+
+
+@register.filter
+def said(cron: str) -> str:
+    """A cron expression as people would say it."""
+    return ticks.in_words(cron)
 
 
 @register.filter

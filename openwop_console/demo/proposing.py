@@ -1,4 +1,4 @@
-"""Proposals of the demo: made by a key of the agents, revised, asked about and rejected by operators of the tenant."""
+"""Proposals of the demo: made by a key of the agents; revised, asked about, approved and rejected by operators."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ from memory.host.tenancy import TenantScope
 from openwop_console.demo.story import Suggestion, text_of
 from proposals import lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
-from proposals.models import Gate, GateState, Revision
+from proposals.models import Decision, Gate, Proposal, Revision
 
 
 def missing(tenant_id: UUID, suggestions: list[Suggestion]) -> list[Suggestion]:
@@ -39,9 +39,22 @@ def propose(
     if suggestion.rejection:
         reviewer = _operator(tenant, suggestion.rejection["by"])
         lifecycle.reject(reviewer, made.id, reason=suggestion.rejection["reason"], now=now)
-    if suggestion.asked_by and not rules.activates_directly():
-        lifecycle.ask_to_apply(_operator(tenant, suggestion.asked_by), made.id, now=now)
+    _decide(tenant, suggestion, made, now)
     return True
+
+
+def _decide(tenant: Tenant, suggestion: Suggestion, made: Proposal, now: datetime) -> None:
+    """What is to wait at its gate has been asked about; what is to be applied has been granted there as well, and is
+    installed when its run goes on. A host without gates installs the latter at once."""
+    if rules.activates_directly():
+        if suggestion.approved_by:
+            lifecycle.ask_to_apply(_operator(tenant, suggestion.approved_by), made.id, now=now)
+        return
+    if suggestion.asked_by:
+        gate = lifecycle.ask_to_apply(_operator(tenant, suggestion.asked_by), made.id, now=now).gate
+        if gate and suggestion.approved_by:
+            voter, granted = _operator(tenant, suggestion.approved_by), Decision.GRANTED
+            lifecycle.decide(voter, made.id, revision=gate.revision, sha256=gate.sha256, decision=granted, now=now)
 
 
 def _draft(suggestion: Suggestion, sources: Mapping[str, Run]) -> ProposalDraft:
@@ -61,6 +74,6 @@ def _operator(tenant: Tenant, email: str) -> TenantScope:
     return tenancy.tenant_scope(tenancy.operator_principal(operator))
 
 
-def undecided(tenant_id: UUID) -> list[UUID]:
-    """The activation runs whose gates are open."""
-    return list(Gate.objects.of(tenant_id).filter(state=GateState.OPEN).values_list("run_id", flat=True))
+def under_way(tenant_id: UUID) -> list[UUID]:
+    """The activation runs whose gates wait for somebody, or have been granted and install nothing yet."""
+    return list(Gate.objects.of(tenant_id).filter(closed_at=None).values_list("run_id", flat=True))

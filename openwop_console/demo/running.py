@@ -57,7 +57,9 @@ def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
     Tenant.objects.select_for_update().get(id=scope.tenant_id)
     there: Run | None = Run.objects.of(scope.tenant_id).filter(metadata__demo=errand.key).first()
     metadata = {**errand.metadata, "demo": errand.key}
-    request = RunRequest(errand.workflow, inputs=errand.inputs, tags=errand.tags, metadata=metadata)
+    request = RunRequest(
+        errand.workflow, inputs=errand.inputs, agent_id=errand.agent, tags=errand.tags, metadata=metadata
+    )
     return there or intake.create_run(scope, request, now=now)
 
 

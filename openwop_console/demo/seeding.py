@@ -52,8 +52,9 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
         _secrets(tenant, story, seeded.made, now=clock())
         _installations(tenant, story, seeded.made, now=clock())
         running.revoke_keys(tenant, story, clock)
-        _errands(tenant, story, seeded.made, clock)
+        _errands(tenant, story, seeded.made, clock, learned=False)
         _suggestions(tenant, story, seeded.made, clock)
+        _errands(tenant, story, seeded.made, clock, learned=True)
         for wanted in story.passes:
             seeded.made["passes"] += dreaming.carry_out(tenant, wanted, clock)
     return seeded
@@ -93,7 +94,7 @@ def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -
     for manifest in story.agents:
         _install_agent(tenant, manifest, made, now)
     for template in story.prompt_templates:
-        _install(tenant, artifacts.artifact_of(ArtifactKind.PROMPT_TEMPLATE, text_of(template)), made, now)
+        _install(tenant, artifacts.artifact_of(tenant.id, ArtifactKind.PROMPT_TEMPLATE, text_of(template)), made, now)
     for definition in story.workflows:
         _install_workflow(tenant, definition, made, now)
 
@@ -119,11 +120,11 @@ def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: dat
         made["installations"] += 1
 
 
-def _errands(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None:
+def _errands(tenant: Tenant, story: Story, made: Made, clock: Clock, *, learned: bool) -> None:
     """Each run is over before the next is ordered, so that it may read what the one before it wrote."""
     there = running.happened(tenant.id, story.errands)
     over = {key for key, run in there.items() if run.status in running.RESTS}
-    pending = [errand for errand in story.errands if errand.key not in over]
+    pending = [errand for errand in story.errands if errand.learned == learned and errand.key not in over]
     if pending:
         with running.with_a_key(tenant, story, clock) as scope:
             for errand in pending:
@@ -138,5 +139,5 @@ def _suggestions(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None
         with running.with_a_key(tenant, story, clock) as scope:
             for suggestion in missing:
                 made["proposals"] += proposing.propose(scope, tenant, suggestion, sources, now=clock())
-    for run_id in proposing.undecided(tenant.id):
+    for run_id in proposing.under_way(tenant.id):
         made["gates"] += running.to_rest(tenant.id, run_id, clock)

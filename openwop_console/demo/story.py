@@ -16,18 +16,24 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A run that is to have happened. ``key`` marks it in the run's metadata, so that it happens once."""
+    """A run that is to have happened. ``key`` marks it in the run's metadata, so that it happens once.
+
+    One that uses what was ``learned`` happens when the proposals have come as far as they are to come.
+    """
 
     key: str
     workflow: str
     inputs: Document
     tags: list[str] = field(default_factory=list)
     metadata: Document = field(default_factory=dict)
+    agent: str = ""
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A proposal, and how far it has come: revised, asked about, rejected, each by an operator, or none of these."""
+    """A proposal, and how far it has come: revised, asked about, approved, rejected, each by an operator, or none of
+    these. An approved one is applied."""
 
     title: str
     kind: str
@@ -38,6 +44,7 @@ class Suggestion:
     artifact: Document
     revision: Document | None
     asked_by: str
+    approved_by: str
     rejection: Document | None
 
 
@@ -91,6 +98,7 @@ def _suggestion(given: Document) -> Suggestion:
         artifact=given["artifact"],
         revision=given.get("revision"),
         asked_by=given.get("askedBy", ""),
+        approved_by=given.get("approvedBy", ""),
         rejection=given.get("rejection"),
     )
 

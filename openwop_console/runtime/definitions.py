@@ -21,6 +21,7 @@ from memory.host.registry import Artifact
 from openwop_console.runtime import conditions, json_schemas
 
 FOLDER = Path(__file__).parent
+MARK = "chain"  # what the metadata of a workflow that a pack has brought hold of its chain
 ErrorList = list[dict[str, str]]
 
 
@@ -47,11 +48,22 @@ def _validator() -> Draft202012Validator:
 
 def check(definition: Any) -> None:
     """Refuse, with every field path, a definition that this host could not execute."""
-    problems = sorted(_validator().iter_errors(definition), key=lambda problem: problem.json_path)
-    errors = [{"field": problem.json_path, "message": _message(problem)} for problem in problems]
-    errors = errors or _graph_problems(definition)
+    errors = problems_of(definition)
     if errors:
         raise Invalid("The workflow definition is not valid.", errors=errors)
+
+
+def problems_of(definition: Any) -> ErrorList:
+    """Why this host could not execute the definition, by field path."""
+    problems = sorted(_validator().iter_errors(definition), key=lambda problem: problem.json_path)
+    errors = [{"field": problem.json_path, "message": _message(problem)} for problem in problems]
+    return errors or _graph_problems(definition)
+
+
+def missing_in(definition: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
+    """The inputs that the workflow requires and a run with these would not have."""
+    declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
+    return [each["name"] for each in declared if each["name"] not in inputs]
 
 
 def _message(problem: Any) -> str:
@@ -140,15 +152,26 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
     """The workflow in ``text`` is what runs of its id execute from now on."""
     definition = json.loads(text)
     check(definition)
-    if definition["id"] in registry.builtin_ids():
-        message = "belongs to a workflow of the host"
-        raise Invalid("The workflow definition is not valid.", errors=[{"field": "$.id", "message": message}])
+    if errors := _of_somebody_else(tenant, definition):
+        raise Invalid("The workflow definition is not valid.", errors=errors)
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text)
     with transaction.atomic():
         installed = registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
         for function in _keepers if installed.superseded_at is None else ():
             function(tenant, definition, installed_by=installed_by, now=now)
     return installed
+
+
+def _of_somebody_else(tenant: Tenant, definition: dict[str, Any]) -> ErrorList:
+    """Why the workflow is not one of its own: what the host or a pack has brought is theirs alone."""
+    if definition["id"] in registry.builtin_ids():
+        return [{"field": "$.id", "message": "belongs to a workflow of the host"}]
+    there = registry.current(tenant.id, ArtifactKind.WORKFLOW, definition["id"])
+    if there and there.part_of_id:
+        return [{"field": "$.id", "message": "belongs to a workflow that a pack has brought"}]
+    if MARK in definition["metadata"]:
+        return [{"field": f"$.metadata.{MARK}", "message": "is for workflows that a pack brings"}]
+    return []
 
 
 def agents_of(definition: dict[str, Any]) -> set[str]:

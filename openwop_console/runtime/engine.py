@@ -5,7 +5,6 @@ dies in a step leaves nothing of it, and the step is executed again; a worker th
 nothing, because ``holder`` is checked under the row's lock. A run that rests holds no worker and survives restarts.
 """
 
-import json
 import logging
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +13,7 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, transaction
 
 from memory import ledger
-from memory.host import runs, suspensions
+from memory.host import interrupts, runs, suspensions
 from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
@@ -31,6 +30,7 @@ from memory.host.events import (
 )
 from memory.host.models import Interrupt, Run, RunStatus
 from openwop_console.runtime import definitions, graph, limits, retelling, steps
+from openwop_console.runtime.chains import plans
 from openwop_console.runtime.conditions import TooHeavy
 from openwop_console.runtime.executing import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.models import Step, StepState
@@ -101,7 +101,7 @@ def _next(run: Run, clock: Clock) -> bool:
         return False
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
-    definition = json.loads(run.definition.text)
+    definition = plans.definition_of(run)
     if is_replay(run):
         return retelling.go_on(run, definition, done, now)
     if run.status == RunStatus.PENDING:
@@ -200,7 +200,7 @@ def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool
     sleeping = [step for step in done.values() if step.state == StepState.SLEEPING] if run.draining else []
     due = next((step for step in sleeping if _is_due(run, step, now)), None)
     if due:
-        return _execute(Position(run, json.loads(run.definition.text), due.node_id, done), clock, now)
+        return _execute(Position(run, plans.definition_of(run), due.node_id, done), clock, now)
     if sleeping:
         runs.rest(run, RunStatus.PAUSED, ready_at=min(step.wake_at for step in sleeping if step.wake_at), now=now)
     elif run.draining:
@@ -213,7 +213,8 @@ def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool
 def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
     """Nobody answered in time: that is a rejection, never a grant (RFC 0051)."""
     value = {"action": "reject", "decision": "rejected", "reason": "timeout"}
-    facts = [ApprovalReceived(asked.node_id, "timeout")] if asked.kind == "approval" else []
+    plain = asked.kind == "approval" and interrupts.is_plain(asked)
+    facts = [ApprovalReceived(asked.node_id, "timeout")] if plain else []
     suspensions.answer(
         run,
         asked,

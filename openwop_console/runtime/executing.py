@@ -10,7 +10,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from memory import agent_manifests, harness, kept_reads
-from memory.host import runs, suspensions
+from memory.host import registry, runs, suspensions
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
@@ -103,9 +103,7 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
     function = function_of(position.node["typeId"])
     if function is None:
         raise NodeFailed(position, UNKNOWN_TYPE, final=True)
-    tools = tools_of(position.node["typeId"], position.node["config"])
-    if agent_manifests.refused_tools(position.run.tenant_id, position.agent.get("agentId", ""), tools):
-        raise NodeFailed(position, NOT_ALLOWED, final=True)
+    _check_agent(position, now)
     try:
         return function(_context(position, step, memory, now))
     except (NodeFailure, Refusal) as problem:
@@ -120,6 +118,19 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
     except Exception as bug:
         log.exception("node %s of run %s crashed", position.node_id, position.run.id)
         raise NodeFailed(position, CRASHED) from bug
+
+
+def _check_agent(position: Position, now: datetime) -> None:
+    """The node may use its tools as the agent it acts as, and the use of an installed one is noted with the step.
+
+    A replay is not executed, so it notes none; nor does a node that fails.
+    """
+    run, node = position.run, position.node
+    under = agent_manifests.acted_under(run.tenant_id, position.agent.get("agentId", ""))
+    if agent_manifests.refused_tools(under, tools_of(node["typeId"], node["config"])):
+        raise NodeFailed(position, NOT_ALLOWED, final=True)
+    if under and under.superseded_at is None:
+        registry.note_use(run, under, node_id=position.node_id, now=now)
 
 
 def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:

@@ -20,6 +20,8 @@ from memory.host.tenancy import TenantScope
 from openwop_console.runtime import artifacts, definitions, run_options, steps
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.asking import resolving
+from openwop_console.runtime.chains import plans
+from openwop_console.runtime.chains.plans import Plan
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 
@@ -33,18 +35,16 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     """
     scope.check("runs:create")
     run_options.check(scope, request)
-    text = registry.workflow_text(scope.tenant_id, request.workflow_id)
-    if text is None:
+    plan = plans.find(scope.tenant_id, request.workflow_id)
+    if plan is None:
         raise WorkflowNotFound
-    definition = json.loads(text)
-    for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
-        scope.check_agent(agent_id)
-    run_options.check_configurable(request.configurable, definition)
-    variables = variables_of(definition, request.inputs)
+    check_agents(scope, request, plan.definition)
+    run_options.check_configurable(request.configurable, plan.definition)
+    variables = begun_with(plan.definition, request.inputs)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     order = RunOrder(
         workflow_id=request.workflow_id,
-        definition=text,
+        definition=plan.text,
         principal=scope.principal.id,
         agent_id=request.agent_id,
         inputs=clean(request.inputs),
@@ -55,36 +55,49 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         scope_id=clean(request.scope_id),
         workspace=workspace.snapshot(scope),
     )
-    if request.dedup:
-        return _open_alone(scope, order, now)
-    return runs.open_run(scope.tenant_id, order, now=now)
+    return _opened(scope, order, plan, alone=request.dedup, now=now)
 
 
 @transaction.atomic
-def _open_alone(scope: TenantScope, order: RunOrder, now: datetime) -> Run:
-    """The run, unless one of its scope is active: who asks at the same moment waits for the tenant's row."""
+def _opened(scope: TenantScope, order: RunOrder, plan: Plan, *, alone: bool, now: datetime) -> Run:
+    """The run; ``alone``, unless one of its scope is active. What a pack has brought is noted as used by it."""
+    if alone:
+        _require_none_active(scope, order)
+    run = runs.open_run(scope.tenant_id, order, now=now)
+    if plan.part:
+        registry.note_use(run, plan.part, now=now)
+    return run
+
+
+def _require_none_active(scope: TenantScope, order: RunOrder) -> None:
+    """Who asks at the same moment waits for the tenant's row."""
     access.lock_tenant(scope.tenant_id)
     active = runs.active_in(scope.tenant_id, order.scope_id)
     if active:
         raise RunAlreadyActive(activeRunId=ids.wire("run", active.id), activeHost="self", retryAfter=RETRY_AFTER_S)
-    return runs.open_run(scope.tenant_id, order, now=now)
+
+
+def check_agents(scope: TenantScope, request: RunRequest, definition: dict[str, Any]) -> None:
+    """Refuse a run that would act as an agent whom this principal may not act as."""
+    for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
+        scope.check_agent(agent_id)
+
+
+def begun_with(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the variables of a new run begin with; refused, by field, when it cannot be started with these inputs."""
+    plans.check_inputs(definition, inputs)
+    return variables_of(definition, inputs)
 
 
 def variables_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """What the variables of a run with these inputs begin with; refused when a required one would be missing."""
     declared = definition["variables"]
     defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
-    missing = missing_in(definition, inputs)
+    missing = definitions.missing_in(definition, inputs)
     if missing:
         errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
         raise Invalid("The workflow needs more inputs.", errors=errors)
     return {**defaults, **inputs}
-
-
-def missing_in(definition: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
-    """The inputs that the workflow requires and a run with these would not have."""
-    declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
-    return [each["name"] for each in declared if each["name"] not in inputs]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from memory.host.node_types import (
     Outcome,
     Sleep,
     node_type,
+    tells_config,
 )
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
@@ -47,6 +48,9 @@ def delay(ctx: NodeContext) -> Outcome:
 @node_type("core.fail", on_replay=OnReplay.CALLED)
 def fail(ctx: NodeContext) -> Outcome:
     raise NodeFailure(str(ctx.config.get("code") or "node_failed"), "The workflow told this node to fail.")
+
+
+tells_config("core.fail")
 
 
 @node_type("vendor.console.compose", on_replay=OnReplay.CALLED)

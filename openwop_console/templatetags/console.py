@@ -110,6 +110,17 @@ def thousands(number: int | None) -> str:
 
 
 @register.filter
+def counted(number: int, noun: str) -> str:
+    """The ``noun``, given in the plural, as it stands behind this number: ``entries``, but of one ``entry``."""
+    return " ".join(map(_singular, noun.split())).replace(" and ", " or ") if number == 1 else noun
+
+
+def _singular(word: str) -> str:
+    endings = (("ies", "y"), ("sses", "ss"), ("s", ""))
+    return next((word.removesuffix(end) + one for end, one in endings if word.endswith(end)), word)
+
+
+@register.filter
 def number(value: object) -> str:
     """A whole number with its thousands; nothing for what is none."""
     return f"{value:,}" if isinstance(value, int) else ""
@@ -169,9 +180,9 @@ def until(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def relative(ahead: float) -> str:
-    """A distance in seconds as one unit, rounded down; negative is the past. console.js keeps the same table."""
+    """A distance in seconds as one unit, the nearest from days on; negative is the past. console.js does the same."""
     size, unit = next((size, unit) for threshold, size, unit in UNITS if abs(ahead) >= threshold)
-    count = int(abs(ahead) // size)
+    count = round(abs(ahead) / size) if size >= DAY else int(abs(ahead) // size)
     return f"in {count:,} {unit}" if ahead > 0 else f"{count:,} {unit} ago"
 
 

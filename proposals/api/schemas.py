@@ -20,7 +20,7 @@ PROPOSAL = closed(
     createdAt=TIME,
     updatedAt=TIME,
 )
-PROPOSALS = closed("Proposals", proposals=listed(PROPOSAL))
+PROPOSALS = closed("Proposals", proposals=listed(PROPOSAL), total=COUNT, next=nullable(TEXT))
 APPLIED = closed("AppliedProposal", installedArtifactRef=TEXT)
 PENDING = closed(
     "PendingActivation",
@@ -68,7 +68,14 @@ GATE = closed(
     closedAt=nullable(TIME),
     votes=listed(VOTE),
 )
-REVISIONS = closed("Revisions", proposalId=TEXT, total=COUNT, revisions=listed(REVISION), gates=listed(GATE))
+REVISIONS = closed(
+    "Revisions",
+    proposalId=TEXT,
+    total=COUNT,
+    next=nullable({"type": "integer", "minimum": 1}),
+    revisions=listed(REVISION),
+    gates=listed(GATE),
+)
 INSTALLATION = closed(
     "InstalledArtifact",
     ref=TEXT,

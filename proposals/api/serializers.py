@@ -7,14 +7,17 @@ from rest_framework import serializers
 
 from memory.host import ids
 from memory.host.models import Installation
-from memory.host.serializing import Closed
+from memory.host.serializing import After, Closed
 from memory.wire import instant
 from proposals.api.parsing import ArtifactField
 from proposals.drafts import Change, ProposalDraft
-from proposals.inbox import InboxFilter
+from proposals.inbox import InboxFilter, Listing
 from proposals.lifecycle import Activation
 from proposals.models import Gate, Proposal, Revision, State, Vote
-from proposals.review import Ballot, Detail
+from proposals.review import Ballot
+from proposals.revisions import RevisionsPage
+
+DEFAULT_LIMIT, DEFAULT_REVISIONS = 100, 20
 
 
 class Text(serializers.CharField):
@@ -36,9 +39,27 @@ class ListQuery(Closed):
 
     state = words(max_length=64)
     kind = words(max_length=64)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
+    after = After("prop")
 
     def wanted(self) -> InboxFilter:
-        return InboxFilter(state=self.validated_data.get("state", ""), kind=self.validated_data.get("kind", ""))
+        states, kinds = ((word,) if (word := self.validated_data.get(name, "")) else () for name in ("state", "kind"))
+        return InboxFilter(states=states, kinds=kinds)
+
+    def part(self) -> dict[str, Any]:
+        """Which part of the list."""
+        return {"after": self.validated_data.get("after"), "limit": self.validated_data.get("limit", DEFAULT_LIMIT)}
+
+
+class RevisionsQuery(Closed):
+    """The newest first; ``before`` is the number of a revision."""
+
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=50)
+    before = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+
+    def part(self) -> dict[str, Any]:
+        given = self.validated_data
+        return {"before": given.get("before"), "limit": given.get("limit", DEFAULT_REVISIONS)}
 
 
 class CreateProposal(Closed):
@@ -111,6 +132,14 @@ def proposal_document(revision: Revision) -> dict[str, Any]:
     }
 
 
+def listing_document(found: Listing) -> dict[str, Any]:
+    return {
+        "proposals": [proposal_document(each) for each in found.revisions],
+        "total": found.total,
+        "next": ids.wire("prop", found.after) if found.after else None,
+    }
+
+
 def _activation(proposal: Proposal) -> dict[str, Any]:
     approval = ids.wire("gate", proposal.approval_id) if proposal.approval_id else None
     return {"approvalId": approval, "installedArtifactRef": proposal.installed_ref}
@@ -132,13 +161,14 @@ def _gate_address(gate: Gate) -> dict[str, Any]:
     return {"approvalId": ids.wire("gate", gate.id), "runId": ids.wire("run", gate.run_id), "nodeId": gate.node_id}
 
 
-def revisions_document(detail: Detail) -> dict[str, Any]:
-    """What reviewers know: every revision with its verbatim text and digest, every gate with its votes."""
+def revisions_document(proposal: Proposal, page: RevisionsPage, ballots: list[Ballot]) -> dict[str, Any]:
+    """What reviewers know: revisions with their verbatim texts and digests, and every gate with its votes."""
     return {
-        "proposalId": ids.wire("prop", detail.proposal.id),
-        "total": len(detail.revisions),
-        "revisions": [_revision_document(each) for each in detail.revisions],
-        "gates": [_ballot_document(each) for each in detail.ballots],
+        "proposalId": ids.wire("prop", proposal.id),
+        "total": page.total,
+        "next": page.before,
+        "revisions": [_revision_document(each) for each in page.rows],
+        "gates": [ballot_document(each) for each in ballots],
     }
 
 
@@ -156,7 +186,8 @@ def _revision_document(revision: Revision) -> dict[str, Any]:
     }
 
 
-def _ballot_document(ballot: Ballot) -> dict[str, Any]:
+def ballot_document(ballot: Ballot) -> dict[str, Any]:
+    """A gate with its votes."""
     gate = ballot.gate
     return {
         **_gate_address(gate),

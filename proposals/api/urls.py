@@ -3,19 +3,35 @@
 from django.urls import path
 
 from proposals.api import views
+from proposals.api.policies import views as policies
+from proposals.api.reviewing import views as reviewing
+from proposals.api.synthesis import urls as synthesis
 
 PROPOSALS = "v1/host/sample/proposals"
+CONSOLE = "v1/host/console/proposals"
+ONE = f"{CONSOLE}/<str:proposal_id>"
+ARTIFACTS = "v1/host/console/artifacts"
+POLICIES = "v1/host/console/approval-policies"
 
 urlpatterns = [
     path(PROPOSALS, views.proposal_list, name="api-proposals"),
     path(f"{PROPOSALS}/<str:proposal_id>", views.proposal, name="api-proposal"),
     path(f"{PROPOSALS}/<str:proposal_id>/apply", views.proposal_apply, name="api-proposal-apply"),
     path(f"{PROPOSALS}/<str:proposal_id>/reject", views.proposal_reject, name="api-proposal-reject"),
-    path("v1/host/console/proposals", views.proposal_create, name="api-console-proposals"),
-    path(
-        "v1/host/console/proposals/<str:proposal_id>/revisions",
-        views.proposal_revisions,
-        name="api-console-proposal-revisions",
-    ),
-    path("v1/host/console/artifacts/<str:ref>", views.artifact, name="api-console-artifact"),
+    path(CONSOLE, views.proposal_create, name="api-console-proposals"),
+    path(f"{CONSOLE}/bulk", reviewing.proposal_bulk, name="api-console-proposal-bulk"),
+    path(ONE, reviewing.proposal_review, name="api-console-proposal"),
+    path(f"{ONE}/decisions", reviewing.proposal_decide, name="api-console-proposal-decisions"),
+    path(f"{ONE}/withdraw", reviewing.proposal_withdraw, name="api-console-proposal-withdraw"),
+    path(f"{ONE}/revisions", reviewing.proposal_revisions, name="api-console-proposal-revisions"),
+    path(f"{ONE}/comments", reviewing.proposal_comments, name="api-console-proposal-comments"),
+    path(f"{ONE}/diff", reviewing.proposal_diff, name="api-console-proposal-diff"),
+    path(ARTIFACTS, reviewing.artifact_list, name="api-console-artifacts"),
+    path(f"{ARTIFACTS}/<str:ref>", views.artifact, name="api-console-artifact"),
+    path(f"{ARTIFACTS}/<str:ref>/rollback", reviewing.artifact_rollback, name="api-console-artifact-rollback"),
+    *synthesis.urlpatterns,
+    path(POLICIES, policies.policy_list, name="api-approval-policies"),
+    path(f"{POLICIES}/<str:kind>", policies.policy, name="api-approval-policy"),
+    path(f"{POLICIES}/changes/<str:change_id>/confirm", policies.change_confirm, name="api-approval-policy-confirm"),
+    path(f"{POLICIES}/changes/<str:change_id>/refuse", policies.change_refuse, name="api-approval-policy-refuse"),
 ]

@@ -15,6 +15,7 @@ from memory.host.tenancy import scope_of
 from proposals import inbox, installation, lifecycle, review, revisions
 from proposals.api import schemas
 from proposals.api.parsing import ArtifactParser
+from proposals.api.permitting import before_the_body
 from proposals.api.serializers import (
     CreateProposal,
     ListQuery,
@@ -22,17 +23,18 @@ from proposals.api.serializers import (
     ReviseProposal,
     applied_document,
     installation_document,
+    listing_document,
     proposal_document,
-    revisions_document,
 )
 
 
 @operation("listProposals", scope="proposals:read", query=ListQuery, gives={200: schemas.PROPOSALS}, tag="proposals")
 @api_view(["GET"])
 def proposal_list(request: Request) -> Response:
-    wanted = checked(ListQuery, query_of(request)).wanted()
-    found = inbox.listing(scope_of(request), wanted)
-    return Response({"proposals": [proposal_document(each) for each in found]})
+    """The newest first; ``next`` is what to ask for with ``after``."""
+    query = checked(ListQuery, query_of(request))
+    found = inbox.listed(scope_of(request), query.wanted(), **query.part(), now=timezone.now())
+    return Response(listing_document(found))
 
 
 @operation(
@@ -41,8 +43,10 @@ def proposal_list(request: Request) -> Response:
 @api_view(["POST"])
 @parser_classes([ArtifactParser])
 def proposal_create(request: Request) -> Response:
-    draft = checked(CreateProposal, request.data).draft()
-    made = lifecycle.create(scope_of(request), draft, now=timezone.now())
+    scope, now = scope_of(request), timezone.now()
+    with before_the_body(scope, "create", now=now):
+        draft = checked(CreateProposal, request.data).draft()
+    made = lifecycle.create(scope, draft, now=now)
     return Response(proposal_document(revisions.standing(made)), status=201)
 
 
@@ -61,7 +65,8 @@ def proposal_create(request: Request) -> Response:
 def proposal(request: Request, proposal_id: str) -> Response:
     scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
     if request.method == "PATCH":
-        change = checked(ReviseProposal, request.data).change()
+        with before_the_body(scope, "revise", proposal_id=wanted, now=now):
+            change = checked(ReviseProposal, request.data).change()
         found = lifecycle.revise(scope, wanted, change, now=now)
     elif request.method == "DELETE":
         found = lifecycle.archive(scope, wanted, now=now)
@@ -89,15 +94,11 @@ def proposal_apply(request: Request, proposal_id: str) -> Response:
 )
 @api_view(["POST"])
 def proposal_reject(request: Request, proposal_id: str) -> Response:
-    reason = checked(RejectProposal, request.data).given_reason()
-    rejected = lifecycle.reject(scope_of(request), ids.parse("prop", proposal_id), reason=reason, now=timezone.now())
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    with before_the_body(scope, "reject", proposal_id=wanted, now=now):
+        reason = checked(RejectProposal, request.data).given_reason()
+    rejected = lifecycle.reject(scope, wanted, reason=reason, now=now)
     return Response(proposal_document(revisions.standing(rejected)))
-
-
-@operation("listRevisions", scope="proposals:read", gives={200: schemas.REVISIONS}, tag="proposals")
-@api_view(["GET"])
-def proposal_revisions(request: Request, proposal_id: str) -> Response:
-    return Response(revisions_document(review.detail(scope_of(request), ids.parse("prop", proposal_id))))
 
 
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: schemas.INSTALLATION}, tag="proposals")

@@ -1,6 +1,10 @@
-"""The forms of the review page: ask for activation, vote, reject. Each is one call of the lifecycle."""
+"""The forms of the decision bar and the pages behind it: ask, vote, withdraw, reject, archive, roll back.
+
+Each is one call of the domain, about exactly what the operator read.
+"""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -12,25 +16,32 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict
-from memory.host.tenancy import TenantScope
-from proposals import lifecycle, review
-from proposals.forms import AskForm, DecisionForm, ReasonForm
-from proposals.models import Decision
-from proposals.review import Detail
-from proposals.views.review import render_review
+from proposals import lifecycle, review, rollbacks, rules
+from proposals.forms import AskForm, DecisionForm, ReasonForm, RejectForm, RollbackForm
+from proposals.models import Decision, Proposal, State
+from proposals.views import conflicts
+from proposals.views.review import frame, render_review
 
-Act = Callable[[dict[str, Any]], object]
+Act = Callable[[dict[str, Any]], Any]
+ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
+VOTED: dict[str, str] = {
+    Decision.GRANTED: "Your approval is on record.",
+    Decision.REJECTED: "Your vote against this revision is on record.",
+    Decision.CHANGES_REQUESTED: "Your request for changes is on record; the gate is over, the review goes on.",
+}
 
 
 @require_POST
 def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """A gate is opened over the revision the operator read."""
+    """A gate is opened over the revision the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
     def act(data: dict[str, Any]) -> object:
         return lifecycle.ask_to_apply(scope, proposal_id, expected=data["revision"], now=timezone.now())
 
-    return _carry_out(request, prop_id, AskForm(request.POST), act, "Activation was asked for. A vote decides.")
+    direct = rules.activates_directly()
+    words = "Installed." if direct else "Activation was asked for. A vote decides."
+    return _carry_out(request, prop_id, AskForm(request.POST), act, words)
 
 
 @require_POST
@@ -41,9 +52,19 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(data: dict[str, Any]) -> object:
         return lifecycle.decide(scope, proposal_id, **data, now=timezone.now())
 
-    granted = request.POST.get("decision") == Decision.GRANTED
-    words = "Your approval is on record." if granted else "Your vote against this revision is on record."
+    words = VOTED.get(request.POST.get("decision", ""), "Your vote is on record.")
     return _carry_out(request, prop_id, DecisionForm(request.POST), act, words)
+
+
+@require_POST
+def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """The gate is cancelled; the proposal is under review as before."""
+    scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
+
+    def act(_: dict[str, Any]) -> object:
+        return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
+
+    return _carry_out(request, prop_id, AskForm(request.POST), act, "The gate is withdrawn. Nothing was installed.")
 
 
 def _carry_out(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, words: str) -> HttpResponse:
@@ -54,39 +75,86 @@ def _carry_out(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, w
         return redirect("proposal", prop_id)
     scope = tenancy.scope_of(request)
     told = review.detail(scope, ids.parse("prop", prop_id))
-    more = {"conflict": sent.conflict, "news": _news(sent.conflict, form, told)} if sent.conflict else {"refused": form}
-    return render_review(request, scope, told, "proposal", status=sent.status, **more)
-
-
-def _news(conflict: Conflict, form: forms.Form, told: Detail) -> list[str]:
-    """What is different from what the operator read."""
-    read = form.cleaned_data["revision"]
-    newer = [each for each in reversed(told.revisions) if each.number > read]
-    lines = [f"Revision {each.number} arrived, with the digest {each.sha256}." for each in newer]
-    gate = told.gate
-    if gate is None:
-        lines.append("No gate is under way now.")
-    elif gate.revision != read:
-        lines.append(f"The gate is about revision {gate.revision}.")
-    return lines
+    more: dict[str, Any] = {"refused": form}
+    if sent.conflict:
+        more = {"conflict": conflicts.news(sent.conflict, told, read=form.cleaned_data["revision"])}
+    typed = request.POST.get("reason", "")
+    return render_review(request, scope, told, "proposal", status=sent.status, typed=typed, **more)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Ask why, then end the review for good; a gate under way is cancelled."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
-    found = review.find(scope, proposal_id)
+    form = RejectForm(request.POST if request.method == "POST" else None)
+
+    def act(data: dict[str, Any]) -> object:
+        return lifecycle.reject(
+            scope, proposal_id, expected=data["revision"], reason=data["reason"], now=timezone.now()
+        )
+
+    return _end(request, prop_id, form, act, "reject", "The proposal is rejected. Nothing was installed.")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """Ask why, then put the proposal away; what an applied one installed goes with it, or it is not archived."""
+    scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST":
-        sent = pages.submit(form, lambda data: _reject(scope, prop_id, data["reason"]))
-        if sent.result:
-            messages.success(request, "The proposal is rejected. Nothing was installed.")
-            return redirect("proposal", prop_id)
-        if sent.conflict:
-            raise sent.conflict
-    context = {"nav": "proposals", "proposal": found, "prop_id": prop_id, "form": form}
-    return pages.render(request, "proposals/reject.html", context, status=422 if form.is_bound else 200)
+
+    def act(data: dict[str, Any]) -> object:
+        return lifecycle.archive(scope, proposal_id, reason=data["reason"], now=timezone.now())
+
+    return _end(request, prop_id, form, act, "archive", "The proposal is archived.")
 
 
-def _reject(scope: TenantScope, prop_id: str, reason: str) -> object:
-    return lifecycle.reject(scope, ids.parse("prop", prop_id), reason=reason, now=timezone.now())
+def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action: str, words: str) -> HttpResponse:
+    """The page that asks why; or what was asked for, done, or what stands in the way."""
+    scope, before = tenancy.scope_of(request), timezone.now()
+    sent = pages.submit(form, act) if form.is_bound else None
+    if sent and sent.result and _ended_since(sent.result, before):
+        messages.success(request, words)
+        return redirect("proposal", prop_id)
+    told, now = review.detail(scope, ids.parse("prop", prop_id)), timezone.now()
+    read = pages.number_of(request, "revision")
+    refusal = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)[action]
+    context = frame(scope, told, now=now) | {
+        "form": form,
+        "refusal": refusal,
+        "ended": told.proposal.state == ENDED[action],
+        "unheard": sent is not None and sent.result is not None,
+        "uninstalls": rules.archiving(told.proposal, told.policy) == "uninstall",
+    }
+    if sent and sent.conflict:
+        context["conflict"] = conflicts.news(
+            sent.conflict, told, read=form.cleaned_data.get("revision") or told.current.number
+        )
+    elif read and read < told.current.number:
+        context["conflict"] = conflicts.news(Conflict(), told, read=read)
+    status = 409 if context["unheard"] else sent.status if sent else 200
+    return pages.render(request, f"proposals/{action}.html", context, status=status)
+
+
+def _ended_since(proposal: Proposal, moment: datetime) -> bool:
+    """Whether it left the review by this very request; one that was out of it keeps what was said about it then."""
+    return proposal.closed_at is not None and proposal.closed_at >= moment
+
+
+@require_POST
+def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """A new proposal that would make an earlier version the current one again, through the same gate."""
+    scope, form = tenancy.scope_of(request), RollbackForm(request.POST)
+    told = review.detail(scope, ids.parse("prop", prop_id))
+    offered = [each.ref for each in review.versions(told)]
+
+    def act(data: dict[str, Any]) -> Any:
+        return rollbacks.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
+
+    sent = pages.submit(form, act)
+    if sent.result:
+        messages.success(request, "This proposal goes back to an earlier version once its gate is granted.")
+        return redirect("proposal", ids.wire("prop", sent.result.id))
+    if sent.conflict:
+        found = conflicts.news(sent.conflict, told, read=told.current.number)
+        return render_review(request, scope, told, "proposal", status=409, conflict=found)
+    return render_review(request, scope, told, "proposal", status=422, refused=form)

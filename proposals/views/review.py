@@ -1,38 +1,60 @@
-"""The review of one proposal: what it changes, its artifact, its evidence, its history."""
+"""The review of one proposal, a page for each of its six tabs. What is done about it is in the views beside."""
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+import rfc8785
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory.host import access, exports, ids, pages, tenancy
+from memory.host import access, auditing, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import diffs, rules
+from proposals import artifacts, diffs, installation, rules, sources
 from proposals import review as reading
 from proposals.models import GateState, Proposal, Revision
 from proposals.review import Detail
-from proposals.views.inbox import Option, Tab
+from proposals.views import comparing, milestones, wording
 
 TABS = {
     "proposal": "Changes",
     "proposal-artifact": "Artifact",
     "proposal-evidence": "Evidence",
+    "proposal-discussion": "Discussion",
     "proposal-history": "History",
+    "proposal-effect": "Effect",
 }
+# What a page says of a request that was refused; nothing, when it only reads.
+REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
+STEPS = ("Review", "Gate", "Installing", "Installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab of the review, an address of its own, and the key that opens it."""
+
+    name: str
+    label: str
+    url: str
+    key: str
+    count: int | None = None
 
 
 @require_safe
 def changes(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """What the proposal would change: against the revision before, any other, or what is installed."""
+    """What the proposal would change: in words first, then line by line against whatever one likes."""
     return _review(request, prop_id, "proposal")
 
 
 @require_safe
 def artifact(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """The artifact as it stands."""
+    """The artifact as it stands, its digests, and whether it would be refused now."""
     return _review(request, prop_id, "proposal-artifact")
 
 
@@ -43,9 +65,31 @@ def evidence(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 
 @require_safe
+def discussion(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """What people say about it."""
+    return _review(request, prop_id, "proposal-discussion")
+
+
+@require_safe
 def history(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """Its revisions, gates and votes."""
+    """Its revisions, gates, votes, and what the audit says."""
     return _review(request, prop_id, "proposal-history")
+
+
+@require_safe
+def effect(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """Which runs have resolved it: none before it is installed, and those that did since."""
+    return _review(request, prop_id, "proposal-effect")
+
+
+@require_safe
+def download(request: HttpRequest, prop_id: str) -> HttpResponse:
+    """The exact bytes of a revision, the current one unless another is named; its digest is theirs."""
+    told = reading.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
+    revision = told.revision(pages.number_of(request, "revision") or 0) or told.current
+    answer = HttpResponse(revision.text.encode(), content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{prop_id}-r{revision.number}.json"'
+    return answer
 
 
 def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
@@ -66,85 +110,119 @@ def render_review(
     request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     """The review page of ``told`` at ``tab``; ``more`` is what a refused decision adds."""
-    prop_id = ids.wire("prop", told.proposal.id)
-    context = {
-        "nav": "proposals",
-        "now": timezone.now(),
-        "told": told,
-        "prop_id": prop_id,
+    now = timezone.now()
+    context = frame(scope, told, now=now) | {
         "tab": tab,
-        "tab_url": reverse(tab, args=[prop_id]),
-        "tabs": [Tab(name, label, reverse(name, args=[prop_id])) for name, label in TABS.items()],
-        "under_way": is_under_way(told),
-        "names": access.names_of(scope.tenant_id, _principals(told)),
-        "as_json": f"{reverse('proposal', args=[prop_id])}?format=json",
-        **_barred(scope, told),
-        **(_comparison(request, told) if tab == "proposal" else {}),
-        **({"lines": "\n".join(diffs.readable(told.current.text))} if tab == "proposal-artifact" else {}),
+        "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
+        "oob": pages.wants_fragment(request),
+        "bar": wording.bar(scope, told, now=now),
+        "voters": reading.voters(scope, told, now=now),
+        "beside": reading.neighbours(scope, told.proposal),
+        "timeline": milestones.timeline(told),
+        "versions": reading.versions(told),
+        "may_propose": scope.can(rules.scope_for("create")),
+        **REFUSED,
+        **_of_tab(request, scope, told, tab, now),
         **more,
     }
     return pages.render(request, "proposals/review.html", context, fragment="proposals/review_body.html", status=status)
 
 
+def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, Any]:
+    """What every page about one proposal shows around its own."""
+    prop_id = ids.wire("prop", told.proposal.id)
+    said = {"proposal-discussion": len(told.comments), "proposal-history": len(told.revisions)}
+    decisive = told.last.gate if told.last and not told.under_review else None
+    gate = told.gate or told.approval or decisive
+    return {
+        "nav": "proposals",
+        "now": now,
+        "told": told,
+        "prop_id": prop_id,
+        "tabs": [
+            Tab(name, label, reverse(name, args=[prop_id]), str(key), said.get(name))
+            for key, (name, label) in enumerate(TABS.items(), start=1)
+        ],
+        "under_way": is_under_way(told),
+        "expired": told.gate is not None and rules.has_expired(told.gate, now),
+        "direct": rules.activates_directly(),
+        "steps": ",".join(step for step in STEPS if step != "Gate" or not rules.activates_directly()),
+        "step": _step(told),
+        "policy_words": wording.policy_in_words(gate or told.policy),
+        "policy_gate": gate,
+        "names": access.names_of(scope.tenant_id, _principals(told)),
+        "as_json": f"{reverse('proposal', args=[prop_id])}?format=json",
+    }
+
+
+def _step(told: Detail) -> str:
+    """Where the proposal is on its way; nowhere when it has left it."""
+    if told.proposal.installed_ref:
+        return "Installed"
+    if not told.under_review:
+        return ""
+    return "Installing" if is_under_way(told) else "Gate" if told.gate else "Review"
+
+
 def _principals(told: Detail) -> set[str]:
     proposal = told.proposal
     voters = {vote.principal for ballot in told.ballots for vote in ballot.votes}
-    openers = {ballot.gate.opened_by for ballot in told.ballots}
+    openers = {who for ballot in told.ballots for who in (ballot.gate.opened_by, ballot.withdrawn_by)}
     revisers = {revision.revised_by for revision in told.revisions}
-    return {proposal.author, proposal.last_reviser, proposal.closed_by} | voters | openers | revisers
+    speakers = {comment.author for comment in told.comments}
+    return {proposal.author, proposal.last_reviser, proposal.closed_by} | voters | openers | revisers | speakers
 
 
-def _barred(scope: TenantScope, told: Detail) -> dict[str, Any]:
-    """Why each button does not work, in words; empty when it does."""
-    refusals = {
-        action: rules.refusal_to(action, scope, told.proposal, told.gate) for action in ("decide", "apply", "reject")
+def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, Any]:
+    """What one tab needs beside the proposal itself."""
+    asked: dict[str, Callable[[], dict[str, Any]]] = {
+        "proposal": lambda: comparing.comparison(request, told, now=now),
+        "proposal-artifact": lambda: _artifact(request, told, now),
+        "proposal-evidence": lambda: _evidence(told),
+        "proposal-history": lambda: _history(scope, told, now),
     }
-    if told.gate and not refusals["apply"]:
-        return {"barred": {**_words(refusals), "apply": "A gate is under way already."}}
-    return {"barred": _words(refusals)}
+    return asked[tab]() if tab in asked else {}
 
 
-def _words(refusals: dict[str, Any]) -> dict[str, str]:
-    return {action: refusal.message if refusal else "" for action, refusal in refusals.items()}
-
-
-def _comparison(request: HttpRequest, told: Detail) -> dict[str, Any]:
-    """The two texts that are compared, and the addresses of the other views of them."""
-    new = told.revision(pages.number_of(request, "to") or 0) or told.current
-    chosen = request.GET.get("from", "")
-    mode = "side" if request.GET.get("mode") == "side" else "unified"
-    old_text, old_words, old_value = _older(told, chosen, new)
-    diff = diffs.between(old_text, new.text)
+def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, Any]:
+    """The revision's text in three forms, and what would stand in the way of installing it now."""
+    shown = told.revision(pages.number_of(request, "revision") or 0) or told.current
+    trial = forms.Form({})
+    tried = pages.submit(trial, lambda _: _try(told.proposal, shown.text, now))
+    in_the_way = [str(problem) for problem in trial.non_field_errors()]
     return {
-        "diff": diff,
-        "old": old_words,
-        "new": f"revision {new.number}",
-        "mode": mode,
-        "unified_url": pages.address(request, mode=""),
-        "side_url": pages.address(request, mode="side"),
-        "sides": _sides(told, old_value),
-        "newer": [Option(str(each.number), f"revision {each.number}", each is new) for each in told.revisions],
+        "shown": shown,
+        "lines": "\n".join(diffs.readable(shown.text)),
+        "canonical": rfc8785.dumps(json.loads(shown.text)).decode(),
+        "octets": len(shown.text.encode()),
+        "problems": [tried.conflict.message] if tried.conflict else in_the_way,
     }
 
 
-def _older(told: Detail, chosen: str, new: Revision) -> tuple[str, str, str]:
-    """The text to compare with, its words, and its value in the form: by default what a reviewer would want."""
-    installed = told.effect.installed_now
-    numbered = told.revision(int(chosen)) if chosen.isascii() and chosen.isdigit() and len(chosen) < 10 else None
-    before = numbered or (told.revision(new.number - 1) if chosen not in {"installed", "nothing"} else None)
-    if before:
-        return before.text, f"revision {before.number}", str(before.number)
-    if installed and chosen != "nothing":
-        return installed.text, f"installed {installed.ref}", "installed"
-    return "", "nothing", "nothing"
+def _try(proposal: Proposal, text: str, now: datetime) -> None:
+    """Refuse what an installation of ``text`` would refuse now."""
+    artifact = installation.require_installable(proposal, text)
+    artifacts.require_timely(artifact.kind, text, now=now)
 
 
-def _sides(told: Detail, chosen: str) -> list[Option]:
-    offered = {str(each.number): f"revision {each.number}" for each in told.revisions}
-    if told.effect.installed_now:
-        offered["installed"] = f"installed {told.effect.installed_now.ref}"
-    offered["nothing"] = "nothing"
-    return [Option(value, label, value == chosen) for value, label in offered.items()]
+def _evidence(told: Detail) -> dict[str, Any]:
+    proposal, duplicate = told.proposal, sources.duplicate_of(told.proposal)
+    return {
+        "sources": sources.runs_of(proposal),
+        "citations": sources.citations(proposal),
+        "duplicate": duplicate,
+        "restates": wording.restates(told, duplicate) if duplicate else "",
+    }
+
+
+def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, Any]:
+    """Whether anybody has voted, and what the audit says, for those who may read it."""
+    voted = any(ballot.votes for ballot in told.ballots)
+    if not scope.can(auditing.SCOPE):
+        return {"voted": voted, "audit_scope": auditing.SCOPE}
+    found = reading.records(scope, told, now=now)
+    actors = access.names_of(scope.tenant_id, [record.actor for record in found])
+    return {"voted": voted, "records": found, "actors": actors, "records_shown": reading.RECORDS_SHOWN}
 
 
 def _document(told: Detail) -> dict[str, Any]:
@@ -159,14 +237,15 @@ def _document(told: Detail) -> dict[str, Any]:
         "sourceRunIds": proposal.source_run_ids,
         "author": proposal.author,
         "installedArtifactRef": proposal.installed_ref,
-        "revisions": [
-            {
-                "number": each.number,
-                "sha256": each.sha256,
-                "revisedBy": each.revised_by,
-                "createdAt": instant(each.created_at),
-                "artifact": each.text,
-            }
-            for each in told.revisions
-        ],
+        "revisions": [_revision_document(each) for each in told.revisions],
+    }
+
+
+def _revision_document(revision: Revision) -> dict[str, Any]:
+    return {
+        "number": revision.number,
+        "sha256": revision.sha256,
+        "revisedBy": revision.revised_by,
+        "createdAt": instant(revision.created_at),
+        "artifact": revision.text,
     }

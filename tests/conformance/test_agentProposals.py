@@ -30,7 +30,10 @@ def test_the_capability_block_is_closed_and_true(host: Host) -> None:
     block = httpx.get(f"{host.url}/.well-known/openwop").json()["agents"]["proposals"]
     assert set(block) == {"artifactKinds", "duplicationDetection", "activation"}
     assert block["activation"] in {"approval-gate", "direct-rbac"}
-    assert set(block["artifactKinds"]) <= {"agent-pack", "workflow-chain-pack", "prompt-template", "automation"}
+    assert block["duplicationDetection"] is True
+    kinds = block["artifactKinds"]
+    assert len(kinds) == len(set(kinds))
+    assert set(kinds) == {"agent-pack", "workflow-chain-pack", "prompt-template", "automation"}
 
 
 def test_a_proposal_reads_as_the_schema_says_in_the_list_and_alone(host: Host, proposal: str) -> None:
@@ -63,3 +66,45 @@ def test_a_foreign_proposal_is_as_unknown_as_one_that_never_was(host: Host, prop
         foreign, missing = client.get(f"{ROOT}/{proposal}"), client.get(f"{ROOT}/prop_{'0' * 32}")
     assert (foreign.status_code, foreign.json()) == (missing.status_code, missing.json())
     assert foreign.status_code == 404
+
+
+def test_a_restatement_of_a_draft_is_told_by_its_reference_and_may_still_go_on(host: Host, proposal: str) -> None:
+    with host.client("acme/author") as client:
+        body = {"kind": "prompt-template", "artifact": {**PROMPT, "templateId": "conformance.summary.again"}}
+        made = client.post("/v1/host/console/proposals", json=body).json()
+        others = {each["id"] for each in client.get(ROOT).json()["proposals"]} - {made["id"]}
+    schemas.check("proposal", made)
+    assert made["duplicateOf"] in others
+    assert made["state"] == "draft"
+
+
+def test_the_sample_that_is_no_artifact_of_its_kind_is_refused_with_the_kind_and_paths(host: Host) -> None:
+    with host.client("acme/author") as client:
+        body = {"kind": "workflow-chain-pack", "artifact": {"name": "private.acme.sample", "version": "1.0.0"}}
+        refused = client.post("/v1/host/console/proposals", json=body)
+    schemas.check("error-envelope", refused.json())
+    assert (refused.status_code, refused.json()["error"]) == (422, "validation_error")
+    assert refused.json()["details"]["kind"] == "workflow-chain-pack"
+    assert refused.json()["details"]["errors"]
+
+
+def test_a_move_that_is_illegal_names_the_state_and_a_delete_answers_with_the_proposal(
+    host: Host, proposal: str
+) -> None:
+    with host.client("acme/author") as client:
+        archived = client.delete(f"{ROOT}/{proposal}")
+        schemas.check("proposal", archived.json())
+        assert (archived.status_code, archived.json()["state"]) == (200, "archived")
+        refused = client.patch(f"{ROOT}/{proposal}", json={"title": "again"})
+    assert (refused.status_code, refused.json()["details"]) == (409, {"state": "archived", "action": "revise"})
+
+
+def test_who_may_ask_waits_at_the_gate_and_is_told_of_no_installation(host: Host, proposal: str) -> None:
+    with host.client("acme/owner") as client:
+        asked = client.post(f"{ROOT}/{proposal}/apply")
+        again = client.post(f"{ROOT}/{proposal}/apply")
+        assert (asked.status_code, again.status_code, asked.json()) == (202, 202, again.json())
+        assert set(asked.json()) == {"state", "activation", "proposalId", "approvalId", "runId", "nodeId"}
+        told = client.get(f"/v1/host/console/proposals/{proposal}").json()
+        assert told["pendingApprovalId"] == asked.json()["approvalId"]
+        assert client.post(f"{ROOT}/{proposal}/reject").json()["state"] == "rejected"

@@ -23,7 +23,7 @@ from schemathesis import Case, GenerationMode
 
 from openwop_console import api_document
 from tests.conformance import schemas
-from tests.peopled import BODIES, Route, World, routes
+from tests.peopled import BODIES, PREPARED, Route, World, routes
 
 pytestmark = pytest.mark.django_db
 MEANT = {501, 503}
@@ -178,7 +178,8 @@ def test_a_sound_request_succeeds_as_documented(acme: World) -> None:
         route, method = ROUTES[name]
         query = "?timeout=0" if name == "pollRunEvents" else ""
         with transaction.atomic():
-            answer = acme.ask(method, f"/{route.address(route.real(acme))}{query}", BODIES.get(name))
+            body = PREPARED[name](acme) if name in PREPARED else BODIES.get(name)
+            answer = acme.ask(method, f"/{route.address(route.real(acme))}{query}", body)
             transaction.set_rollback(True)
         if not 200 <= answer.status_code < 300:
             wrong[name] = f"{answer.status_code} {answer.content.decode()}: put a sound body into tests/peopled.py"

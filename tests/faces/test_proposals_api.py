@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from jsonschema import Draft202012Validator
 
 from memory.host import event_log, ids, registry
 from memory.host.models import Run
 from proposals import artifacts
-from proposals.models import Proposal
+from proposals.models import Gate, Proposal
 from tests import building, proposing
 
 pytestmark = pytest.mark.django_db
@@ -124,9 +125,10 @@ def test_the_list_has_the_tenants_own_and_takes_any_filter() -> None:
     for each in everything["proposals"]:
         schema("proposal").validate(each)
     assert len(viewer("get", f"{PROPOSALS}?state=applied&kind=prompt-template")[1]["proposals"]) == 1
-    assert viewer("get", f"{PROPOSALS}?state=pending") == (200, {"proposals": []})
+    nothing = {"proposals": [], "total": 0, "next": None}
+    assert viewer("get", f"{PROPOSALS}?state=pending") == (200, nothing)
     assert viewer("get", f"{PROPOSALS}?status=applied")[0] == 400
-    assert Caller(slug="globex")("get", PROPOSALS) == (200, {"proposals": []})
+    assert Caller(slug="globex")("get", PROPOSALS) == (200, nothing)
 
 
 def test_a_revision_over_the_wire_keeps_its_bytes_and_never_activates() -> None:
@@ -245,7 +247,7 @@ def test_an_artifact_that_is_not_of_its_kind_is_422_with_paths_and_without_its_w
 
 def test_what_is_too_large_is_413() -> None:
     made = proposing.propose()
-    for size in (132_000, 300_000):
+    for size in (artifacts.MAX_BYTES, 2 * artifacts.MAX_BYTES):
         large = proposing.artifact(description="x" * size)
         status, refused = Caller("author")("patch", address(made), f'{{"artifact": {large}}}')
         assert (status, refused["error"]) == (413, "payload_too_large")
@@ -306,7 +308,178 @@ def test_reviewers_read_who_voted_what_about_which_digest() -> None:
     )
 
 
-def test_the_host_advertises_the_kinds_that_it_installs_and_no_other() -> None:
-    advertised = Client().get("/.well-known/openwop").json()["agents"]["proposals"]
+def test_the_host_advertises_all_four_kinds_because_it_installs_them_and_a_real_detector_of_duplicates() -> None:
+    document = Client().get("/.well-known/openwop").json()
+    advertised = document["agents"]["proposals"]
+    assert advertised == {
+        "artifactKinds": ["agent-pack", "automation", "prompt-template", "workflow-chain-pack"],
+        "duplicationDetection": True,
+        "activation": "approval-gate",
+    }
     assert advertised["artifactKinds"] == artifacts.installable_kinds()
-    assert advertised["activation"] == "approval-gate"
+    assert document["capabilities"]["agents"]["proposals"] == advertised
+
+
+TEXTS: dict[str, str] = {
+    "prompt-template": proposing.artifact(),
+    "agent-pack": proposing.agent_pack(),
+    "workflow-chain-pack": proposing.chain_pack(),
+    "automation": proposing.automation(),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_proposal_of_each_kind_goes_its_way_by_the_schema(kind: str) -> None:
+    agent, viewer = Caller("agent"), Caller("viewer")
+    status, made = agent("post", EXTENSION, f'{{"kind": "{kind}", "artifact": {TEXTS[kind]}}}')
+    assert (status, made["kind"], made["artifact"]) == (201, kind, json.loads(TEXTS[kind]))
+    schema("proposal").validate(made)
+    proposal = Proposal.objects.get(id=ids.parse("prop", made["id"]))
+    gate = proposing.opened(proposal)
+    proposing.decide(proposal, gate)
+    run = proposing.advance(gate)
+    assert run.status == "completed", run.error
+    _, applied = viewer("get", f"{PROPOSALS}/{made['id']}")
+    schema("proposal").validate(applied)
+    assert applied["activation"]["approvalId"] == ids.wire("gate", gate.id)
+    ref = applied["activation"]["installedArtifactRef"]
+    assert viewer("get", f"/v1/host/console/artifacts/{ref}")[1]["text"] == TEXTS[kind]
+    assert [each["id"] for each in viewer("get", f"{PROPOSALS}?kind={kind}")[1]["proposals"]] == [made["id"]]
+
+
+MALFORMED: dict[str, tuple[Any, str]] = {
+    "prompt-template": ({**proposing.TEMPLATE, "version": "canary"}, "artifact.version"),
+    "agent-pack": ({**json.loads(TEXTS["agent-pack"]), "engines": "canary"}, "artifact.engines"),
+    "workflow-chain-pack": ({**json.loads(TEXTS["workflow-chain-pack"]), "chains": ["canary"]}, "artifact.chains[0]"),
+    "automation": ({**json.loads(TEXTS["automation"]), "timezone": 5, "note": "canary"}, "artifact.timezone"),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_what_is_malformed_for_its_kind_is_422_with_the_kind_and_its_paths_wherever_it_is_sent(kind: str) -> None:
+    artifact, path = MALFORMED[kind]
+    made = proposing.propose(kind=kind, text=TEXTS[kind])
+    answers = [
+        Caller("agent")("post", EXTENSION, {"kind": kind, "artifact": artifact}),
+        Caller("author")("patch", address(made), {"artifact": artifact}),
+        Caller("author")("post", f"{EXTENSION}/{ids.wire('prop', made.id)}/revisions", {"artifact": artifact}),
+    ]
+    for status, refused in answers:
+        assert (status, refused["error"], refused["details"]["kind"]) == (422, "validation_error", kind)
+        assert path in [error["field"] for error in refused["details"]["errors"]]
+        assert "canary" not in json.dumps(refused)
+    assert proposing.fresh(made).revision == 1
+
+
+def test_what_has_become_impossible_is_422_at_apply_and_nothing_is_installed() -> None:
+    building.install("acme", building.definition("nightly", building.node("a", "core.noop")))
+    text = proposing.automation(workflowId="nightly")
+    made = proposing.propose(kind="automation", text=text)
+    registry.remove(made.tenant_id, "workflow", "nightly", actor="host", now=timezone.now())
+    status, refused = Caller("reviewer")("post", address(made, "/apply"))
+    assert (status, refused["details"]["kind"]) == (422, "automation")
+    assert [error["field"] for error in refused["details"]["errors"]] == ["artifact.workflowId"]
+    assert (proposing.fresh(made).state, Gate.objects.of(made.tenant_id).exists()) == ("draft", False)
+
+
+def test_a_restatement_names_what_it_restates_on_the_wire_and_on_the_log() -> None:
+    done = proposing.applied()
+    renamed = {**proposing.TEMPLATE, "templateId": "another.name", "version": "7.0.0"}
+    _, made = Caller("agent")("post", EXTENSION, {"kind": "prompt-template", "artifact": renamed})
+    schema("proposal").validate(made)
+    assert made["duplicateOf"] == done.installed_ref
+    [fact] = event_log.about(done.tenant_id, Proposal.objects.get(id=ids.parse("prop", made["id"])).id)
+    payload("proposalCreated").validate(fact.payload)
+    assert fact.payload["duplicateOf"] == done.installed_ref
+    status, _ = Caller("reviewer")("post", f"{PROPOSALS}/{made['id']}/apply")
+    assert status == 202, "a duplicate is a signal and no block"
+    other = {**proposing.TEMPLATE, "templateId": "third", "text": "Something else."}
+    assert Caller("agent")("post", EXTENSION, {"kind": "prompt-template", "artifact": other})[1]["duplicateOf"] is None
+
+
+def payload(name: str) -> Draft202012Validator:
+    payloads = json.loads((CONTRACTS / "run-event-payloads.schema.json").read_text())["$defs"]
+    return Draft202012Validator(payloads[name])
+
+
+def test_the_events_of_every_way_a_gate_ends_are_closed_and_hold_no_word() -> None:
+    names = {"approval.rejected": "approvalRejected", "approval.overridden": "approvalOverridden"}
+    rejected, overridden = proposing.propose(title="canary"), proposing.propose(title="canary")
+    gate = proposing.opened(rejected)
+    proposing.advance(gate)
+    proposing.decide(rejected, gate, decision="rejected", reason="canary")
+    told = proposing.opened(overridden)
+    proposing.advance(told)
+    seen = {"revision": 1, "sha256": told.sha256, "decision": "granted", "override": True, "reason": "canary"}
+    assert Caller()("post", f"{EXTENSION}/{ids.wire('prop', overridden.id)}/decisions", seen)[0] == 200
+    found = [event for each in (gate, told) for event in event_log.read(each.tenant_id, each.run_id)]
+    assert {event.type for event in found} >= set(names)
+    assert "approval.requested" not in {event.type for event in found}
+    for event in found:
+        assert "canary" not in json.dumps(event.payload)
+        if event.type in names:
+            payload(names[event.type]).validate(event.payload)
+
+
+@pytest.mark.parametrize("body", [None, "", {}, [], "no json", {"reason": "x"}], ids=str)
+def test_apply_looks_at_no_body(body: object) -> None:
+    made = proposing.propose()
+    status, pending = Caller("reviewer")("post", address(made, "/apply"), body)
+    assert (status, pending["state"]) == (202, "pending")
+    assert "installedArtifactRef" not in pending
+
+
+def test_delete_answers_200_with_the_proposal_and_again_the_same() -> None:
+    made = proposing.propose()
+    first, again = (Caller("author")("delete", address(made)) for _ in range(2))
+    assert first == again
+    assert (first[0], first[1]["state"], first[1]["activation"]) == (200, "archived", None)
+
+
+def test_an_open_gate_bars_a_revision_and_ends_with_the_review() -> None:
+    made = proposing.propose()
+    gate = proposing.opened(made)
+    status, refused = Caller("author")("patch", address(made), {"title": "x"})
+    assert (status, refused["details"]["state"], refused["details"]["action"]) == (409, "draft", "revise")
+    assert Caller("reviewer")("post", address(made, "/reject"), {"reason": "no"})[1]["state"] == "rejected"
+    assert proposing.advance(gate).status == "cancelled"
+
+
+ILLEGAL = {
+    "applied": {"revise": 409, "apply": 200, "reject": 409, "archive": 409},
+    "rejected": {"revise": 409, "apply": 409, "reject": 200, "archive": 200},
+    "archived": {"revise": 409, "apply": 409, "reject": 409, "archive": 200},
+}
+
+
+@pytest.mark.parametrize("state", ILLEGAL)
+def test_what_is_over_answers_each_move_as_the_table_of_the_contract_says(state: str) -> None:
+    owner, made = Caller(), proposing.applied() if state == "applied" else proposing.propose()
+    if state == "rejected":
+        owner("post", address(made, "/reject"))
+    if state == "archived":
+        owner("delete", address(made))
+    calls = {
+        "revise": ("patch", "", {"title": "x"}),
+        "apply": ("post", "/apply", None),
+        "reject": ("post", "/reject", None),
+        "archive": ("delete", "", None),
+    }
+    for action, (method, verb, body) in calls.items():
+        status, answer = owner(method, address(made, verb), body)
+        assert status == ILLEGAL[state][action], action
+        if status == 409:
+            assert answer["error"] == "conflict"
+            assert (answer["details"]["state"], answer["details"]["action"]) == (state, action)
+
+
+def test_the_order_of_refusals_is_credential_permission_existence_state_kind() -> None:
+    missing, made = f"{PROPOSALS}/prop_{'0' * 32}", proposing.propose()
+    bad = {"artifact": {"template": "x"}}
+    assert Client().patch(missing, "{}", "application/json").status_code == 401
+    assert Caller("viewer")("patch", missing, bad)[0] == 403
+    assert Caller("author")("patch", missing, bad)[0] == 404
+    Caller("owner")("delete", address(made))
+    assert Caller("viewer")("patch", address(made), bad)[0] == 403
+    assert Caller("author")("patch", address(made), bad)[0] == 409
+    assert Caller("author")("patch", address(proposing.propose()), bad)[0] == 422

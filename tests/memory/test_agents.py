@@ -515,7 +515,7 @@ def test_a_dispatched_agent_is_on_the_log_without_a_word_it_was_told(client: Cli
     assert said["agent.reasoned"]["agentId"] == said["agent.decided"]["agentId"] == AGENT
     assert "T-1" not in str(told)
     installed = registry.current(building.tenant().id, ArtifactKind.AGENT, AGENT)
-    assert [use.run_id for use in registry.uses_of(building.tenant().id, installed.id)] == [run.id]
+    assert [use.run_id for use in registry.uses_of(building.tenant().id, [installed.id])] == [run.id]
 
 
 def test_an_agent_that_is_not_installed_is_not_dispatched() -> None:

@@ -528,3 +528,18 @@ def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
     assert not kept[renamed].enabled
     with pytest.raises(NotFound):
         scheduling.find(acme.tenant_id, "marta.kowalska")
+
+
+@pytest.mark.parametrize(
+    ("cron", "words"),
+    [
+        ("0 9 * * 1-5", "At 09:00, Monday through Friday"),
+        ("*/5 * * * *", "Every 5 minutes"),
+        ("0 9 * * 5#3", "At 09:00, on the third Friday of the month"),
+        ("0 22 * * 7", "At 22:00, only on Sunday"),
+        ("no expression at all", "no expression at all"),
+        ("", ""),
+    ],
+)
+def test_a_cron_expression_is_said_in_words_or_stays_itself(cron: str, words: str) -> None:
+    assert ticks.in_words(cron) == words

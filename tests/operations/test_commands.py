@@ -133,6 +133,7 @@ def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
         ("answers", "memory.tasks.sweep_answers"),
         ("merged", "memory.tasks.sweep_merged"),
         ("words", "memory.tasks.index_words"),
+        ("synthesis", "proposals.tasks.order_syntheses"),
     }
     assert sweep() == lapse_previews() == 0
 

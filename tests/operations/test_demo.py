@@ -18,15 +18,15 @@ from django.utils import timezone
 
 from memory import adapter, forgetting, inventory, provenance, workspace
 from memory.commitments import inference
-from memory.host import access, event_log, registry, runs, tenancy, vault
-from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret
+from memory.host import access, event_log, installing, registry, runs, tenancy, vault
+from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
 from memory.models import Archive, Commitment, Pass
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import logins, proposing, running, seeding, story
 from openwop_console.runtime import intake
-from proposals import lifecycle, rules
-from proposals.models import Gate, Proposal, Revision
+from proposals import installation, lifecycle, rules
+from proposals.models import Gate, Kind, Proposal, Revision
 from tests.conformance import schemas
 
 pytestmark = pytest.mark.django_db
@@ -111,11 +111,13 @@ def test_each_entry_was_written_by_a_node_of_its_run_and_the_log_says_so(folder,
     assert kept
 
     for entry in kept:
-        nodes = {node["id"]: node for node in json.loads(runs.find(tenant.id, entry.run_id).definition.text)["nodes"]}
+        run = runs.find(tenant.id, entry.run_id)
+        nodes = {node["id"]: node for node in json.loads(run.definition.text)["nodes"]}
         [fact] = event_log.about(tenant.id, entry.id)
         assert (fact.type, fact.stream_id) == ("memory.written", entry.run_id)
         assert fact.payload["nodeId"] == entry.node_id
-        assert nodes[entry.node_id]["agent"]["agentId"] == fact.payload["agentId"] == entry.agent_id
+        acts = nodes[entry.node_id].get("agent", {"agentId": run.agent_id})
+        assert acts["agentId"] == fact.payload["agentId"] == entry.agent_id
 
 
 def test_each_run_was_started_by_a_key_that_opens_nothing_any_more(acme, globex):
@@ -284,53 +286,86 @@ def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
 # --- proposals --------------------------------------------------------------------------------------------------------
 
 
-def proposal(tenant, template):
-    [found] = [
-        Proposal.objects.of(tenant.id).get(id=revision.proposal_id)
-        for revision in Revision.objects.of(tenant.id).filter(number=1)
-        if json.loads(revision.text)["templateId"] == template
+def proposal(tenant, title):
+    """The proposal whose title begins like that."""
+    return Proposal.objects.of(tenant.id).get(title__startswith=title)
+
+
+def waiting(tenant):
+    """The proposal that a human is to decide about first, and its gate."""
+    found = proposal(tenant, "Say what was promised")
+    return found, Gate.objects.of(tenant.id).select_related("run").get(proposal_id=found.id)
+
+
+def test_there_are_proposals_of_every_kind_and_in_every_state_that_a_review_comes_to(acme, globex):
+    gates = {gate.proposal_id: gate.run.status for gate in Gate.objects.of(acme.id).select_related("run")}
+    found = Proposal.objects.of(acme.id).order_by("id")
+
+    assert [(each.kind, each.state, gates.get(each.id, "")) for each in found] == [
+        ("prompt-template", "revised", "waiting-approval"),
+        ("prompt-template", "draft", ""),
+        ("prompt-template", "rejected", ""),
+        ("agent-pack", "revised", ""),
+        ("automation", "draft", "waiting-approval"),
+        ("workflow-chain-pack", "applied", "completed"),
     ]
-    return found
-
-
-def test_one_proposal_waits_one_is_a_draft_and_one_was_rejected(acme):
-    waiting = proposal(acme, "triage.summary")
-    rejected = proposal(acme, "triage.reply")
-
-    assert (waiting.state, waiting.revision) == ("revised", 2)
-    assert Gate.objects.of(acme.id).select_related("run").get().run.status == "waiting-approval"
-    assert (proposal(acme, "research.brief").state, rejected.state) == ("draft", "rejected")
-    assert rejected.closing_reason
+    assert {each.kind for each in found} == set(installing.kinds()) == set(Kind.values)
+    assert all(each.rationale and each.source_run_ids for each in found)
+    assert proposal(acme, "Answer simple tickets").closing_reason
     corrected = {f"run_{run.id.hex}" for run in errand_runs(acme).values() if "corrected" in run.tags}
-    assert set(waiting.source_run_ids) == corrected
+    assert set(waiting(acme)[0].source_run_ids) == corrected
+    assert [each.state for each in Proposal.objects.of(globex.id)] == ["draft"]
+
+
+def test_what_is_applied_has_had_its_effect_and_the_rest_has_none(acme):
+    applied = proposal(acme, "Keep a card for the desk")
+    card = errand_runs(acme)["card-01"]
+
+    pack = registry.by_ref(acme.id, applied.installed_ref)
+
+    assert pack.text == Revision.objects.of(acme.id).get(proposal_id=applied.id).text
+    [part] = registry.parts_of(pack)
+    assert [use.run_id for use in registry.uses_of(acme.id, [part.id])] == [card.id]
+    [kept] = [entry for entry in entries(acme) if entry.memory_ref == "desk/cards"]
+    assert (kept.run_id, kept.agent_id) == (card.id, "private.acme.researcher")
+    assert kept.content.startswith("The Doppio on show")
+    assert "2,650 EUR" in kept.content
+    assert registry.current(acme.id, ArtifactKind.AGENT, "private.acme.researcher").version == "1.1.0"
+    assert not Schedule.objects.of(acme.id).exists()
+
+
+def test_what_the_agents_propose_could_be_applied_as_it_stands(acme, globex):
+    for tenant in (acme, globex):
+        for each in Proposal.objects.of(tenant.id).filter(state__in=["draft", "revised"]):
+            revision = Revision.objects.of(tenant.id).get(proposal_id=each.id, number=each.revision)
+            assert installation.require_installable(each, revision.text).sha256 == revision.sha256
 
 
 def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme):
-    ada, waiting = signed_in("ada@acme.example"), proposal(acme, "triage.summary")
-    gate = Gate.objects.of(acme.id).get()
-    assert rules.can("decide", ada, waiting, gate)
+    ada, (found, gate) = signed_in("ada@acme.example"), waiting(acme)
+    assert rules.can("decide", ada, found, gate, now=timezone.now())
     before = registry.by_ref(acme.id, "prompt:triage.summary@1.0.0")
-    assert registry.count_uses(acme.id, before.id) == 25
+    assert registry.count_uses(acme.id, [before.id]) == 25
 
     now = timezone.now()
-    lifecycle.decide(ada, waiting.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
+    lifecycle.decide(ada, found.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
     running.to_rest(acme.id, gate.run_id, timezone.now)
     again = intake.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
     running.to_rest(acme.id, again.id, timezone.now)
 
     after = registry.by_ref(acme.id, "prompt:triage.summary@1.1.0")
-    assert after.text == Revision.objects.of(acme.id).get(proposal_id=waiting.id, number=2).text
-    assert [use.run_id for use in registry.uses_of(acme.id, after.id)] == [again.id]
-    assert registry.count_uses(acme.id, before.id) == 25
+    assert after.text == Revision.objects.of(acme.id).get(proposal_id=found.id, number=2).text
+    assert [use.run_id for use in registry.uses_of(acme.id, [after.id])] == [again.id]
+    assert registry.count_uses(acme.id, [before.id]) == 25
     summary = next(entry for entry in entries(acme) if entry.run_id == again.id and "triage" in entry.tags)
     assert "What we promised: a seal kit by post" in summary.content
 
 
 def test_neither_the_author_nor_the_viewer_may_vote(acme):
-    waiting, gate = proposal(acme, "triage.summary"), Gate.objects.of(acme.id).get()
+    found, gate = waiting(acme)
 
     for email in ("sam@acme.example", "vera@acme.example"):
-        assert not rules.can("decide", signed_in(email), waiting, gate)
+        assert not rules.can("decide", signed_in(email), found, gate, now=timezone.now())
 
 
 # --- seeding again ----------------------------------------------------------------------------------------------------
@@ -347,7 +382,7 @@ def test_seeding_again_changes_not_one_row(folder):
 
 def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, folder):
     ada = signed_in("ada@acme.example")
-    gate = Gate.objects.of(acme.id).get()
+    _, gate = waiting(acme)
     lifecycle.decide(ada, gate.proposal_id, revision=2, sha256=gate.sha256, decision="granted", now=timezone.now())
     running.to_rest(acme.id, gate.run_id, timezone.now)
     request = forgetting.preview(ada, [MARTA], now=timezone.now()).request
@@ -364,14 +399,17 @@ def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, 
 
 def small(slug: str) -> story.Story:
     """Acme's story made short, for a tenant of its own."""
-    kept = {"ticket-02", "night-01", "refund-01", "fact-01", "fact-04", "fact-06"}
+    kept = {"ticket-02", "night-01", "refund-01", "fact-01", "fact-04", "fact-06", "card-01"}
     errands = [errand for errand in ACME.errands if errand.key in kept]
-    revision: dict[str, Any] = {**(ACME.suggestions[0].revision or {}), "by": f"sam@{slug}.example"}
-    suggestion = replace(
-        ACME.suggestions[0], source_runs=["ticket-02"], revision=revision, asked_by=f"rosa@{slug}.example"
-    )
-    operators = {f"sam@{slug}.example": "author", f"rosa@{slug}.example": "reviewer"}
-    made: dict[str, Any] = {"errands": errands, "suggestions": [suggestion], "passes": ACME.passes[:2]}
+    people = {
+        role: f"{name}@{slug}.example" for name, role in (("sam", "author"), ("rosa", "reviewer"), ("ada", "owner"))
+    }
+    revision: dict[str, Any] = {**(ACME.suggestions[0].revision or {}), "by": people["author"]}
+    waits = replace(ACME.suggestions[0], source_runs=["ticket-02"], revision=revision, asked_by=people["reviewer"])
+    [card] = [each for each in ACME.suggestions if each.approved_by]
+    applied = replace(card, source_runs=["fact-01"], asked_by=people["reviewer"], approved_by=people["owner"])
+    operators = {email: role for role, email in people.items()}
+    made: dict[str, Any] = {"errands": errands, "suggestions": [waits, applied], "passes": ACME.passes[:2]}
     return replace(ACME, slug=slug, operators=operators, **made)
 
 
@@ -386,10 +424,15 @@ def picture(slug):
         "operators": Operator.objects.filter(tenant=tenant).count(),
         "secrets": Secret.objects.of(tenant.id).count(),
         "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
-        "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id)],
+        "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id).order_by("id")],
         "passes": [(row.kind, row.state) for row in Pass.objects.of(tenant.id).order_by("id")],
         "read": [(entry.derived, entry.content) for entry in every_entry(tenant) if not entry.retired_at],
-        "gates": [(gate.state, gate.run.status) for gate in Gate.objects.of(tenant.id).select_related("run")],
+        "applied": [use.installation.ref for use in registry.used_by(ordered["card-01"])]
+        if "card-01" in ordered
+        else [],
+        "gates": [
+            (gate.state, gate.run.status) for gate in Gate.objects.of(tenant.id).order_by("id").select_related("run")
+        ],
     }
 
 
@@ -402,7 +445,8 @@ def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_
 
     seed(tmp_path, small("whole"), clock=clock)
     whole = picture("whole")
-    assert whole["gates"] == [("open", "waiting-approval")]
+    assert whole["gates"] == [("open", "waiting-approval"), ("granted", "completed")]
+    assert "workflow:desk-card@1.0.0" in whole["applied"]
 
     for stop in range(1, next(looks), 7):
         told, folder = small(f"cut-{stop}"), tmp_path / str(stop)
@@ -449,13 +493,14 @@ def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
     assert runs.find(tenant.id, run.id).status == "completed"
 
 
-def test_on_a_host_without_gates_nothing_is_asked_for(tmp_path, settings):
+def test_on_a_host_without_gates_nothing_is_asked_for_and_what_is_to_be_applied_is(tmp_path, settings):
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
 
     seed(tmp_path, small("direct"))
 
     assert picture("direct")["gates"] == []
-    assert [state for _, state, _ in picture("direct")["proposals"]] == ["revised"]
+    assert [state for _, state, _ in picture("direct")["proposals"]] == ["revised", "applied"]
+    assert "workflow:desk-card@1.0.0" in picture("direct")["applied"]
 
 
 # --- the command and the logins ---------------------------------------------------------------------------------------
@@ -468,7 +513,7 @@ def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_
     first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
 
     assert first[0] == (
-        "Demo made: tenants 1, operators 2, secrets 1, installations 11, runs 6, proposals 1, gates 1, passes 2."
+        "Demo made: tenants 1, operators 3, secrets 1, installations 11, runs 7, proposals 2, gates 2, passes 2."
     )
     assert second[0] == "Demo: complete, nothing was changed."
     assert first[1:] == second[1:] == logins_in(tmp_path)

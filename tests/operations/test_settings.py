@@ -58,6 +58,7 @@ def refusal(fresh):
         ("OPENWOP_ENV", "prod", "development, production, test"),
         ("OPENWOP_MEMORY_BACKEND", "forever", "long-term, ephemeral"),
         ("OPENWOP_PROPOSALS_ACTIVATION", "yes", "approval-gate, direct-rbac"),
+        ("OPENWOP_SYNTHESIS_ENDPOINT", "perhaps", "OPENWOP_SYNTHESIS_ENDPOINT"),
         ("OPENWOP_TEST_SEAM_ENABLED", "perhaps", "OPENWOP_TEST_SEAM_ENABLED"),
         ("OPENWOP_WORKERS", "0", "OPENWOP_WORKERS"),
         ("OPENWOP_DATA_DIR", "/dev/null/data", "/dev/null/data cannot be created"),

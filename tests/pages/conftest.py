@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from openwop_console.templatetags import console
 from tests import building
 
 SignIn = Callable[..., Client]
@@ -37,5 +38,6 @@ def body_of(answer: Any) -> str:
 
 
 def standing(first: int, last: int, total: int, noun: str) -> str:
-    """What the pager says of a page."""
-    return f"<strong>{first}\u2013{last}</strong> of {total} {noun}"
+    """What the pager says of a page; ``noun`` is in the plural."""
+    shown = f"{first}\u2013{last}" if last > first else str(first)
+    return f"<strong>{shown}</strong> of {total} {console.counted(total, noun)}"

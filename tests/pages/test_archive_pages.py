@@ -234,7 +234,7 @@ def test_a_page_behind_the_end_of_a_list_counts_no_rows_on_it(ada: Client) -> No
     made = archiving.distilled("acme", "one")
     shown = body_of(ada.get(f"/archives?after={ids.wire('arc', made.id)}&seen=1"))
     assert "Nothing older" in shown
-    assert "0 of 1 archives" in " ".join(re.sub("<[^>]+>", "", shown).split())
+    assert "0 of 1 archive" in " ".join(re.sub("<[^>]+>", "", shown).split())
 
 
 def test_a_long_archive_is_folded(ada: Client) -> None:

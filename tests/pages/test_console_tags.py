@@ -25,12 +25,13 @@ def rendered(source: str, **context: Any) -> str:
         ({"minutes": 3, "seconds": 59}, "3 min ago"),
         ({"hours": 47}, "47 h ago"),
         ({"days": 2}, "2 d ago"),
+        ({"days": 13, "hours": 23}, "14 d ago"),
         ({"days": 61}, "2 mo ago"),
         ({"days": 800}, "2 y ago"),
         ({"hours": -3}, "in 3 h"),
     ],
 )
-def test_a_moment_past_is_told_in_one_unit_rounded_down(passed: dict[str, int], words: str) -> None:
+def test_a_moment_past_is_told_in_one_unit_the_nearest_when_far(passed: dict[str, int], words: str) -> None:
     assert console.ago(NOW - timedelta(**passed), NOW) == words
 
 
@@ -38,6 +39,9 @@ def test_a_moment_past_is_told_in_one_unit_rounded_down(passed: dict[str, int], 
     ("ahead", "words"),
     [
         ({"hours": 3}, "in 3 h"),
+        ({"hours": 3, "minutes": 59}, "in 3 h"),
+        ({"days": 13, "hours": 23, "minutes": 59}, "in 14 d"),
+        ({"days": 13, "hours": 2}, "in 13 d"),
         ({"seconds": 9}, "in less than 1 min"),
         ({"seconds": -9}, "just now"),
         ({"hours": -3}, "3 h ago"),
@@ -69,6 +73,28 @@ def test_an_instant_is_written_in_utc_wherever_it_came_from() -> None:
 )
 def test_a_length_of_time_is_told_in_its_two_largest_units(length: timedelta | float | None, words: str) -> None:
     assert console.elapsed(length) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "word"),
+    [
+        (1, "proposals", "proposal"),
+        (1, "entries", "entry"),
+        (1, "passes", "pass"),
+        (1, "archives and failures", "archive or failure"),
+        (0, "proposals", "proposals"),
+        (1200, "entries", "entries"),
+    ],
+)
+def test_of_one_thing_the_noun_is_one(number: int, noun: str, word: str) -> None:
+    assert console.counted(number, noun) == word
+
+
+def test_a_page_of_one_thing_says_so_where_it_is_read_and_announced() -> None:
+    page = '{% include "components/pager.html" with first=first last=last total=total noun="proposals" only %}'
+    one = rendered(page, first=1, last=1, total=1)
+    assert 'data-announce="1 proposal"><strong>1</strong> of 1 proposal</p>' in one
+    assert "<strong>1–2</strong> of 3 proposals" in rendered(page, first=1, last=2, total=3)  # noqa: RUF001
 
 
 def test_an_absent_number_is_unknown_and_not_zero() -> None:

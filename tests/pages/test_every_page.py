@@ -21,7 +21,14 @@ from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 LISTS = ["/", "/agents", "/memory", "/workspace", "/runs", "/proposals", "/forget", "/audit", "/settings", "/api"]
-LISTS += ["/consolidation", "/commitments", "/retention", "/archives", "/archives/distill"]
+LISTS += [
+    "/consolidation",
+    "/commitments",
+    "/retention",
+    "/archives",
+    "/archives/distill",
+    "/settings/approval/automation",
+]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
@@ -146,6 +153,7 @@ def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
         ("auditor", "/agents", "agents:read"),
         ("auditor", "/workspace", "workspace:read"),
         ("auditor", "/proposals", "proposals:read"),
+        ("auditor", "/settings/approval/automation", "proposals:read"),
         ("auditor", "/consolidation", "memory:read"),
         ("auditor", "/archives", "memory:read"),
         ("auditor", "/retention", "memory:read"),

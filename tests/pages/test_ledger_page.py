@@ -52,7 +52,7 @@ def test_the_ledger_shows_who_wrote_what(ada: Client) -> None:
 )
 def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client, query: str) -> None:
     building.remember("acme", "the pump sounds like a tractor", tags=["repair"])
-    assert "of 1 entries" in page(ada, f"/memory?{query}")
+    assert "of 1 entry" in page(ada, f"/memory?{query}")
     name, _, _ = query.partition("=")
     if name != "state":
         assert "Nothing matches" in page(ada, f"/memory?{name}=elsewhere")
@@ -61,7 +61,7 @@ def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client, quer
 def test_the_run_filter_takes_the_id_that_the_pages_show(ada: Client) -> None:
     made = building.remember("acme", "one")
     building.remember("acme", "two")
-    assert "of 1 entries" in page(ada, f"/memory?run={ids.wire('run', made.run.id)}")
+    assert "of 1 entry" in page(ada, f"/memory?run={ids.wire('run', made.run.id)}")
 
 
 def test_retired_entries_are_listed_apart(ada: Client) -> None:

@@ -112,7 +112,7 @@ def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> No
     shown = body_of(over)
     assert "prompt:triage.summary@1.1.0" in shown
     assert "the same" in shown
-    assert "No run has resolved it yet" in shown
+    assert "No run has resolved it yet" in body_of(ada.get(f"{url_of(made)}/effect"))
     assert "decision-bar" not in shown
 
 
@@ -128,7 +128,7 @@ def test_the_proof_names_the_runs_that_used_it_and_those_that_did_not(ada: Clien
     before = building.execute(building.scope(), "triage")
     made = proposing.applied()
     after = building.execute(building.scope(), "triage")
-    shown = body_of(ada.get(url_of(made)))
+    shown = body_of(ada.get(f"{url_of(made)}/effect"))
     used, _, others = shown.partition("Runs that used another version")
     assert ids.wire("run", after.id) in used
     assert ids.wire("run", before.id) in others
@@ -157,7 +157,7 @@ def test_a_tampered_form_records_nothing(ada: Client) -> None:
     assert "No vote yet" in body_of(ada.get(url_of(made)))
 
 
-def test_request_changes_leaves_the_proposal_under_review(ada: Client) -> None:
+def test_a_vote_against_it_leaves_the_proposal_under_review(ada: Client) -> None:
     made = proposing.propose()
     proposing.opened(made)
     vote(ada, made, decision="rejected", reason="too long")
@@ -171,11 +171,11 @@ def test_rejecting_needs_a_reason_and_ends_the_review(ada: Client) -> None:
     made = proposing.propose()
     assert "Reject" in body_of(ada.get(f"{url_of(made)}/reject"))
     assert ada.post(f"{url_of(made)}/reject", {"reason": ""}).status_code == 422
-    answer = ada.post(f"{url_of(made)}/reject", {"reason": "not needed"}, follow=True)
+    answer = ada.post(f"{url_of(made)}/reject", {"reason": "not needed", "revision": 1}, follow=True)
     assert "not needed" in body_of(answer)
     assert "decision-bar" not in body_of(answer)
     applied = proposing.applied()
-    assert ada.post(f"{url_of(applied)}/reject", {"reason": "late"}).status_code == 409
+    assert ada.post(f"{url_of(applied)}/reject", {"reason": "late", "revision": 1}).status_code == 409
 
 
 def test_a_button_that_does_not_work_says_why(sign_in: SignIn) -> None:
@@ -191,7 +191,7 @@ def test_who_wrote_a_proposal_sees_that_somebody_else_votes_on_it(client: Client
     author = tenancy.tenant_scope(tenancy.operator_principal(operator))
     made = proposing.propose(author)
     proposing.opened(made)
-    assert "does not vote on it" in body_of(client.get(url_of(made)))
+    assert "you authored revision 1" in body_of(client.get(url_of(made)))
     assert vote(client, made).status_code == 403
 
 

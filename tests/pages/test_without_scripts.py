@@ -44,7 +44,7 @@ def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Any
     expect(plain.locator(".pager")).to_contain_text("51–56 of 56 entries")  # noqa: RUF001
     plain.get_by_label("Search this list").fill("needle")
     plain.get_by_label("Search this list").press("Enter")
-    expect(plain.locator(".pager")).to_contain_text("of 1 entries")
+    expect(plain.locator(".pager")).to_contain_text("of 1 entry")
     plain.locator("a.row-link").click()
     expect(plain.locator(".verdict")).to_contain_text("Node remember-1 of run")
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import registry, vault
+from memory.host import installing, registry, vault
 from memory.host.errors import Invalid, Refusal, TooLarge, Unprocessable
-from proposals import review, revisions
-from proposals.models import Proposal
+from proposals import artifacts, review, revisions
+from proposals.models import Kind, Proposal
 from tests import building, proposing
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +64,18 @@ def test_an_artifact_that_is_not_of_its_kind_is_refused_by_path_and_without_its_
     assert Proposal.objects.of(building.tenant().id).count() == 0
 
 
+def test_each_member_that_is_missing_is_one_problem_of_its_own() -> None:
+    with pytest.raises(Unprocessable) as refused:
+        proposing.propose(text='{"templateId": 3}')
+    told = [(error["field"], error["message"]) for error in refused.value.details["errors"]]
+    assert told == [
+        ("artifact.kind", "kind is required"),
+        ("artifact.templateId", "templateId must be of type string"),
+        ("artifact.text", "text is required"),
+        ("artifact.version", "version is required"),
+    ]
+
+
 UNREADABLE = {
     "no JSON": "{",
     "no object": "[]",
@@ -89,11 +101,12 @@ def test_what_parsers_would_read_differently_or_not_at_all_is_refused(name: str)
 
 def test_an_artifact_has_a_bound() -> None:
     with pytest.raises(TooLarge):
-        proposing.propose(text=proposing.artifact(description="x" * 128 * 1024))
+        proposing.propose(text=proposing.artifact(description="x" * artifacts.MAX_BYTES))
 
 
-def test_a_kind_that_is_not_installed_here_is_refused_and_one_that_does_not_exist_as_well() -> None:
-    for kind in ("agent-pack", "workflow-chain-pack", "automation"):
+def test_a_kind_that_nobody_installs_is_refused_and_one_that_does_not_exist_as_well(monkeypatch: Any) -> None:
+    monkeypatch.setattr(installing, "installer_of", lambda kind: None)
+    for kind in Kind.values:
         with pytest.raises(Unprocessable) as refused:
             proposing.propose(kind=kind)
         assert refused.value.details["kind"] == kind

@@ -68,3 +68,11 @@ def test_hostile_texts_are_compared_in_bounded_time() -> None:
 
 def test_a_text_that_is_no_json_is_compared_by_its_lines() -> None:
     assert diffs.readable("not\njson") == ["not", "json"]
+
+
+def test_the_size_of_a_change_is_what_the_lines_show_for_a_reordering_too() -> None:
+    for before, after in (([1, 2, 3], [3, 1, 2]), ([1, 2], [1, 9, 8]), ([], [1]), (list(range(2500)), [7])):
+        old, new = json.dumps(before), json.dumps(after)
+        told = diffs.between(old, new)
+        assert diffs.size_of_change(old, new) == (told.added, told.removed)
+    assert diffs.size_of_change(json.dumps([1, 2, 3]), json.dumps([3, 1, 2])) != (0, 0)

@@ -259,10 +259,8 @@ def test_a_node_of_somebody_elses_workflow_has_no_interrupt_that_a_vote_answers(
 
 
 @pytest.mark.parametrize("worker_first", [True, False])
-def test_a_larger_quorum_waits_for_its_last_vote_and_counts_nobody_twice(
-    worker_first: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gates, "QUORUM", 2)
+def test_a_larger_quorum_waits_for_its_last_vote_and_counts_nobody_twice(worker_first: bool) -> None:
+    proposing.policy(quorum=2)
     made, ada = proposing.propose(), building.scope(role="reviewer")
     gate = opened(made)
     if worker_first:

@@ -1,6 +1,7 @@
 """Two at once: whoever comes second, on either engine, there is one gate, one installation, and one story."""
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from threading import Barrier, Thread
 from typing import Any
 
@@ -11,8 +12,10 @@ from django.utils import timezone
 from memory.host import event_log, registry, runs
 from memory.host.errors import Conflict, Refusal
 from memory.host.models import Installation, Run
-from proposals import gate, lifecycle, review, revisions
+from openwop_console.runtime import engine
+from proposals import gate, lifecycle, policies, review, revisions
 from proposals.drafts import Change
+from proposals.models import ApprovalPolicy, Gate, PolicyChange, Proposal, Vote
 from tests import building, proposing
 from tests.proposing import opened
 
@@ -70,14 +73,36 @@ def test_ten_who_grant_at_once_give_one_installation_and_one_event() -> None:
     assert len(review.detail(building.scope(), made.id).ballots[0].votes) == 1
 
 
+def installed_once(made: Proposal) -> None:
+    """There is one installation, one row of it, and one event that tells of it."""
+    assert Installation.objects.of(made.tenant_id).filter(kind="prompt-template").count() == 1
+    told = [event.type for event in event_log.about(made.tenant_id, made.id)]
+    assert told.count("proposal.activated") == 1
+    assert proposing.actions(made).count("proposal.install") == 1
+
+
 def test_ten_direct_applies_at_once_give_one_installation_and_one_event(settings: Any) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()
     owners = [building.scope(role="owner") for _ in range(10)]
     outcomes = at_once(*(lambda by=by: proposing.ask(made, by=by) for by in owners))
     assert {outcome.installed_ref for outcome in outcomes} == {"prompt:triage.summary@1.1.0"}
-    told = [event.type for event in event_log.about(made.tenant_id, made.id)]
-    assert told.count("proposal.activated") == 1
+    installed_once(made)
+
+
+def test_ten_gated_applies_at_once_give_one_installation_and_one_event_too() -> None:
+    made, voter = proposing.propose(), building.scope(role="reviewer")
+    askers = [building.scope(role="reviewer") for _ in range(10)]
+    outcomes = at_once(*(lambda by=by: proposing.ask(made, by=by) for by in askers))
+    (opened_once,) = {outcome.gate.id: outcome.gate for outcome in outcomes}.values()
+    proposing.decide(made, opened_once, by=voter)
+    acts = [lambda by=by: proposing.ask(made, by=by) for by in askers]
+    outcomes = at_once(*acts, *[lambda: proposing.advance(opened_once)] * 3)
+    assert refusals(outcomes) == []
+    assert {outcome.installed_ref for outcome in (proposing.ask(made, by=by) for by in askers)} == {
+        "prompt:triage.summary@1.1.0"
+    }
+    installed_once(made)
 
 
 @pytest.mark.parametrize("attempt", range(3))
@@ -131,6 +156,154 @@ def test_approve_first_then_revise_is_refused_and_revise_first_voids_nothing_tha
         lifecycle.decide(
             voter, revised.id, revision=seen.number, sha256=seen.sha256, decision="granted", now=timezone.now()
         )
+
+
+NEWER = Change(artifact=proposing.artifact(version="2.0.0", text="Never approved."))
+
+
+def voiding(made: Proposal) -> Callable[[], Proposal]:
+    ben = building.scope(role="author")
+    return lambda: lifecycle.revise(ben, made.id, NEWER, voids_gate=True, now=timezone.now())
+
+
+def installs_nothing_unseen(made: Proposal, seen: Gate) -> None:
+    """Whatever was installed is what the gate had pinned, and the newer text is not."""
+    assert registry.by_ref(made.tenant_id, "prompt:triage.summary@2.0.0") is None
+    installed = registry.by_ref(made.tenant_id, "prompt:triage.summary@1.1.0")
+    assert (proposing.fresh(made).state == "applied") == (installed is not None)
+    assert installed is None or installed.sha256 == seen.sha256
+
+
+def test_a_revision_that_voids_a_granted_gate_comes_first_and_nothing_is_installed() -> None:
+    made = proposing.propose()
+    seen = opened(made)
+    proposing.decide(made, seen)
+    voiding(made)()
+    assert proposing.advance(seen).status == "cancelled"
+    assert (proposing.fresh(made).state, Gate.objects.of(made.tenant_id).get(id=seen.id).state) == ("revised", "void")
+    installs_nothing_unseen(made, seen)
+
+
+def test_a_revision_that_voids_comes_before_the_vote_which_then_finds_no_gate() -> None:
+    made = proposing.propose()
+    seen = opened(made)
+    voiding(made)()
+    with pytest.raises(Conflict):
+        proposing.decide(made, seen)
+    again = opened(made)
+    with pytest.raises(Conflict):
+        proposing.decide(made, again, revision=seen.revision, sha256=seen.sha256)
+    assert not Vote.objects.of(made.tenant_id).exists()
+
+
+def test_a_revision_that_would_void_comes_too_late_for_what_is_installed() -> None:
+    made = proposing.propose()
+    seen = opened(made)
+    proposing.decide(made, seen)
+    proposing.advance(seen)
+    with pytest.raises(Conflict) as refused:
+        voiding(made)()
+    assert refused.value.details["state"] == "applied"
+    installs_nothing_unseen(made, seen)
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_a_revision_that_voids_a_vote_and_the_worker_at_once_leave_one_story(attempt: int) -> None:
+    made, voter = proposing.propose(), building.scope(role="reviewer")
+    seen = opened(made)
+    proposing.advance(seen)
+    revise = voiding(made)
+    at_once(lambda: proposing.decide(made, seen, by=voter), revise, lambda: proposing.advance(seen))
+    run = proposing.advance(seen)
+    installs_nothing_unseen(made, seen)
+    state = Gate.objects.of(made.tenant_id).get(id=seen.id).state
+    assert (proposing.fresh(made).state, state, run.status) in (
+        ("revised", "void", "cancelled"),
+        ("applied", "granted", "completed"),
+    )
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_the_end_of_a_gate_and_a_vote_at_once_have_exactly_one_outcome(attempt: int) -> None:
+    made, voter = proposing.propose(), building.scope(role="reviewer")
+    seen = opened(made)
+    proposing.advance(seen)
+    end = seen.expires_at
+    assert end
+    given: Any = {"revision": seen.revision, "sha256": seen.sha256, "decision": "granted"}
+
+    def in_time() -> Gate:
+        return lifecycle.decide(voter, made.id, now=end - timedelta(microseconds=1), **given)
+
+    def too_late() -> Any:
+        return engine.advance(seen.tenant_id, seen.run_id, holder="test/1", clock=lambda: end)
+
+    voted, _ = at_once(in_time, too_late)
+    too_late()
+    run = runs.find(seen.tenant_id, seen.run_id)
+    granted = not isinstance(voted, Refusal)
+    gate_state = Gate.objects.of(made.tenant_id).get(id=seen.id).state
+    outcome = (granted, gate_state, run.status, proposing.fresh(made).state)
+    assert outcome in ((True, "granted", "completed", "applied"), (False, "expired", "failed", "draft"))
+    assert Vote.objects.of(made.tenant_id).count() == granted
+    told = proposing.types_of(run)
+    assert [told.count(type_) for type_ in ("approval.granted", "interrupt.resolved")] == [int(granted), 1]
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_two_who_approve_at_once_make_a_quorum_of_two(attempt: int) -> None:
+    proposing.policy(quorum=2)
+    made = proposing.propose()
+    voters = [building.scope(role="reviewer") for _ in range(2)]
+    seen = opened(made)
+    proposing.advance(seen)
+    outcomes = at_once(*(lambda by=by: proposing.decide(made, seen, by=by) for by in voters))
+    assert sorted(outcome.state for outcome in outcomes) == ["granted", "open"]
+    run = proposing.advance(seen)
+    assert (run.status, proposing.fresh(made).state) == ("completed", "applied")
+    granted = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "approval.granted"]
+    assert [event.payload["quorumProgress"]["granted"] for event in granted] == [1, 2]
+
+
+def test_the_same_who_approves_twice_at_once_is_one_of_a_quorum_of_two() -> None:
+    proposing.policy(quorum=2)
+    made, voter = proposing.propose(), building.scope(role="reviewer")
+    seen = opened(made)
+    outcomes = at_once(*[lambda: proposing.decide(made, seen, by=voter)] * 3)
+    assert [outcome.state for outcome in outcomes] == ["open"] * 3
+    assert Vote.objects.of(made.tenant_id).count() == 1
+
+
+def test_two_who_confirm_one_change_of_a_policy_at_once_give_one_version() -> None:
+    asker, *others = (building.scope() for _ in range(5))
+    change = policies.ask(asker, "automation", {"quorum": 2}, now=timezone.now())
+    acts = [lambda by=by: policies.decide(by, change.id, confirmed=True, now=timezone.now()) for by in others]
+    outcomes = at_once(*acts)
+    assert [type(refusal) for refusal in refusals(outcomes)] == [Conflict] * 3
+    assert [row.number for row in ApprovalPolicy.objects.of(asker.tenant_id)] == [1]
+
+
+def test_a_confirmation_and_a_refusal_at_once_are_one_of_the_two() -> None:
+    asker, ada, oda = building.scope(), building.scope(), building.scope()
+    change = policies.ask(asker, "automation", {"quorum": 2}, now=timezone.now())
+    outcomes = at_once(
+        lambda: policies.decide(ada, change.id, confirmed=True, now=timezone.now()),
+        lambda: policies.decide(oda, change.id, confirmed=False, now=timezone.now()),
+    )
+    assert len(refusals(outcomes)) == 1
+    state = PolicyChange.objects.of(asker.tenant_id).get().state
+    assert (state, ApprovalPolicy.objects.of(asker.tenant_id).count()) in (("confirmed", 1), ("refused", 0))
+
+
+def test_several_who_ask_for_a_change_of_one_policy_at_once_leave_one_that_waits() -> None:
+    askers = [building.scope() for _ in range(4)]
+    acts = [
+        lambda by=by, quorum=quorum: policies.ask(by, "automation", {"quorum": quorum}, now=timezone.now())
+        for quorum, by in enumerate(askers, 2)
+    ]
+    outcomes = at_once(*acts)
+    assert len(refusals(outcomes)) == 3
+    assert len(policies.waiting(askers[0])) == 1
 
 
 def test_a_rejection_and_an_installation_at_once_leave_one_of_the_two() -> None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host.errors import Forbidden, NotFound
@@ -23,16 +25,17 @@ def several(count: int) -> list[Any]:
     ]
 
 
-def shown(scope: TenantScope, **wanted: str) -> list[Any]:
-    return [row.proposal.id for row in inbox.page(scope, InboxFilter(**wanted)).rows]
+def shown(scope: TenantScope, **wanted: Any) -> list[Any]:
+    return [row.proposal.id for row in inbox.page(scope, InboxFilter(**wanted), now=timezone.now()).rows]
 
 
 def test_the_inbox_pages_to_the_end_with_a_true_total() -> None:
     made = several(5)
     ada = building.scope()
-    first = inbox.page(ada, InboxFilter(), size=2)
-    second = inbox.page(ada, InboxFilter(), size=2, after=first.after, seen=2)
-    third = inbox.page(ada, InboxFilter(), size=2, after=second.after, seen=4)
+    now = timezone.now()
+    first = inbox.page(ada, InboxFilter(), size=2, now=now)
+    second = inbox.page(ada, InboxFilter(), size=2, after=first.after, seen=2, now=now)
+    third = inbox.page(ada, InboxFilter(), size=2, after=second.after, seen=4, now=now)
     pages = [first, second, third]
     found = [row.proposal.id for page in pages for row in page.rows]
     assert found == [each.id for each in reversed(made)]
@@ -54,42 +57,42 @@ def test_needs_me_is_what_waits_for_my_vote_and_nothing_i_wrote_or_voted_on() ->
     for nobody in (building.scope(role="viewer"), building.scope(role="owner", agents=("acme.writer",))):
         assert shown(nobody, show=NEEDS_ME) == []
     assert quiet.id in shown(ben)
-    assert [row.proposal.id for row in inbox.awaiting_me(ben).rows] == [mine.id, revised.id]
+    assert [row.proposal.id for row in inbox.awaiting_me(ben, now=timezone.now()).rows] == [mine.id, revised.id]
 
 
 def test_filters_hold_together_and_an_unknown_word_matches_nothing() -> None:
     draft, applied = proposing.propose(), proposing.applied()
     ada = building.scope()
-    assert shown(ada, state="applied", kind="prompt-template") == [applied.id]
-    assert shown(ada, state="draft") == [draft.id]
-    assert shown(ada, state="pending") == shown(ada, kind="automation") == shown(ada, show="everything") == []
-    counts = inbox.counts(ada, InboxFilter())
-    assert (counts.states, counts.kinds) == ({"draft": 1, "applied": 1}, {"prompt-template": 2})
+    assert shown(ada, states=("applied",), kinds=("prompt-template",)) == [applied.id]
+    assert shown(ada, states=("draft",)) == [draft.id]
+    assert shown(ada, states=("pending",)) == shown(ada, kinds=("automation",)) == shown(ada, show="everything") == []
+    counts = inbox.counts(ada, InboxFilter(), now=timezone.now())
+    assert (counts.facets["state"], counts.facets["kind"]) == ({"draft": 1, "applied": 1}, {"prompt-template": 2})
     assert counts.shows == {"needs-me": 0, "mine": 0, "all": 2}
 
 
 def test_a_row_shows_its_gate_and_its_grants() -> None:
     made = proposing.propose()
     gate = opened(made)
-    [row] = inbox.page(building.scope(), InboxFilter()).rows
+    [row] = inbox.page(building.scope(), InboxFilter(), now=timezone.now()).rows
     assert row.gate
     assert (row.gate.id, row.grants) == (gate.id, 0)
     proposing.decide(made, gate)
-    assert inbox.page(building.scope(), InboxFilter()).rows[0].grants == 1
+    assert inbox.page(building.scope(), InboxFilter(), now=timezone.now()).rows[0].grants == 1
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_num_queries: Any) -> None:
     ada = building.scope()
     for each in several(2):
         proposing.decide(each, opened(each))
-    with django_assert_num_queries(4):
-        inbox.page(ada, InboxFilter())
+    with django_assert_num_queries(5):
+        inbox.page(ada, InboxFilter(), now=timezone.now())
     for each in several(4):
         opened(each)
-    with django_assert_num_queries(4):
-        inbox.page(ada, InboxFilter())
+    with django_assert_num_queries(5):
+        inbox.page(ada, InboxFilter(), now=timezone.now())
     with django_assert_num_queries(1):
-        assert len(inbox.listing(ada, InboxFilter())) == 6
+        assert len(inbox.listing(ada, InboxFilter(), now=timezone.now())) == 6
 
 
 def test_a_page_of_one_proposal_has_its_whole_story(django_assert_num_queries: Any) -> None:
@@ -97,10 +100,10 @@ def test_a_page_of_one_proposal_has_its_whole_story(django_assert_num_queries: A
     made = proposing.propose()
     proposing.decide(made, opened(made), decision="rejected", reason="too short")
     lifecycle.revise(building.scope(role="author"), made.id, Change(title="Second"), now=timezone.now())
-    with django_assert_num_queries(8):
+    with CaptureQueriesContext(connection) as queries:
         first = review.detail(ada, made.id)
     again = opened(made)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(len(queries)):
         told = review.detail(ada, made.id)
     assert [revision.number for revision in told.revisions] == [2, 1]
     assert (told.current.number, told.revision(1), told.revision(9)) == (2, told.revisions[1], None)
@@ -143,10 +146,10 @@ def test_reading_needs_the_permission_and_an_id_of_the_tenant() -> None:
     made = proposing.propose()
     auditor = building.scope(role="auditor")
     for read in (
-        lambda: inbox.page(auditor, InboxFilter()),
-        lambda: inbox.counts(auditor, InboxFilter()),
-        lambda: inbox.listing(auditor, InboxFilter()),
-        lambda: inbox.awaiting_me(auditor),
+        lambda: inbox.page(auditor, InboxFilter(), now=timezone.now()),
+        lambda: inbox.counts(auditor, InboxFilter(), now=timezone.now()),
+        lambda: inbox.listing(auditor, InboxFilter(), now=timezone.now()),
+        lambda: inbox.awaiting_me(auditor, now=timezone.now()),
         lambda: review.detail(auditor, made.id),
     ):
         with pytest.raises(Forbidden):

@@ -24,10 +24,13 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProposalCreated(Event):
+    """``duplicate_of`` is the ref or the id of what it restates, or null (RFC 0096)."""
+
     type = "proposal.created"
     proposal_id: UUID
     kind: str
     source_run_ids: tuple[str, ...]
+    duplicate_of: str | None = None
 
     @property
     def subject(self) -> UUID | None:

@@ -9,10 +9,16 @@ class ArtifactKind(models.TextChoices):
     WORKFLOW = "workflow"
     AGENT = "agent"
     PROMPT_TEMPLATE = "prompt-template"
+    AGENT_PACK = "agent-pack"
+    CHAIN_PACK = "workflow-chain-pack"
+    AUTOMATION = "automation"
 
 
 class Installation(TenantOwned):
-    """One installed version. ``text`` is what was approved, ``sha256`` its digest; both never change."""
+    """One installed version. ``text`` is what was approved, ``sha256`` its digest; both never change.
+
+    ``part_of`` is the pack that brought it: what runs resolve of a pack are its parts, which come and go with it.
+    """
 
     writer = "memory.host.registry"
 
@@ -26,6 +32,9 @@ class Installation(TenantOwned):
     installed_by = models.CharField(max_length=64)
     installed_at = models.DateTimeField()
     superseded_at = models.DateTimeField(null=True)
+    part_of_id = models.UUIDField(null=True)
+
+    part_of = tenant_link("host.Installation", "part_of_id", null=True)
 
     class Meta:
         constraints = (
@@ -34,6 +43,14 @@ class Installation(TenantOwned):
                 fields=("tenant", "kind", "name"),
                 condition=models.Q(superseded_at__isnull=True),
                 name="one_version_of_an_artifact_is_current",
+            ),
+            TenantFK(column="part_of_id", to="host_installation", name="a_part_belongs_to_a_pack_of_its_tenant"),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "part_of_id"),
+                condition=models.Q(part_of_id__isnull=False),
+                name="host_installation_parts",
             ),
         )
 

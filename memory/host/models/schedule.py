@@ -19,14 +19,14 @@ class Schedule(TenantOwned):
     """A workflow that runs by time: at each tick of a cron expression in a zone, or once at an instant.
 
     ``next_at`` is the next tick as an instant, null while it is not enabled and when there is none any more. That of a
-    workflow's own trigger is named ``workflow/<workflow>/<trigger>``.
+    workflow's own trigger is named ``workflow/<workflow>/<trigger>``, that of an automation ``automation/<name>``.
     """
 
     writer = "memory.host.scheduling"
 
     name = models.CharField(max_length=300)
     kind = models.CharField(max_length=4, choices=ScheduleKind)
-    cron = models.CharField(max_length=120, default="", blank=True)
+    cron = models.CharField(max_length=256, default="", blank=True)
     timezone = models.CharField(max_length=64, default="UTC")
     at = models.DateTimeField(null=True)
     missed = models.CharField(max_length=9, choices=MissedFirePolicy, default=MissedFirePolicy.FIRE_ONCE)

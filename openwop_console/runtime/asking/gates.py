@@ -50,6 +50,7 @@ def interrupt(ctx: NodeContext) -> Outcome:
 
 for _type in TYPES:
     node_types.checks_config(_type, gate_configs.problems_of_node)
+    node_types.tells_config(_type)
 
 
 def _gate(ctx: NodeContext, type_id: str) -> Outcome:

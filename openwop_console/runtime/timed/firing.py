@@ -4,18 +4,20 @@ The run acts as the principal that wrote the schedule, with what that principal 
 refused is on record with its code and has no run; whatever happens to one schedule, the others go on.
 """
 
-import json
 import logging
 from datetime import datetime
 from uuid import UUID
 
 from django.db import DatabaseError, transaction
 
-from memory.host import registry, scheduling, tenancy
+from memory.host import registry, runs, scheduling, tenancy
 from memory.host.errors import Invalid, Refusal
+from memory.host.models import ArtifactKind, Schedule
+from memory.host.scheduling import OF_AUTOMATION
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import definitions, intake
+from openwop_console.runtime import intake
+from openwop_console.runtime.chains import plans
 from openwop_console.runtime.run_options import RunRequest
 
 log = logging.getLogger(__name__)
@@ -24,14 +26,12 @@ log = logging.getLogger(__name__)
 def check_startable(scope: TenantScope, request: RunRequest) -> None:
     """Refuse, with field paths, what ``scope`` could not start now either."""
     scope.check("runs:create")
-    text = registry.workflow_text(scope.tenant_id, request.workflow_id)
-    if text is None:
+    plan = plans.find(scope.tenant_id, request.workflow_id)
+    if plan is None:
         field = {"field": "workflowId", "message": "is not a workflow of this tenant"}
         raise Invalid("There is no such workflow.", errors=[field])
-    definition = json.loads(text)
-    for agent_id in {request.agent_id, *definitions.agents_of(definition)}:
-        scope.check_agent(agent_id)
-    intake.variables_of(definition, request.inputs)
+    intake.check_agents(scope, request, plan.definition)
+    intake.begun_with(plan.definition, request.inputs)
 
 
 def fire_due(now: datetime) -> int:
@@ -66,7 +66,19 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
     )
     run_id, code = start(tenant_id, schedule.principal, request, now=now)
     scheduling.settle(claimed, run_id=run_id, code=code, now=now)
+    if run_id:
+        _note_automation(schedule, run_id, now)
     return run_id is not None
+
+
+def _note_automation(schedule: Schedule, run_id: UUID, now: datetime) -> None:
+    """That an installed automation has started the run is on record with it."""
+    if not schedule.name.startswith(OF_AUTOMATION):
+        return
+    name = schedule.name.removeprefix(OF_AUTOMATION)
+    installed = registry.current(schedule.tenant_id, ArtifactKind.AUTOMATION, name)
+    if installed:
+        registry.note_use(runs.find(schedule.tenant_id, run_id), installed, now=now)
 
 
 def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime) -> tuple[UUID | None, str]:

@@ -14,9 +14,9 @@ from memory import harness
 from memory.host import audit, ids, scheduling
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import MissedFirePolicy, Schedule, ScheduleTick, Tenant
-from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
+from memory.host.scheduling import NAME, OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import intake
+from openwop_console.runtime import definitions
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import firing
 
@@ -35,7 +35,8 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 @transaction.atomic
 def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Schedule:
-    """The schedule has the changes. One of a workflow's own trigger can be switched on and off, no more."""
+    """The schedule has the changes. One that a workflow or an automation brings can be switched on and off, no
+    more."""
     scope.check("schedules:manage")
     schedule = scheduling.locked(scope.tenant_id, name)
     order = replace(scheduling.order_of(schedule), **changes)
@@ -76,6 +77,8 @@ def ticks_of(scope: TenantScope, name: str, *, before: datetime | None, size: in
 def _require_own(schedule: Schedule) -> None:
     if schedule.name.startswith(OF_WORKFLOW):
         raise Conflict("This schedule belongs to its workflow; install another version of that to change it.")
+    if schedule.name.startswith(OF_AUTOMATION):
+        raise Conflict("This schedule belongs to its automation, which is changed by a proposal.")
 
 
 def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
@@ -127,7 +130,7 @@ def _order_of(definition: dict[str, Any], trigger: dict[str, Any], installed_by:
     inputs = config.get("inputs", {})
     problems = _problems_of(trigger, config)
     if not problems:
-        missing = intake.missing_in(definition, inputs)
+        missing = definitions.missing_in(definition, inputs)
         problems = [(f".config.inputs.{name}", "is required by the workflow") for name in missing]
     if problems:
         errors = [{"field": f"{path}{field}", "message": message} for field, message in problems]

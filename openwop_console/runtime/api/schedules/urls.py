@@ -1,4 +1,5 @@
-"""Schedules and heartbeats. The schedule of a workflow's trigger is named ``workflow/<workflow>/<trigger>``."""
+"""Schedules and heartbeats. The schedule of a workflow's trigger is named ``workflow/<workflow>/<trigger>``, that of an
+automation ``automation/<name>``."""
 
 from django.urls import path, register_converter
 
@@ -6,9 +7,9 @@ from openwop_console.runtime.api.schedules import views
 
 
 class ScheduleName:
-    """A name of one part, or of the three that a workflow's own schedule has."""
+    """A name of one part, or of those that the schedule of a workflow or an automation has."""
 
-    regex = r"workflow/[^/]+/[^/]+|[^/]+"
+    regex = r"workflow/[^/]+/[^/]+|automation/[^/]+|[^/]+"
 
     def to_python(self, value: str) -> str:
         return value

@@ -1,0 +1,75 @@
+"""Saved filters: a list's query under a name, one's own or shared with the tenant. The only writer of their table."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.utils.text import slugify
+
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.models import SavedFilter
+from memory.host.tenancy import TenantScope
+
+WRITER = "memory.host.saved_filters"
+MOST = 50
+
+
+def of_page(scope: TenantScope, page: str) -> list[SavedFilter]:
+    """Those this principal may use on the list ``page``: its own and the shared ones, by name."""
+    return list(_usable(scope, page).order_by("name", "id"))
+
+
+def by_slug(scope: TenantScope, kept: list[SavedFilter]) -> dict[str, SavedFilter]:
+    """Which of several each slug means: one's own before a shared one, and of two shared ones the older."""
+    last_wins = sorted(kept, key=lambda each: (each.owner == scope.principal.id, -each.id.int))
+    return {each.slug: each for each in last_wins}
+
+
+def _usable(scope: TenantScope, page: str) -> QuerySet[SavedFilter]:
+    rows: QuerySet[SavedFilter] = SavedFilter.objects.of(scope.tenant_id).filter(page=page)
+    return rows.filter(Q(owner=scope.principal.id) | Q(shared=True))
+
+
+def keep(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:
+    """The query is kept under the name; one of the same name, of the same owner, is replaced."""
+    name = " ".join(name.split())
+    slug = slugify(name, allow_unicode=True)[:64]
+    if not slug:
+        raise Invalid("The filter needs a name.", errors=[{"field": "name", "message": "needs a letter or a digit"}])
+    mine = SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, owner=scope.principal.id, page=page)
+    if mine.exclude(slug=slug).count() >= MOST:
+        raise Conflict(f"You have {MOST} saved filters here; remove one first.")
+    kept = SavedFilter(
+        tenant_id=scope.tenant_id,
+        page=page,
+        slug=slug,
+        name=name[:64],
+        query=query[:1000],
+        owner=scope.principal.id,
+        shared=shared,
+        created_at=now,
+    )
+    try:
+        with transaction.atomic():
+            mine.filter(slug=slug).delete()
+            return kept.insert(by=WRITER)
+    except IntegrityError:
+        raise Conflict("A filter of that name was saved at the same moment.") from None
+
+
+def remove(scope: TenantScope, filter_id: UUID | None) -> None:
+    """One's own filter is gone; what somebody else shared stays, and is refused."""
+    found = SavedFilter.objects.of(scope.tenant_id).filter(id=filter_id).first() if filter_id else None
+    if found is None or (found.owner != scope.principal.id and not found.shared):
+        raise NotFound("There is no saved filter by that id.")
+    if found.owner != scope.principal.id:
+        raise Forbidden("Only who saved a filter removes it.", rule="own-filter")
+    SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()
+
+
+def erase(tenant_id: UUID, rows: Collection[UUID]) -> int:
+    """These filters are gone, whoever saved them. For forgetting alone."""
+    gone, _ = SavedFilter.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows)).delete()
+    return int(gone)

@@ -1,0 +1,122 @@
+"""Automations as a kind of artifact: a workflow that an approved artifact starts by time (RFC 0052).
+
+What is installed is the artifact; what time looks at is its schedule, named ``automation/<name>``, which comes and goes
+with it and acts as the host. A cron of six fields begins with its seconds; this host keeps time to the minute.
+"""
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from memory import harness
+from memory.host import scheduling, ticks
+from memory.host.installing import Document, Installer, Problems
+from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
+from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
+from memory.wire import instant
+from openwop_console.runtime.chains import plans
+
+HOST = "host"
+VERSION = "1.0.0"
+ZONE = "UTC"
+SECONDS = "names a second within the minute; of six fields the first must be 0"
+
+
+def _named(document: Document) -> tuple[str, str]:
+    return name_of(document), document.get("version", VERSION)
+
+
+def name_of(document: Document) -> str:
+    """What the automation is called: as it says, else after its workflow and its time, of which it may have many."""
+    if "automationId" in document:
+        name: str = document["automationId"]
+        return name
+    at = _fires_at(document)
+    time = [_cron_of(document), instant(at) if at else "", document.get("timezone", ZONE)]
+    return f"{document['workflowId']}.{hashlib.sha256(json.dumps(time).encode()).hexdigest()[:8]}"
+
+
+def _cron_of(document: Document) -> str:
+    """The cron in five fields, as this host reads it; whole as it is when its seconds are not 0."""
+    fields = str(document.get("cron", "")).split()
+    return " ".join(fields[1:] if len(fields) == 6 and fields[0] == "0" else fields)
+
+
+def _fires_at(document: Document) -> datetime | None:
+    """The instant at which it fires once; None for one that does not, or whose instant no calendar has."""
+    try:
+        return datetime.fromisoformat(str(document["fireAt"]).upper()).astimezone(UTC) if "fireAt" in document else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _problems(tenant_id: UUID, document: Document) -> Problems:
+    """What this host could not start in this tenant, or could not tell the time of."""
+    return [*_of_workflow(tenant_id, document), *_of_time(document)]
+
+
+def _of_workflow(tenant_id: UUID, document: Document) -> Problems:
+    plan = plans.find(tenant_id, document["workflowId"])
+    if plan is None:
+        return [("$.workflowId", "is not a workflow of this tenant")]
+    wrong = plans.input_problems(plan.definition, document.get("inputs", {}))
+    return [(f"$.{problem['field']}", problem["message"]) for problem in wrong]
+
+
+def _of_time(document: Document) -> Problems:
+    cron = _cron_of(document)
+    wrong = ticks.problem_of(cron) if "cron" in document else ""
+    found = [("$.cron", SECONDS if len(cron.split()) == 6 else wrong)] if wrong else []
+    if "fireAt" in document and _fires_at(document) is None:
+        found.append(("$.fireAt", "is an instant that no calendar has"))
+    if not ticks.is_zone(document.get("timezone", ZONE)):
+        found.append(("$.timezone", "must be the name of an IANA time zone"))
+    return found
+
+
+def _untimely(document: Document, now: datetime) -> Problems:
+    """Why it would not tick from now on, or not within the horizon."""
+    at, cron = _fires_at(document), _cron_of(document)
+    path = "$.fireAt" if at else "$.cron"
+    tick_at = at or ticks.next_after(cron, document.get("timezone", ZONE), now)
+    if tick_at is None:
+        return [(path, "names a day that no calendar has")]
+    if tick_at <= now:
+        return [(path, "must lie in the future")]
+    return [(path, f"lies farther ahead than {HORIZON_TEXT}")] if tick_at - now > HORIZON else []
+
+
+def _came(installation: Installation, now: datetime) -> None:
+    """The schedule is as the artifact says, whatever stood in its place."""
+    tenant_id, order = installation.tenant_id, _order_of(installation)
+    there = scheduling.of_automation(tenant_id, installation.name)
+    if there:
+        scheduling.change(there, order, now=now)
+    else:
+        scheduling.keep(tenant_id, order, now=now)
+
+
+def _order_of(installation: Installation) -> ScheduleOrder:
+    document: dict[str, Any] = json.loads(installation.text)
+    return ScheduleOrder(
+        name=f"{OF_AUTOMATION}{installation.name}",
+        workflow_id=document["workflowId"],
+        principal=HOST,
+        cron=_cron_of(document),
+        timezone=document.get("timezone", ZONE),
+        at=_fires_at(document),
+        missed=document.get("missedTickPolicy", MissedFirePolicy.FIRE_ONCE),
+        inputs=harness.for_tenant(installation.tenant_id).redact_json(document.get("inputs", {})),
+    )
+
+
+def _went(installation: Installation, _now: datetime) -> None:
+    """Nothing is started by it any more; the runs it has started stay."""
+    there = scheduling.of_automation(installation.tenant_id, installation.name)
+    if there:
+        scheduling.remove(there)
+
+
+INSTALLER = Installer(ArtifactKind.AUTOMATION, _named, problems=_problems, came=_came, went=_went, untimely=_untimely)

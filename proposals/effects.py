@@ -1,0 +1,168 @@
+"""What came of a proposal: what it installed, which runs used that, and what runs resolve in its place. Reads only.
+
+The names of a pack of agents are those of its agents too: one that is installed by itself is what runs resolve today,
+and what the pack would replace.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from memory.agent_packs import INHERITED
+from memory.host import registry
+from memory.host.models import ArtifactKind, Installation, Resolution, Run
+from proposals import artifacts
+from proposals.models import Kind, Proposal, Revision
+
+USES_SHOWN = 20
+REFS_NAMED = 3
+PEERS = "peerDependencies"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands, or stood, where the artifact would: its refs in words, and its text, to be compared with.
+
+    ``agents`` are those that no version of the pack brought; with them the text is made up for the comparison: the pack
+    that is there, or none, with these agents in it.
+    """
+
+    label: str
+    text: str
+    agents: list[Installation]
+
+    @property
+    def alone(self) -> list[str]:
+        """The refs of the agents that an administrator installed, each by itself."""
+        return [each.ref for each in self.agents if each.part_of_id is None]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The proof on the page: which runs have resolved the installed artifact, and which another version of its name.
+
+    ``installed_now`` is what a run would resolve by that name today, ``stands`` the same with the agents that a pack
+    would take the place of, and ``replaced`` what its installation did take the place of. ``runs_since_created`` counts
+    the tenant's own runs since the proposal was made, system runs left out, ``runs_since_installed`` those since it was
+    installed. ``parts`` are what a pack brought: runs resolve those. ``same_bytes`` are the refs of installations that
+    have the digest of a revision of this proposal and did not come from it. ``installation`` stays when it was
+    uninstalled.
+    """
+
+    installation: Installation | None
+    parts: list[Installation]
+    installed_now: Installation | None
+    stands: Place | None
+    replaced: Place | None
+    uses: list[Resolution]
+    uses_total: int
+    other_uses: list[Resolution]
+    other_uses_total: int
+    runs_since_created: int
+    runs_since_installed: int
+    same_bytes: list[str]
+
+
+def of(proposal: Proposal, made: list[Revision]) -> Effect:
+    """What came of the proposal with these revisions, the newest first."""
+    tenant_id, text = proposal.tenant_id, made[0].text
+    ref = proposal.installed_ref or proposal.uninstalled_ref
+    installation = registry.by_ref(tenant_id, ref) if ref else None
+    name = artifacts.name_in(proposal.kind, text)
+    parts = registry.parts_of(installation) if installation else []
+    agents = _agents(proposal.kind, text, parts)
+    installed_now = registry.current(tenant_id, proposal.kind, name) if name else None
+    mine = [each.id for each in (installation, *parts) if each]
+    others = _uses_of_other_versions(proposal, name, agents, mine)
+    same = Installation.objects.of(tenant_id).filter(kind=proposal.kind, sha256__in=[each.sha256 for each in made])
+    runs = Run.objects.of(tenant_id).filter(system=False)
+    since = runs.filter(created_at__gte=installation.installed_at) if installation else runs.none()
+    return Effect(
+        installation=installation,
+        parts=parts,
+        installed_now=installed_now,
+        stands=_place(installed_now, _current_agents(proposal, name, agents), agents),
+        replaced=_replaced(proposal, installation, agents, mine) if installation else None,
+        uses=registry.uses_of(tenant_id, mine, limit=USES_SHOWN) if installation else [],
+        uses_total=registry.count_uses(tenant_id, mine) if installation else 0,
+        other_uses=list(others.select_related("run", "installation").order_by("-id")[:USES_SHOWN]),
+        other_uses_total=others.count(),
+        runs_since_created=runs.filter(id__gt=proposal.id).count(),
+        runs_since_installed=since.count(),
+        same_bytes=list(same.exclude(id__in=mine).order_by("id").values_list("ref", flat=True)),
+    )
+
+
+def _agents(kind: str, text: str, parts: Iterable[Installation]) -> list[str]:
+    """The ids of the agents of a pack, in its order; of what was forgotten, those that it brought."""
+    if kind != Kind.AGENT_PACK:
+        return []
+    named = [each["agentId"] for each in json.loads(text).get("agents", ())]
+    return list(dict.fromkeys([*named, *(part.name for part in parts)]))
+
+
+def _uses_of_other_versions(
+    proposal: Proposal, name: str, agents: Collection[str], mine: Collection[UUID]
+) -> QuerySet[Resolution]:
+    """Uses of what has the same name, or is an agent of the same id, and is not this version, nor a part of it."""
+    same = Q(installation__kind=proposal.kind, installation__name=name)
+    packed = Q(installation__part_of__kind=proposal.kind, installation__part_of__name=name)
+    acting = Q(installation__kind=ArtifactKind.AGENT, installation__name__in=list(agents))
+    rows: QuerySet[Resolution] = Resolution.objects.of(proposal.tenant_id).filter(same | packed | acting)
+    return rows.exclude(installation_id__in=list(mine))
+
+
+def _current_agents(proposal: Proposal, name: str, agents: Collection[str]) -> list[Installation]:
+    """What runs resolve today by the ids of these agents, and did not come with the pack of this name."""
+    if not agents:
+        return []
+    rows = Installation.objects.of(proposal.tenant_id).select_related("part_of")
+    found = rows.filter(kind=ArtifactKind.AGENT, name__in=list(agents), superseded_at=None)
+    return [each for each in found if each.part_of is None or each.part_of.name != name]
+
+
+def _replaced(
+    proposal: Proposal, installation: Installation, agents: Sequence[str], mine: Collection[UUID]
+) -> Place | None:
+    """What the installation took the place of: what was superseded at that moment, or else the version before it."""
+    moments = {installation.installed_at, proposal.closed_at} - {None}
+    rows = Installation.objects.of(proposal.tenant_id).exclude(id__in=list(mine)).filter(superseded_at__in=moments)
+    alone = rows.filter(kind=ArtifactKind.AGENT, name__in=list(agents), part_of=None) if agents else rows.none()
+    return _place(_version_before(installation, moments), list(alone), agents)
+
+
+def _version_before(installation: Installation, moments: Collection[datetime | None]) -> Installation | None:
+    known = registry.versions(installation.tenant_id, installation.kind, installation.name)
+    others = [each for each in known if each.id != installation.id]
+    taken = [each for each in others if each.superseded_at in moments]
+    earlier = [each for each in others if each.installed_at < installation.installed_at]
+    return next(iter([*taken, *earlier]), None)
+
+
+def _place(there: Installation | None, agents: list[Installation], order: Sequence[str]) -> Place | None:
+    """The place of a version and of agents that are there beside it, laid out in ``order``; None when nothing is."""
+    found = sorted(agents, key=lambda each: order.index(each.name))
+    refs = [each.ref for each in (there, *found) if each]
+    if not refs:
+        return None
+    more = f" and {len(refs) - REFS_NAMED} more" if len(refs) > REFS_NAMED else ""
+    text = there.text if there else ""
+    return Place(f"{', '.join(refs[:REFS_NAMED])}{more}", _with_agents(text, found, order) if found else text, found)
+
+
+def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) -> str:
+    """The pack ``text``, or one that is nothing but its agents, with these agents in it; what a manifest took over from
+    its pack is said once, of the pack."""
+    pack: dict[str, Any] = json.loads(text) if text else {}
+    manifests = [json.loads(each.text) for each in agents]
+    peers = {key: wanted for each in manifests for key, wanted in each.get(PEERS, {}).items()}
+    bare = [{key: value for key, value in each.items() if key not in INHERITED} for each in manifests]
+    place = {name: at for at, name in enumerate(order)}
+    whole = sorted([*pack.get("agents", ()), *bare], key=lambda each: place.get(each["agentId"], len(place)))
+    needs = {PEERS: {**peers, **pack.get(PEERS, {})}} if peers else {}
+    return json.dumps({**pack, **needs, "agents": whole}, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""Sentences that people and memories say: cleaned to one line, compared whatever their case and signs, and written into
+a prompt so that no placeholder comes of them.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from uuid import UUID
+
+from memory.matching import FORGOTTEN
+from memory.redaction import MARK
+from memory.similarity import Reconciliation, Statement, reconcile
+
+LONGEST = 400  # characters; what is longer is a text, not a sentence to keep to
+JOINERS = "\u200c\u200d"  # parts of words in some scripts; other signs without a width are none
+KEPT_SIGNS = "%"
+SHORT_WAY = 20  # characters before a sentence in which a word would deny it
+LONG_WORD = 3  # letters; a sentence is held against those that share a longer word with it
+NEGATIONS = frozenset({"not", "never", "no", "don", "dont", "avoid", "stop", "without"})
+EMPTY_WORDS = frozenset({"t", "do", "does", "please", "must", "should", "always", "ever"})
+ENDS = re.compile(r"[\n.!?;]+")
+NEXT_BRACE = re.compile(r"\{(?=\{)|\}(?=\})")
+
+
+def cleaned(text: str) -> str:
+    """The sentence on one line, without signs of control and of direction; "" for what is none: too long, nothing but
+    signs, or not to be learnt from because something in it was hidden."""
+    if len(text) > 4 * LONGEST or MARK in text or FORGOTTEN in text:
+        return ""
+    one_line = " ".join("".join(map(_plain, text)).split())
+    return one_line if len(one_line) <= LONGEST and folded(one_line) else ""
+
+
+def _plain(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if category in ("Cc", "Zl", "Zp"):
+        return " "
+    return "" if category in ("Cf", "Cs", "Co", "Cn") and letter not in JOINERS else letter
+
+
+def folded(text: str) -> str:
+    """The words of ``text``: the same whatever its case, its width, its white space and its punctuation."""
+    wide = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(map(_word_sign, wide)).split())
+
+
+def _word_sign(letter: str) -> str:
+    if letter in JOINERS:
+        return ""
+    return " " if unicodedata.category(letter)[0] in "PZC" and letter not in KEPT_SIGNS else letter
+
+
+def escaped(sentence: str) -> str:
+    """The sentence with a space between braces that would make a placeholder."""
+    return NEXT_BRACE.sub(lambda brace: f"{brace[0]} ", sentence)
+
+
+def is_in(sentence: str, text: str) -> bool:
+    """Whether ``text``, folded, has the words of ``sentence`` in a row, and not in order to deny them."""
+    words, rest = folded(sentence), f" {text} "
+    place = rest.find(f" {words} ")
+    while place >= 0:
+        before = rest[max(0, place - SHORT_WAY) : place].split()[-2:]
+        if NEGATIONS.isdisjoint(before[-1:]) and before != ["don", "t"]:
+            return True
+        place = rest.find(f" {words} ", place + 1)
+    return False
+
+
+def says(text: str, parts: set[str], sentence: str) -> bool:
+    """Whether a text says so already: its folded ``text`` has the words, or its ``parts`` all the sentences of it, or
+    one that means the same."""
+    key = folded(sentence)
+    if is_in(sentence, text) or parts_of(sentence) <= parts:
+        return True
+    about = {word for word in key.split() if len(word) > LONG_WORD} or set(key.split())
+    near = sorted(part for part in parts if len(part) <= LONGEST and not about.isdisjoint(part.split()))
+    moment = datetime(2000, 1, 1, tzinfo=UTC)
+    stands, _ = groups_of({part: (part, moment) for part in (*near, key)})
+    return any(stands[part] == stands[key] for part in near)
+
+
+def parts_of(text: str) -> set[str]:
+    """The sentences of ``text``, folded."""
+    return {words for part in ENDS.split(text) if (words := folded(part))}
+
+
+def without_negation(words: str) -> tuple[str, bool]:
+    """The words but for those that deny, and whether there were any: "never mention it" is "mention it", denied."""
+    said = words.split()
+    kept = [word for word in said if word not in NEGATIONS | EMPTY_WORDS]
+    return " ".join(kept), not NEGATIONS.isdisjoint(said)
+
+
+def groups_of(said: Mapping[str, tuple[str, datetime]]) -> tuple[dict[str, str], set[str]]:
+    """For each folded sentence the one that stands for all that say the same; and those that a newer one replaced.
+
+    ``said`` has a written form of each, and when it was said last.
+    """
+    keys = sorted(said)
+    found = _reconciled(keys, said)
+    stands = {key: key for key in keys}
+    for merge in found.merges:
+        members = sorted(keys[each.int - 1] for each in (merge.survivor, *merge.merged))
+        stands.update(dict.fromkeys(members, members[0]))
+    replaced = {stands[keys[each.older.int - 1]] for each in found.superseded}
+    return stands, replaced | _denied(said, stands)
+
+
+def _reconciled(keys: list[str], said: Mapping[str, tuple[str, datetime]]) -> Reconciliation:
+    return reconcile([Statement(UUID(int=at), said[key][0], said[key][1]) for at, key in enumerate(keys, 1)])
+
+
+def _denied(said: Mapping[str, tuple[str, datetime]], stands: Mapping[str, str]) -> set[str]:
+    """Those of which the opposite was said later."""
+    latest: dict[str, dict[bool, tuple[datetime, str]]] = defaultdict(dict)
+    for key, (_, at) in said.items():
+        about, denies = without_negation(key)
+        latest[about][denies] = max(latest[about].get(denies, (at, key)), (at, key))
+    older = {about: min(each.values())[0] for about, each in latest.items() if len(each) == 2}
+    return {
+        stands[key]
+        for key in said
+        for about, denies in [without_negation(key)]
+        if about in older and latest[about][denies][0] == older[about]
+    }

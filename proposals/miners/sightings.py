@@ -1,0 +1,82 @@
+"""How a finding tells what it saw: a stable pattern, the runs behind it, and plain words with counts, days and names.
+
+Names are shown without what could disguise them; nobody's text is ever among these words.
+"""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from memory.host import ticks
+from proposals.miners.traces import Evidence, RunTrace
+
+MOST_NAMED = 25  # runs, and pieces of evidence, that a finding names; the newest, where there are more
+MOST_LISTED = 5  # names in a sentence
+LONGEST_NAME = 80
+
+
+def canonical(value: Any) -> str:
+    """The same text for equal JSON values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """Sixteen characters that stand for a JSON value."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def pattern(kind: str, name: str, sight: Any, base: str) -> str:
+    """What was seen: of which kind, of what, the sight itself as a digest, and the version it is a revision of."""
+    return f"{kind}|{name}|{digest(sight)}|{base}"
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of that name; UTC when there is none."""
+    return ZoneInfo(name if ticks.is_zone(name) else "UTC")
+
+
+def newest(runs: Iterable[RunTrace]) -> tuple[str, ...]:
+    """The wire ids of the newest of the runs, the oldest of them first."""
+    ordered = sorted({(run.created_at, run.run_id) for run in runs})
+    return tuple(run_id for _, run_id in ordered[-MOST_NAMED:])
+
+
+def evidence_of_runs(run_ids: Sequence[str], why: str) -> tuple[Evidence, ...]:
+    return tuple(Evidence("run", run_id, why) for run_id in run_ids)
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """ "1 run", "3 runs"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def period(moments: Iterable[datetime], zone: ZoneInfo) -> str:
+    """The days from the first of the moments to the last, as the clock in ``zone`` has them."""
+    days = sorted({moment.astimezone(zone).date().isoformat() for moment in moments})
+    return f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names in quotation marks, and how many more there are."""
+    every = sorted(set(names))
+    shown = [f'"{shown_name(name)}"' for name in every[:MOST_LISTED]]
+    more = len(every) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def shown_name(name: str) -> str:
+    """A name as it may stand in a sentence: on one line, without marks of direction or of control, and not too long."""
+    plain = "".join(letter for letter in name if not unicodedata.category(letter).startswith("C"))
+    one_line = " ".join(plain.split()).replace('"', "'")
+    return one_line if len(one_line) <= LONGEST_NAME else f"{one_line[: LONGEST_NAME - 1]}…"
+
+
+def named_in_part(total: int) -> str:
+    """The sentence that says so when a finding names fewer runs than there were."""
+    return f" The newest {MOST_NAMED} of them are named here." if total > MOST_NAMED else ""

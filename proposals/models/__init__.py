@@ -1,0 +1,36 @@
+"""Proposals, their revisions, the gates that decide about them, the votes, and the policies of the gates.
+
+No run reads these tables: what is installed is copied to the registry, and only that can be resolved (RFC 0096).
+"""
+
+from proposals.models.gate import Gate, Vote
+from proposals.models.policy import ApprovalPolicy, PolicyChange
+from proposals.models.proposal import Comment, Proposal, Revision
+from proposals.models.words import (
+    ENDED_WITHOUT,
+    UNDER_REVIEW,
+    Decision,
+    GateState,
+    Kind,
+    PolicyChangeState,
+    Purpose,
+    State,
+)
+
+__all__ = [
+    "ENDED_WITHOUT",
+    "UNDER_REVIEW",
+    "ApprovalPolicy",
+    "Comment",
+    "Decision",
+    "Gate",
+    "GateState",
+    "Kind",
+    "PolicyChange",
+    "PolicyChangeState",
+    "Proposal",
+    "Purpose",
+    "Revision",
+    "State",
+    "Vote",
+]

@@ -1,0 +1,89 @@
+"""The gates that decide about proposals, and the votes cast there (RFC 0051)."""
+
+from django.db import models
+from django.db.models import Q
+
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+from proposals.models.words import ENDED_WITHOUT, Decision, GateState
+
+
+class Gate(TenantOwned):
+    """The question whether one revision, pinned by its digest, is to be installed; asked by an activation run.
+
+    ``closed_at`` is empty as long as the activation is under way: while votes are open, and after a grant until the
+    artifact is installed or the run has failed. Quorum, eligible and overriding roles and the expiry are those of the
+    policy ``policy_number`` as it was when the gate was opened; later changes of the policy do not touch it.
+    """
+
+    writer = "proposals.gate"
+
+    proposal_id = models.UUIDField()
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=64)
+    quorum = models.PositiveSmallIntegerField(default=1)
+    required_scope = models.CharField(max_length=64)
+    policy_number = models.PositiveIntegerField(default=0)
+    eligible_roles = models.JSONField(default=list)
+    override_roles = models.JSONField(default=list)
+    override_bypasses_quorum = models.BooleanField(default=False)
+    expires_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=17, choices=GateState, default=GateState.OPEN)
+    opened_by = models.CharField(max_length=64)
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+
+    proposal = tenant_link("proposals.Proposal", "proposal_id")
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "proposal_id"),
+                condition=Q(closed_at__isnull=True),
+                name="a_proposal_has_one_gate_under_way",
+            ),
+            models.UniqueConstraint(fields=("tenant", "run_id"), name="an_activation_run_has_one_gate"),
+            models.CheckConstraint(
+                condition=Q(state=GateState.OPEN, closed_at__isnull=True)
+                | Q(state=GateState.GRANTED)
+                | (Q(state__in=ENDED_WITHOUT) & Q(closed_at__isnull=False)),
+                name="a_gate_that_is_over_says_since_when",
+            ),
+            models.CheckConstraint(condition=Q(quorum__gte=1), name="a_gate_needs_somebody"),
+            TenantFK(column="proposal_id", to="proposals_proposal", name="a_gate_is_of_a_proposal_of_its_tenant"),
+            TenantFK(column="run_id", to="host_run", name="a_gate_is_asked_by_a_run_of_its_tenant"),
+        )
+        indexes = (models.Index(fields=("tenant", "proposal_id", "id"), name="proposals_gate_proposal"),)
+
+
+class Vote(TenantOwned):
+    """What one principal decided at a gate, with the revision and digest it saw; ``overrides`` marks it for good.
+
+    ``roles`` are those it held at that moment, as they were looked up then.
+    """
+
+    writer = "proposals.gate"
+
+    gate_id = models.UUIDField()
+    principal = models.CharField(max_length=64)
+    decision = models.CharField(max_length=17, choices=Decision)
+    roles = models.JSONField(default=list)
+    revision = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    overrides = models.BooleanField(default=False)
+    at = models.DateTimeField()
+
+    gate = tenant_link("proposals.Gate", "gate_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "gate_id", "principal"), name="a_principal_votes_once_a_gate"),
+            models.CheckConstraint(
+                condition=Q(overrides=False) | (Q(decision=Decision.GRANTED) & ~Q(reason="")),
+                name="an_override_grants_and_says_why",
+            ),
+            TenantFK(column="gate_id", to="proposals_gate", name="a_vote_is_cast_at_a_gate_of_its_tenant"),
+        )

@@ -1,0 +1,66 @@
+"""Approval policies and the changes of them that wait for a second person."""
+
+from django.db import models
+from django.db.models import Q
+
+from memory.host.models import TenantOwned
+from proposals.models.words import Kind, PolicyChangeState
+
+
+class ApprovalPolicy(TenantOwned):
+    """How gates over proposals of one kind decide, from version ``number`` on. Rows are added, never changed.
+
+    ``eligible_roles`` are the roles that may vote, ``override_roles`` those that may override; without one of these
+    there is no override. That authors do not vote, and agents never, is no matter of policy.
+    """
+
+    writer = "proposals.policies"
+
+    kind = models.CharField(max_length=32, choices=Kind)
+    number = models.PositiveIntegerField()
+    quorum = models.PositiveSmallIntegerField()
+    eligible_roles = models.JSONField(default=list)
+    override_roles = models.JSONField(default=list)
+    override_bypasses_quorum = models.BooleanField(default=False)
+    expires_s = models.PositiveIntegerField()
+    uninstall_on_archive = models.BooleanField(default=False)
+    asked_by = models.CharField(max_length=64)
+    confirmed_by = models.CharField(max_length=64, default="", blank=True)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "kind", "number"), name="a_policy_version_has_its_own_number"),
+            models.CheckConstraint(condition=Q(quorum__gte=1), name="a_policy_asks_for_somebody"),
+        )
+
+
+class PolicyChange(TenantOwned):
+    """A change of a policy that one person asked for and another has to confirm. ``wanted`` is the whole policy."""
+
+    writer = "proposals.policies"
+
+    kind = models.CharField(max_length=32, choices=Kind)
+    based_on = models.PositiveIntegerField()
+    wanted = models.JSONField(default=dict)
+    reason = models.CharField(max_length=500, default="", blank=True)
+    asked_by = models.CharField(max_length=64)
+    asked_at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=PolicyChangeState, default=PolicyChangeState.WAITING)
+    decided_by = models.CharField(max_length=64, default="", blank=True)
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "kind"),
+                condition=Q(state=PolicyChangeState.WAITING),
+                name="a_kind_has_one_change_waiting",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=PolicyChangeState.WAITING, decided_at__isnull=True)
+                | (~Q(state=PolicyChangeState.WAITING) & Q(decided_at__isnull=False)),
+                name="a_decided_change_says_since_when",
+            ),
+        )

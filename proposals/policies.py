@@ -1,0 +1,292 @@
+"""Approval policies, one a kind: how many grants a gate needs, whose, for how long, and who may override it.
+
+A change is asked for by one person and confirmed by another who may manage policies; where nobody else could, it takes
+effect at once and says that it was made alone. Every version stays on record. A gate keeps the policy it was opened
+under. That who wrote a proposal does not vote on it, and that agents never vote, is no matter of policy.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from memory.host import access, audit, ids
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.models import ApiKey, Operator, RoleGrant
+from memory.host.tenancy import TenantScope
+from proposals import drafts
+from proposals.models import ApprovalPolicy, Kind, PolicyChange, PolicyChangeState
+
+WRITER = "proposals.policies"
+MANAGES, VOTES, OVERRIDES = "policies:manage", "approvals:respond", "approvals:override"
+SHORTEST, LONGEST = timedelta(minutes=1), timedelta(days=90)
+MOST_GRANTS = 20
+
+
+def roles_with(scope: str) -> tuple[str, ...]:
+    """The roles that hold this permission, in the order in which they are advertised."""
+    return tuple(role for role, scopes in access.ROLES.items() if scope in scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy of a kind as it stands; ``number`` is 0 while nobody has changed it."""
+
+    quorum: int = 1
+    eligible_roles: tuple[str, ...] = roles_with(VOTES)
+    override_roles: tuple[str, ...] = roles_with(OVERRIDES)
+    override_bypasses_quorum: bool = False
+    expires_s: int = int(timedelta(days=14).total_seconds())
+    uninstall_on_archive: bool = False
+    number: int = 0
+
+    @property
+    def expires(self) -> timedelta:
+        return timedelta(seconds=self.expires_s)
+
+
+FIELDS = tuple(name for name in asdict(Policy()) if name != "number")
+
+
+def of_kind(tenant_id: UUID, kind: str) -> Policy:
+    """The policy that a gate over a proposal of this kind is opened under now."""
+    row = _rows(tenant_id, kind).first()
+    return of_row(row) if row else Policy()
+
+
+def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
+    """Every version of the policy of a kind, the newest first; empty while nobody has changed it."""
+    scope.check("proposals:read")
+    return list(_rows(scope.tenant_id, _kind(kind)))
+
+
+def waiting(scope: TenantScope) -> list[PolicyChange]:
+    """The changes that wait for a second person, the oldest first."""
+    scope.check("proposals:read")
+    rows = PolicyChange.objects.of(scope.tenant_id).filter(state=PolicyChangeState.WAITING)
+    return list(rows.order_by("id"))
+
+
+def refused(scope: TenantScope, kind: str) -> list[PolicyChange]:
+    """The changes of this policy that were refused, or taken back by who asked for them; the newest first."""
+    scope.check("proposals:read")
+    rows = PolicyChange.objects.of(scope.tenant_id).filter(kind=_kind(kind), state=PolicyChangeState.REFUSED)
+    return list(rows.order_by("-decided_at", "-id"))
+
+
+def find_change(scope: TenantScope, change_id: UUID | None) -> PolicyChange:
+    """The change of this tenant, whatever became of it; or ``NotFound``."""
+    scope.check("proposals:read")
+    rows = PolicyChange.objects.of(scope.tenant_id)
+    found: PolicyChange | None = rows.filter(id=change_id).first() if change_id else None
+    if found is None:
+        raise NotFound("There is no such change of a policy.")
+    return found
+
+
+def _rows(tenant_id: UUID, kind: str) -> Any:
+    return ApprovalPolicy.objects.of(tenant_id).filter(kind=kind).order_by("-number")
+
+
+def of_row(row: ApprovalPolicy) -> Policy:
+    """The policy as this version has it."""
+    given = {name: getattr(row, name) for name in FIELDS}
+    return _as_kept(given, row.number)
+
+
+def wanted_by(change: PolicyChange) -> Policy:
+    """The whole policy as it would be with the change, under the number that it was based on."""
+    return _as_kept(dict(change.wanted), change.based_on)
+
+
+def _as_kept(given: dict[str, Any], number: int) -> Policy:
+    roles = {name: tuple(given[name]) for name in ("eligible_roles", "override_roles")}
+    return Policy(**{**given, **roles}, number=number)
+
+
+@transaction.atomic
+def ask(
+    scope: TenantScope,
+    kind: str,
+    changes: dict[str, Any],
+    *,
+    based_on: int | None = None,
+    reason: str = "",
+    called: Mapping[str, str] | None = None,
+    now: datetime,
+) -> PolicyChange | ApprovalPolicy:
+    """The change waits for a second person; or, when nobody else may manage policies, is the policy at once.
+
+    ``based_on`` is the version that was read. Refused whole, with every field that is wrong, by the name that
+    ``called`` gives it; audited.
+    """
+    _check_who(scope)
+    kind = _kind(kind)
+    access.lock_tenant(scope.tenant_id)
+    before = of_kind(scope.tenant_id, kind)
+    _require_undecided(scope, kind, before, based_on)
+    wanted = _checked(before, changes, called or {})
+    if wanted == before:
+        raise Invalid("The change changes nothing.", errors=[{"field": "quorum", "message": "is as it was"}])
+    stored = drafts.reason(scope.tenant_id, reason)
+    if not others_may_manage(scope, now=now):
+        return _put_in_force(scope, kind, wanted, asked_by=scope.principal.id, confirmed_by="", reason=stored, now=now)
+    asked = PolicyChange(
+        tenant_id=scope.tenant_id,
+        kind=kind,
+        based_on=before.number,
+        wanted=_document(wanted),
+        reason=stored,
+        asked_by=scope.principal.id,
+        asked_at=now,
+    ).insert(by=WRITER)
+    told = {"changed": changed(before, wanted), "basedOn": before.number, "wanted": asked.wanted}
+    _audit(scope, "asked", kind, now, **told)
+    return asked
+
+
+def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int | None) -> None:
+    """Refuse a change of what is not the current version, and one beside another that waits."""
+    if read not in (None, current.number):
+        message = f"Version {current.number} of this policy is the current one; look at it first."
+        raise Conflict(message, number=current.number)
+    there = next((each for each in waiting(scope) if each.kind == kind), None)
+    if there:
+        message = "Another change of this policy waits already; decide about that one first."
+        raise Conflict(message, number=current.number, changeId=ids.wire("chg", there.id))
+
+
+@transaction.atomic
+def decide(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: datetime) -> PolicyChange:
+    """The change is the policy, or is refused for good. Who asked for it may take it back, and never confirms it."""
+    _check_who(scope)
+    access.lock_tenant(scope.tenant_id)
+    row = find_change(scope, change_id)
+    if row.state != PolicyChangeState.WAITING:
+        raise Conflict("That change has been decided already.", state=row.state)
+    denied = denial_of_confirming(scope, row)
+    if confirmed and denied:
+        raise denied
+    row.state = PolicyChangeState.CONFIRMED if confirmed else PolicyChangeState.REFUSED
+    row.decided_by, row.decided_at = scope.principal.id, now
+    row.save(by=WRITER)
+    if confirmed:
+        people = {"asked_by": row.asked_by, "confirmed_by": scope.principal.id}
+        _put_in_force(scope, row.kind, wanted_by(row), **people, reason=row.reason, now=now)
+    else:
+        _audit(scope, "refused", row.kind, now, askedBy=row.asked_by)
+    return row
+
+
+def _put_in_force(
+    scope: TenantScope, kind: str, wanted: Policy, *, asked_by: str, confirmed_by: str, reason: str, now: datetime
+) -> ApprovalPolicy:
+    before = of_kind(scope.tenant_id, kind)
+    row = ApprovalPolicy(
+        tenant_id=scope.tenant_id,
+        kind=kind,
+        number=before.number + 1,
+        asked_by=asked_by,
+        confirmed_by=confirmed_by,
+        reason=reason,
+        at=now,
+        **_document(wanted),
+    ).insert(by=WRITER)
+    told = {"number": row.number, "askedBy": asked_by, "confirmedBy": confirmed_by or None, "alone": not confirmed_by}
+    _audit(scope, "changed", kind, now, changed=changed(before, wanted), policy=_document(wanted), **told)
+    return row
+
+
+def forget_reasons(tenant_id: UUID, rows: Collection[UUID], blank: str) -> int:
+    """The reasons of these changes and versions are blanked. For forgetting alone."""
+    tables = (ApprovalPolicy, PolicyChange)
+    kept = (table.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows)) for table in tables)
+    return sum(each.exclude(reason="").update(reason=blank) for each in kept)
+
+
+def denial(scope: TenantScope) -> Forbidden | None:
+    """Why this principal may not manage policies, or None."""
+    if not scope.can(MANAGES):
+        return Forbidden(f"This needs the permission {MANAGES}.", requiredScope=MANAGES)
+    if scope.principal.agent_ids is not None:
+        return Forbidden("A key that is bound to agents does not manage policies.", rule="agents-never-vote")
+    return None
+
+
+def denial_of_confirming(scope: TenantScope, asked: PolicyChange) -> Forbidden | None:
+    """Why this principal may not confirm what was asked for, or None; refusing it is for all who manage policies."""
+    if asked.asked_by == scope.principal.id:
+        return Forbidden("Who asked for a change of a policy does not confirm it.", rule="separation-of-duties")
+    return denial(scope)
+
+
+def _check_who(scope: TenantScope) -> None:
+    denied = denial(scope)
+    if denied:
+        raise denied
+
+
+def others_may_manage(scope: TenantScope, *, now: datetime) -> bool:
+    """Whether somebody else who would be let in now may manage policies."""
+    roles = roles_with(MANAGES)
+    granted = RoleGrant.objects.of(scope.tenant_id).filter(role__in=roles).exclude(principal=scope.principal.id)
+    holders = set(granted.values_list("principal", flat=True))
+    people = Operator.objects.filter(tenant_id=scope.tenant_id, is_active=True).values_list("id", flat=True)
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
+    keys = ApiKey.objects.of(scope.tenant_id).filter(unexpired, revoked_at=None, agents=[]).values_list("id", flat=True)
+    present = {ids.wire("usr", each) for each in people} | {ids.wire("key", each) for each in keys}
+    return bool(holders & present)
+
+
+def _kind(kind: str) -> str:
+    if kind not in Kind.values:
+        raise NotFound("There is no such kind of proposal.")
+    return kind
+
+
+def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str]) -> Policy:
+    wanted = replace(before, **changes)
+    least, most = int(SHORTEST.total_seconds()), int(LONGEST.total_seconds())
+    checks = [
+        ("quorum", 1 <= wanted.quorum <= MOST_GRANTS, f"must be 1 to {MOST_GRANTS}"),
+        ("eligible_roles", bool(wanted.eligible_roles), "names no role, so nobody could vote"),
+        ("eligible_roles", set(wanted.eligible_roles) <= set(roles_with(VOTES)), f"may name {_listed(VOTES)}"),
+        ("override_roles", set(wanted.override_roles) <= set(roles_with(OVERRIDES)), f"may name {_listed(OVERRIDES)}"),
+        (
+            "expires_s",
+            least <= wanted.expires_s <= most,
+            f"must be {least} to {most} seconds, which is a minute to {LONGEST.days} days",
+        ),
+    ]
+    errors = [{"field": called.get(field, field), "message": message} for field, holds, message in checks if not holds]
+    if errors:
+        raise Invalid("The approval policy is not valid.", errors=errors)
+    ordered = {
+        name: tuple(role for role in access.ROLES if role in getattr(wanted, name))
+        for name in ("eligible_roles", "override_roles")
+    }
+    return replace(wanted, **ordered)  # type: ignore[arg-type]
+
+
+def _listed(scope: str) -> str:
+    return ", ".join(roles_with(scope))
+
+
+def _document(policy: Policy) -> dict[str, Any]:
+    """The policy as it is stored."""
+    values = {name: getattr(policy, name) for name in FIELDS}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def changed(before: Policy, wanted: Policy) -> list[str]:
+    """The fields in which the two differ, in the order of the alphabet."""
+    return sorted(name for name in FIELDS if getattr(before, name) != getattr(wanted, name))
+
+
+def _audit(scope: TenantScope, what: str, kind: str, now: datetime, **details: Any) -> None:
+    actor = scope.principal.id
+    audit.append(scope.tenant_id, actor=actor, action=f"approval-policy.{what}", target=kind, details=details, now=now)

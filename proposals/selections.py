@@ -1,0 +1,159 @@
+"""What somebody chose in the inbox to reject or archive at once: some proposals, or all that matched a filter.
+
+A selection is carried through pages as a signed text, so that exactly what was confirmed is done. One that was chosen
+by a filter is refused when the filter finds others by now.
+"""
+
+import base64
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.core import signing
+
+from memory.host import ids
+from memory.host.errors import Conflict, Unprocessable
+from memory.host.tenancy import TenantScope
+from proposals import inbox, lifecycle, rules
+from proposals.inbox import InboxFilter, Row
+from proposals.models import Proposal
+
+SALT = "proposals.selection"
+ACTIONS = ("reject", "archive")
+MOST = lifecycle.MOST_AT_ONCE
+CHANGED = "Other proposals match by now than those you chose. Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen proposals; ``wanted`` is the filter that they were all of, when they were chosen by it."""
+
+    ids: tuple[UUID, ...]
+    wanted: InboxFilter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How the filter of a selection finds others now: those that came, and those that went."""
+
+    came: list[UUID]
+    went: list[UUID]
+
+    def __bool__(self) -> bool:
+        return bool(self.came or self.went)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would happen: ``rows`` in their order, and why some cannot be, by id. ``missing`` are not there."""
+
+    rows: list[Row]
+    obstacles: dict[UUID, str]
+    missing: list[UUID]
+
+    @property
+    def possible(self) -> list[UUID]:
+        return [row.proposal.id for row in self.rows if row.proposal.id not in self.obstacles]
+
+    @property
+    def stands(self) -> bool:
+        return not self.obstacles and not self.missing
+
+
+def of_ids(texts: Iterable[str]) -> Selection:
+    """The proposals with these wire ids, each once."""
+    found = [ids.parse("prop", text) for text in texts]
+    if None in found:
+        raise Unprocessable("That is no selection of proposals.", errors=[{"field": "id", "message": "is no id"}])
+    return _bounded(tuple(dict.fromkeys(each for each in found if each)))
+
+
+def all_matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Selection | None:
+    """Every proposal that matches now; None when that is nothing, or more than can be ended at once."""
+    found = inbox.ids_matching(scope, wanted, limit=MOST + 1, now=now)
+    return Selection(tuple(found), wanted) if 0 < len(found) <= MOST else None
+
+
+def _bounded(chosen: tuple[UUID, ...]) -> Selection:
+    if not chosen:
+        raise Unprocessable("Choose at least one proposal.", errors=[{"field": "id", "message": "is not given"}])
+    if len(chosen) > MOST:
+        message = f"At most {MOST} proposals are ended at once. Narrow the filter, or choose fewer."
+        raise Unprocessable(message, errors=[{"field": "id", "message": f"must be 1 to {MOST}"}])
+    return Selection(chosen)
+
+
+def seal(scope: TenantScope, selection: Selection) -> str:
+    """The selection as a text that this principal alone can open again."""
+    packed = base64.b64encode(b"".join(each.bytes for each in selection.ids)).decode()
+    wanted = asdict(selection.wanted) if selection.wanted else None
+    return signing.dumps({"for": _owner(scope), "ids": packed, "wanted": wanted}, salt=SALT, compress=True)
+
+
+def unseal(scope: TenantScope, text: str) -> Selection:
+    """The selection in a sealed text; refused when it is anybody else's, or was tampered with."""
+    told = _read(text)
+    if told.get("for") != _owner(scope):
+        errors = [{"field": "chosen", "message": "is not as this console signed it for you"}]
+        raise Unprocessable("That is no selection of yours. Choose again.", errors=errors)
+    packed = base64.b64decode(told["ids"])
+    chosen = tuple(UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16))
+    return Selection(chosen, _filter(told["wanted"]) if told["wanted"] else None)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = signing.loads(text, salt=SALT)
+    except signing.BadSignature:
+        return {}
+    return told
+
+
+def _filter(told: dict[str, Any]) -> InboxFilter:
+    fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
+    return InboxFilter(**fields)
+
+
+def _owner(scope: TenantScope) -> str:
+    return f"{scope.tenant_id.hex}/{scope.principal.id}"
+
+
+def drift(scope: TenantScope, selection: Selection, *, now: datetime) -> Drift:
+    """How the world has changed since the selection was made; one that names its proposals does not drift."""
+    if selection.wanted is None:
+        return Drift([], [])
+    found = inbox.ids_matching(scope, selection.wanted, limit=2 * MOST, now=now)
+    return Drift(_without(found, selection.ids), _without(selection.ids, found))
+
+
+def _without(some: Iterable[UUID], others: Collection[UUID]) -> list[UUID]:
+    left_out = set(others)
+    return [each for each in some if each not in left_out]
+
+
+def plan(scope: TenantScope, action: str, selection: Selection, *, now: datetime) -> Plan:
+    """What ending them would do, and what stands in the way; nothing is changed."""
+    if action not in ACTIONS:
+        errors = [{"field": "action", "message": "must be reject or archive"}]
+        raise Unprocessable("Only rejecting and archiving is done in bulk.", errors=errors)
+    scope.check(rules.scope_for(action))
+    rows = inbox.chosen(scope, selection.ids, now=now)
+    refused = {row.proposal.id: _refusal(scope, action, row, now) for row in rows}
+    obstacles = {each: why for each, why in refused.items() if why}
+    return Plan(rows, obstacles, _without(selection.ids, [row.proposal.id for row in rows]))
+
+
+def _refusal(scope: TenantScope, action: str, row: Row, now: datetime) -> str:
+    refusal = rules.refusal_to(action, scope, row.proposal, row.under_way, now=now)
+    return refusal.message if refusal else ""
+
+
+def end(scope: TenantScope, action: str, selection: Selection, *, reason: str, now: datetime) -> list[Proposal]:
+    """All of them are rejected, or archived, or none is; refused when their filter finds others by now."""
+    changed = drift(scope, selection, now=now)
+    if changed:
+        came, went = ([ids.wire("prop", each) for each in some] for some in (changed.came, changed.went))
+        raise Conflict(CHANGED, action=action, came=came, went=went)
+    return lifecycle.end_many(scope, action, selection.ids, reason=reason, now=now)

@@ -1,0 +1,40 @@
+"""What django-q2 calls for proposals: plain arguments, one domain call each. The clock is read here."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django_q.tasks import async_task
+
+from memory import background
+from memory.models import Pass
+from memory.tasks import PASS_SECONDS, worker_name
+from proposals import synthesis
+
+
+def enqueue_synthesis(row: Pass) -> None:
+    """A worker carries out the pass; queued in the caller's transaction."""
+    async_task("proposals.tasks.synthesize", row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
+
+
+def synthesize(tenant: str, pass_id: str) -> None:
+    carry_out(UUID(hex=tenant), UUID(hex=pass_id))
+
+
+def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
+    """The pass as it ended; None when it is not this process's to carry out."""
+    return background.carry_out(tenant_id, pass_id, holder=worker_name(), flow=synthesis, clock=timezone.now)
+
+
+def order_syntheses() -> int:
+    """Every tenant that is due has its look of the day, queued with its order; returns how many."""
+    return sum(_order_daily(tenant_id) for tenant_id in synthesis.tenants_due(now=timezone.now()))
+
+
+@transaction.atomic
+def _order_daily(tenant_id: UUID) -> bool:
+    row = synthesis.order_daily(tenant_id, endpoint=settings.OPENWOP_SYNTHESIS_ENDPOINT, now=timezone.now())
+    if row is not None:
+        enqueue_synthesis(row)
+    return row is not None

@@ -1,0 +1,128 @@
+"""The page of an approval policy: what holds, what waits for a second person, what was changed, and its forms."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.host import access, exports, ids, pages, tenancy
+from memory.host.errors import Conflict
+from memory.host.tenancy import TenantScope
+from proposals import policies, policy_review, rules
+from proposals.models import PolicyChange
+from proposals.policy_forms import PolicyForm, form_of
+from proposals.policy_review import Refused, Standing, Version
+
+CALLED = {"expires_s": "lasts"}
+WAITS = "The change waits until somebody else confirms it."
+IN_FORCE = "The policy is changed. Nobody else could have confirmed it, and that is on record."
+CONFIRMED = "The change is confirmed. Gates that are opened from now on have the new policy."
+REFUSED = "The change is refused. The policy is as it was."
+TAKEN_BACK = "The change is taken back. The policy is as it was."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def policy(request: HttpRequest, kind: str) -> HttpResponse:
+    """The policy of a kind, and the form that asks for a change of it."""
+    scope = tenancy.scope_of(request)
+    if request.method == "POST":
+        return _ask(request, scope, kind)
+    standing, versions = policy_review.detail(scope, kind)
+    if request.GET.get("format") == "json":
+        return exports.document(_document(standing, versions))
+    return _page(request, scope, standing, form_of(standing.policy))
+
+
+def _ask(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
+    form = PolicyForm(request.POST)
+
+    def act(data: dict[str, Any]) -> object:
+        changes = {name: data[name] for name in policies.FIELDS}
+        given = {"based_on": data["based_on"], "reason": data["reason"], "called": CALLED}
+        return policies.ask(scope, kind, changes, **given, now=timezone.now())
+
+    sent = pages.submit(form, act)
+    if sent.result:
+        messages.success(request, WAITS if isinstance(sent.result, PolicyChange) else IN_FORCE)
+        return redirect("approval-policy", kind)
+    standing, _ = policy_review.detail(scope, kind)
+    return _page(request, scope, standing, form, conflict=sent.conflict, status=sent.status)
+
+
+@require_POST
+def confirm(request: HttpRequest, change_id: str) -> HttpResponse:
+    """The change that waited is the policy of its kind."""
+    return _decide(request, change_id, confirmed=True)
+
+
+@require_POST
+def refuse(request: HttpRequest, change_id: str) -> HttpResponse:
+    """The change that waited is refused, or taken back by who asked for it."""
+    return _decide(request, change_id, confirmed=False)
+
+
+def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpResponse:
+    scope = tenancy.scope_of(request)
+    asked = policies.find_change(scope, ids.parse("chg", change_id))
+
+    def act(_: dict[str, Any]) -> object:
+        return policies.decide(scope, asked.id, confirmed=confirmed, now=timezone.now())
+
+    sent = pages.submit(forms.Form({}), act)
+    if sent.result:
+        mine = asked.asked_by == scope.principal.id
+        messages.success(request, CONFIRMED if confirmed else TAKEN_BACK if mine else REFUSED)
+        return redirect("approval-policy", asked.kind)
+    standing, _ = policy_review.detail(scope, asked.kind)
+    form = form_of(standing.policy)
+    return _page(request, scope, standing, form, conflict=sent.conflict, status=sent.status)
+
+
+def _page(
+    request: HttpRequest,
+    scope: TenantScope,
+    standing: Standing,
+    form: PolicyForm,
+    *,
+    conflict: Conflict | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    denied, past = policies.denial(scope), policy_review.past(scope, standing.kind)
+    context = {
+        "nav": "settings",
+        "now": timezone.now(),
+        "standing": standing,
+        "past": past,
+        "form": form,
+        "conflict": conflict,
+        "denied": denied.message if denied else "",
+        "alone": not denied and not policies.others_may_manage(scope, now=timezone.now()),
+        "direct": rules.activates_directly(),
+        "names": access.names_of(scope.tenant_id, _people(standing, past)),
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "proposals/policy.html", context, status=status)
+
+
+def _people(standing: Standing, past: list[Version | Refused]) -> set[str]:
+    rows: list[Any] = [each.row if isinstance(each, Version) else each.change for each in past]
+    rows += [standing.waiting.change] if standing.waiting else []
+    named = ("asked_by", "confirmed_by", "decided_by")
+    return {getattr(row, name) for row in rows for name in named if hasattr(row, name)}
+
+
+def _document(standing: Standing, versions: list[Version]) -> dict[str, Any]:
+    """The policy and its history, in words."""
+    return {
+        "kind": standing.kind,
+        "number": standing.policy.number,
+        "policy": standing.words,
+        "waiting": ids.wire("chg", standing.waiting.change.id) if standing.waiting else None,
+        "history": [
+            {"number": each.row.number, "policy": each.words, "differences": each.differences} for each in versions
+        ],
+    }

@@ -1,0 +1,804 @@
+"""The review of a proposal, tab by tab and act by act: what it says, what it refuses, what it is about."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory.host import audit, ids, runs, tenancy
+from memory.host.models import Interrupt
+from memory.host.tenancy import TenantScope
+from proposals import comments, gate, layouts, lifecycle, overrides, revisions, rollbacks
+from proposals.drafts import Change
+from proposals.models import Comment, Gate, Proposal, Vote
+from tests import building, proposing
+from tests.pages.conftest import HTMX, SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+WHY = "Incident 4711: the queue has been stuck since midnight"
+HOSTILE = "<script>alert(1)</script> <b hx-get='/x'>b</b> \u202eevil"
+TABS = ("", "/artifact", "/evidence", "/discussion", "/history", "/effect")
+
+
+def url_of(proposal: Proposal) -> str:
+    return f"/proposals/{ids.wire('prop', proposal.id)}"
+
+
+def person(role: str, name: str) -> TenantScope:
+    """Somebody of Acme who can sign in, as a scope."""
+    return tenancy.tenant_scope(tenancy.operator_principal(building.operator(role=role, email=f"{name}@acme.example")))
+
+
+def revise(proposal: Proposal, by: TenantScope | None = None, **changes: Any) -> Proposal:
+    change = Change(artifact=proposing.artifact(**changes), note="clearer")
+    writer = by or building.scope(role="author")
+    return lifecycle.revise(writer, proposal.id, change, voids_gate=True, now=timezone.now())
+
+
+def seen(proposal: Proposal, **more: Any) -> dict[str, Any]:
+    """What the forms of the page were printed with."""
+    standing = revisions.standing(proposing.fresh(proposal))
+    return {"revision": standing.number, "sha256": standing.sha256, **more}
+
+
+def overridden(proposal: Proposal) -> Gate:
+    opened = proposing.opened(proposal)
+    return overrides.override(
+        building.scope(), proposal.id, revision=opened.revision, sha256=opened.sha256, reason=WHY, now=timezone.now()
+    )
+
+
+# What the tabs say
+
+
+def test_the_change_is_told_in_words_of_its_kind_before_its_lines(ada: Client) -> None:
+    made = revise(proposing.propose(), variables=[])
+    shown = body_of(ada.get(url_of(made)))
+    words, lines = shown.index("In short"), shown.index("diff-region")
+    assert words < lines
+    assert "summary-loss" in shown[words:lines]
+    assert ">loses<" in shown[words:lines]
+    assert "ticket" in shown[words:lines]
+
+
+def test_any_two_revisions_what_is_installed_and_nothing_can_be_compared(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Installed before."))
+    made = revise(revise(proposing.propose(text=proposing.artifact(text="First."))), text="Third.")
+    first = body_of(ada.get(f"{url_of(made)}?from=1&to=3"))
+    assert "First" in first
+    assert "Third" in first
+    assert "Installed" in body_of(ada.get(f"{url_of(made)}?from=installed&to=1"))
+    assert "<del>" not in body_of(ada.get(f"{url_of(made)}?from=nothing"))
+
+
+def test_an_applied_proposal_is_compared_with_what_it_replaced(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0"))
+    made = proposing.applied(text=proposing.artifact(version="1.1.0"))
+    shown = body_of(ada.get(url_of(made)))
+    assert "prompt:triage.summary@1.0.0, which it replaced" in shown
+    assert "<del>" in shown
+
+
+def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Client) -> None:
+    made = proposing.propose(text=proposing.artifact(version="1.0.0"))
+    assert "installable now" in body_of(ada.get(f"{url_of(made)}/artifact"))
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Taken."))
+    shown = body_of(ada.get(f"{url_of(made)}/artifact"))
+    assert "could not be installed now" in shown
+    assert "give the artifact a new version" in shown
+
+
+def test_the_download_is_the_exact_bytes_of_the_revision(ada: Client) -> None:
+    text = '{ "templateId":"a.b","version":"1.0.0","kind":"user","text":"\u00e9 \\u00e9 1.0" }'
+    made = revise(proposing.propose(text=text))
+    answer = ada.get(f"{url_of(made)}/artifact/download?revision=1")
+    assert answer.content == text.encode()
+    assert answer["Content-Disposition"] == f'attachment; filename="{ids.wire("prop", made.id)}-r1.json"'
+    assert ada.get(f"{url_of(made)}/artifact/download").content == proposing.artifact().encode()
+
+
+def test_evidence_opens_and_a_question_opens_the_run_that_asked_it(ada: Client) -> None:
+    source = building.remember("acme", "x")
+    run_id, activation = ids.wire("run", source.run.id), proposing.opened(proposing.propose())
+    asked = building.advance(runs.find(activation.tenant_id, activation.run_id))
+    question = ids.wire("int", Interrupt.objects.of(asked.tenant_id).get(run_id=asked.id).id)
+    evidence = (
+        {"kind": "run", "id": run_id, "why": "corrected"},
+        {"kind": "memory", "id": source.entries[0], "why": "read-again"},
+        {"kind": "interrupt", "id": question, "why": "corrected"},
+    )
+    made = proposing.propose(
+        text=proposing.artifact(templateId="e.e"), source_run_ids=(run_id,), evidence=evidence, pattern="a" * 64
+    )
+    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
+    assert f'href="/runs/{run_id}"' in shown
+    assert f'href="/memory/{source.entries[0]}"' in shown
+    assert f'href="/runs/{ids.wire("run", asked.id)}"' in shown
+    assert "completed" in shown
+
+
+def test_a_duplicate_is_named_and_the_difference_from_it_is_a_link_away(ada: Client) -> None:
+    first = proposing.applied(text=proposing.artifact(templateId="one.name"))
+    made = proposing.propose(text=proposing.artifact(templateId="other.name"))
+    assert made.duplicate_of
+    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
+    assert f'href="{url_of(first)}"' in shown
+    assert f"{url_of(made)}?from=duplicate" in shown
+    assert "one.name" in body_of(ada.get(f"{url_of(made)}?from=duplicate"))
+
+
+def test_the_proof_of_inertness_counts_runs_and_becomes_the_effect(ada: Client) -> None:
+    made = proposing.propose()
+    building.remember("acme", "x")
+    shown = body_of(ada.get(f"{url_of(made)}/effect"))
+    assert "1 run since it was proposed; none of them resolved it." in shown
+    assert "no installation has the digest of any of its 1 revision" in shown
+    proposing.decide(made, proposing.opened(made))
+    proposing.advance(Gate.objects.get())
+    assert "0 of 0 runs since the installation resolved it." in body_of(ada.get(f"{url_of(made)}/effect"))
+
+
+def test_what_a_pack_brought_is_listed_as_its_parts(ada: Client) -> None:
+    made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
+    shown = body_of(ada.get(f"{url_of(made)}/effect"))
+    assert "agent:private.acme.clerk@1.0.0" in shown
+
+
+def test_history_has_the_audit_for_those_who_may_read_it(ada: Client, sign_in: SignIn) -> None:
+    made = revise(proposing.propose())
+    proposing.decide(made, proposing.opened(made))
+    shown = body_of(ada.get(f"{url_of(made)}/history"))
+    for action in ("proposal.create", "proposal.revise", "proposal.gate.open", "proposal.vote"):
+        assert action in shown
+    others = body_of(sign_in(role="reviewer").get(f"{url_of(made)}/history"))
+    assert "proposal.vote" not in others
+    assert "audit:read" in others
+
+
+# The aside
+
+
+def test_the_aside_says_the_policy_of_the_gate_in_words_and_that_it_has_changed_since(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.policy(quorum=2, eligible_roles=("owner", "reviewer"), override_roles=(), expires_s=7200)
+    proposing.opened(made)
+    proposing.policy(quorum=3)
+    shown = body_of(ada.get(url_of(made)))
+    assert "2 approvals by reviewers or owners, never by who wrote or revised it." in shown
+    assert "Nobody may override it." in shown
+    assert "in 1 h" in shown
+    assert "It is version 2 by now" in shown
+    assert "waiting 0 of 2" in shown
+
+
+def test_the_aside_names_who_may_vote_and_why_the_others_may_not(ada: Client) -> None:
+    ben, cleo = person("operator", "ben"), person("reviewer", "cleo")
+    person("viewer", "victor")
+    made = revise(proposing.propose(), by=ben)
+    proposing.policy(quorum=2)
+    proposing.decide(made, proposing.opened(made), by=cleo, reason="fine")
+    shown = body_of(ada.get(url_of(made)))
+    may, _, others = shown.partition("Who may vote")[2].partition("Why 3 others may not")
+    assert "ada.owner@acme.example" in may
+    assert "ben@acme.example" not in may
+    assert "authored revision 2" in others
+    assert "has voted: granted" in others
+    assert "has the role viewer" in others
+    assert "as reviewer" in shown
+
+
+def test_a_void_vote_stays_and_is_marked_as_void(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.policy(quorum=2)
+    proposing.decide(made, proposing.opened(made), reason="seen as it was")
+    revise(made, text="Other.")
+    shown = body_of(ada.get(url_of(made)))
+    assert "seen as it was" in shown
+    assert 'class="vote void"' in shown
+    assert "Gate void, and its votes with it" in shown
+    assert "saw revision 1" in shown
+
+
+def test_neighbours_stand_in_the_order_of_the_inbox_and_are_of_this_tenant(ada: Client) -> None:
+    first, second, third = (proposing.propose(text=proposing.artifact(templateId=f"t{n}")) for n in range(3))
+    building.tenant("globex")
+    foreign = proposing.propose(building.scope("globex", role="agent"))
+    shown = body_of(ada.get(url_of(second)))
+    assert f'href="{url_of(third)}" rel="prev"' in shown
+    assert f'href="{url_of(first)}" rel="next"' in shown
+    assert url_of(foreign) not in body_of(ada.get(url_of(third)))
+
+
+# Why a button does not work
+
+
+def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
+    made = proposing.propose()
+    assert "no gate is open; ask for activation first" in body_of(ada.get(url_of(made)))
+    proposing.policy(eligible_roles=("operator",), override_roles=())
+    opened = proposing.opened(made)
+    shown = body_of(ada.get(url_of(made)))
+    assert "this gate is for operators" in shown
+    assert "the policy of this gate knows no override" in shown
+    operator = sign_in(role="operator")
+    assert "approvals:override" in body_of(operator.get(url_of(made)))
+    past = opened.opened_at - timedelta(hours=1)
+    Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
+    shown = body_of(operator.get(url_of(made)))
+    assert "the gate has expired" in shown
+    assert "Ask for activation" in shown
+
+
+def test_who_has_voted_is_told_so(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.policy(quorum=2)
+    proposing.opened(made)
+    ada.post(f"{url_of(made)}/decide", seen(made, decision="granted"))
+    shown = body_of(ada.get(url_of(made)))
+    assert "you have approved revision 1 already" in shown
+    assert "waiting 1 of 2" in shown
+
+
+# Acts
+
+
+def test_requesting_changes_needs_a_reason_and_keeps_the_proposal_under_review(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    answer = ada.post(f"{url_of(made)}/decide", seen(made, decision="changes-requested"))
+    assert answer.status_code == 422
+    assert 'href="#decision-reason"' in body_of(answer)
+    ada.post(f"{url_of(made)}/decide", seen(made, decision="changes-requested", reason=HOSTILE))
+    shown = body_of(ada.get(url_of(made)))
+    assert "&lt;script&gt;" in shown
+    assert "\u202e" not in shown
+    assert "Gate ended with a request for changes" in shown
+    assert proposing.fresh(made).state == "draft"
+
+
+def test_a_vote_on_what_was_revised_meanwhile_is_a_conflict_with_the_difference_and_keeps_the_reason(
+    ada: Client,
+) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    read = seen(made, decision="granted", reason="I read it twice")
+    proposing.opened(revise(made, text="Somebody was faster."))
+    answer = ada.post(f"{url_of(made)}/decide", read)
+    shown = body_of(answer)
+    assert answer.status_code == 409
+    assert "Revision 2 arrived while you read revision 1" in shown
+    assert f'href="{url_of(made)}?from=1&amp;to=2">Compare revision 1 with 2</a>' in shown
+    assert "I read it twice" in shown
+    assert not Vote.objects.exists()
+
+
+def test_withdrawing_the_gate_leaves_the_proposal_as_it_was(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    answer = ada.post(f"{url_of(made)}/withdraw", seen(made), follow=True)
+    assert "The gate is withdrawn" in body_of(answer)
+    assert Gate.objects.get().state == "cancelled"
+    assert ada.post(f"{url_of(made)}/withdraw", seen(made)).status_code == 409
+
+
+def test_rejecting_what_was_revised_meanwhile_rejects_nothing(ada: Client) -> None:
+    made = revise(proposing.propose())
+    assert "Revision 2 arrived" in body_of(ada.get(f"{url_of(made)}/reject?revision=1"))
+    answer = ada.post(f"{url_of(made)}/reject", {"revision": 1, "reason": "no"})
+    assert answer.status_code == 409
+    assert "Nothing was rejected" in body_of(answer)
+    assert proposing.fresh(made).state == "revised"
+
+
+@pytest.mark.parametrize(("verb", "state"), [("reject", "rejected"), ("archive", "archived")])
+def test_what_has_left_the_review_says_who_did_it_and_loses_no_second_reason_in_silence(
+    ada: Client, verb: str, state: str
+) -> None:
+    made = proposing.propose()
+    url = f"{url_of(made)}/{verb}"
+    assert ada.post(url, {"revision": 1, "reason": "the first reason"}).status_code == 302
+    shown = body_of(ada.get(url))
+    assert f"It is {state} already." in shown
+    assert "ada.owner@acme.example" in shown
+    assert "the first reason" in shown
+    assert 'name="reason"' not in shown
+    answer = ada.post(url, {"revision": 1, "reason": "the second reason"})
+    assert answer.status_code == 409
+    assert "your reason is not on record" in body_of(answer)
+    assert proposing.fresh(made).closing_reason == "the first reason"
+
+
+@pytest.mark.parametrize("end", ["archive", "apply"])
+def test_what_is_archived_or_applied_cannot_be_rejected_and_says_since_when(ada: Client, end: str) -> None:
+    made = proposing.applied() if end == "apply" else proposing.propose()
+    if end == "archive":
+        ada.post(f"{url_of(made)}/archive", {"reason": "old"})
+    shown = body_of(ada.get(f"{url_of(made)}/reject"))
+    assert f"It is {proposing.fresh(made).state} already." in shown
+    assert 'name="reason"' not in shown
+
+
+def test_every_missing_member_is_a_problem_that_leads_to_the_artifact(ada: Client) -> None:
+    made = proposing.propose()
+    answer = ada.post(f"{url_of(made)}/revise", {**form_of(ada, made), "artifact": '{"templateId": 3}'})
+    summary = body_of(answer).partition('id="error-summary"')[2].partition("</div>")[0]
+    for words in ("kind is required", "text is required", "version is required", "templateId must be of type string"):
+        assert summary.count(f'<a href="#id_artifact">Artifact: {words}</a>') == 1
+    assert summary.count("<li>") == 4
+
+
+@pytest.mark.parametrize("verb", ["revise", "override"])
+def test_without_the_right_revising_and_overriding_say_so_alike_and_once(sign_in: SignIn, verb: str) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    answer = sign_in(role="viewer").get(f"{url_of(made)}/{verb}")
+    seen_words = re.sub(r"<[^>]*>", "", body_of(answer).partition('class="error-page"')[2])
+    scope = {"revise": "proposals:revise", "override": "approvals:override"}[verb]
+    assert answer.status_code == 403
+    assert seen_words.count(scope) == 1
+
+
+def test_a_reason_too_short_is_told_in_plain_words(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    typed = ids.wire("prop", made.id)
+    shown = body_of(ada.post(f"{url_of(made)}/override", seen(made, reason="short", typed=typed)))
+    assert "Reason: must have at least 20 characters; it has 5" in shown
+    assert "Reason: is required" in body_of(ada.post(f"{url_of(made)}/archive", {"reason": ""}))
+
+
+def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> None:
+    made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
+    assert "does not uninstall what is archived" in body_of(ada.get(f"{url_of(made)}/archive"))
+    assert ada.post(f"{url_of(made)}/archive", {"reason": "old"}).status_code == 409
+    proposing.policy("agent-pack", uninstall_on_archive=True)
+    page = body_of(ada.get(f"{url_of(made)}/archive"))
+    assert "This uninstalls" in page
+    assert "agent:private.acme.clerk@1.0.0" in page
+    shown = body_of(ada.post(f"{url_of(made)}/archive", {"reason": "old"}, follow=True))
+    assert "was uninstalled with it" in shown
+    assert "Roll back" in shown
+
+
+def test_archiving_a_draft_changes_nothing_that_runs_resolve(ada: Client) -> None:
+    made = proposing.propose()
+    assert "Nothing that runs resolve changes" in body_of(ada.get(f"{url_of(made)}/archive"))
+    assert ada.post(f"{url_of(made)}/archive", {"reason": ""}).status_code == 422
+    assert "decision-bar" not in body_of(ada.post(f"{url_of(made)}/archive", {"reason": "done"}, follow=True))
+
+
+def test_a_roll_back_opens_the_proposal_that_goes_back(ada: Client) -> None:
+    first = proposing.applied(text=proposing.artifact(version="1.0.0"))
+    made = proposing.applied(text=proposing.artifact(version="1.1.0"))
+    assert "Roll back" in body_of(ada.get(url_of(made)))
+    answer = ada.post(f"{url_of(made)}/roll-back", {"ref": first.installed_ref}, follow=True)
+    shown = body_of(answer)
+    assert "Roll triage.summary back from 1.1.0 to 1.0.0" in shown
+    assert "a rollback" in shown
+    assert ada.post(f"{url_of(made)}/roll-back", {"ref": made.installed_ref}).status_code == 409
+    assert ada.post(f"{url_of(made)}/roll-back", {"ref": "prompt:nothing@1.0.0"}).status_code == 404
+    assert Proposal.objects.count() == 3
+
+
+def test_an_installation_that_failed_says_so_with_the_way_on(ada: Client) -> None:
+    made = proposing.propose(text=proposing.artifact(version="1.0.0"))
+    opened = proposing.opened(made)
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Faster."))
+    proposing.decide(made, opened)
+    assert proposing.advance(opened).status == "failed"
+    shown = body_of(ada.get(url_of(made)))
+    assert "Approved, and not installed" in shown
+    assert "Ask for activation" in shown
+
+
+# Revising
+
+
+def form_of(browser: Client, proposal: Proposal) -> dict[str, Any]:
+    """What a browser would send of the page as it was printed."""
+    form = browser.get(f"{url_of(proposal)}/revise").context["form"]
+    return {field.name: str(field.value() or "").replace("\n", "\r\n") for field in form if field.value()}
+
+
+def test_a_revision_by_form_keeps_the_artifact_byte_for_byte_unless_it_was_changed(ada: Client) -> None:
+    made = proposing.propose()
+    answer = ada.post(f"{url_of(made)}/revise", {**form_of(ada, made), "title": "Another title"}, follow=True)
+    assert "Revision 2 stands" in body_of(answer)
+    one, two = revisions.all_of(made)[::-1]
+    assert (two.title, two.text) == ("Another title", one.text)
+    form = form_of(ada, made)
+    changed = {**form, "artifact": form["artifact"].replace("two sentences", "one sentence"), "note": "shorter"}
+    ada.post(f"{url_of(made)}/revise", changed)
+    three = revisions.all_of(made)[0]
+    assert "one sentence" in three.text
+    assert "\r" not in three.text
+    assert three.note == "shorter"
+
+
+def test_a_revision_that_is_not_valid_says_where_and_keeps_what_was_typed(ada: Client) -> None:
+    made = proposing.propose()
+    form = form_of(ada, made)
+    answer = ada.post(f"{url_of(made)}/revise", {**form, "artifact": form["artifact"].replace("string", "lorry")})
+    shown = body_of(answer)
+    assert answer.status_code == 422
+    assert "variables[0].type must be one of" in shown
+    assert "lorry" in shown
+    assert ada.post(f"{url_of(made)}/revise", {**form, "artifact": "{"}).status_code == 422
+    assert "Nothing was changed" in body_of(ada.post(f"{url_of(made)}/revise", form))
+    assert proposing.fresh(made).revision == 1
+
+
+def test_a_revision_of_what_moved_on_keeps_what_was_typed_and_can_be_sent_again(ada: Client) -> None:
+    made = proposing.propose()
+    typed = {**form_of(ada, made), "title": "What Ada typed"}
+    revise(made, text="Somebody was faster.")
+    answer = ada.post(f"{url_of(made)}/revise", typed)
+    shown = body_of(answer)
+    assert answer.status_code == 409
+    assert "Revision 2 arrived while you read revision 1" in shown
+    assert "What Ada typed" in shown
+    assert 'name="revision" value="2"' in shown
+    assert ada.post(f"{url_of(made)}/revise", {**typed, "revision": 2}).status_code == 302
+    assert proposing.fresh(made).title == "What Ada typed"
+
+
+def test_revising_under_a_gate_needs_the_tick_and_voids_it(ada: Client) -> None:
+    made = proposing.propose()
+    opened = proposing.opened(made)
+    assert "revising makes it void" in body_of(ada.get(f"{url_of(made)}/revise"))
+    typed = {**form_of(ada, made), "title": "Another title"}
+    assert ada.post(f"{url_of(made)}/revise", typed).status_code == 409
+    assert Gate.objects.get(id=opened.id).state == "open"
+    assert ada.post(f"{url_of(made)}/revise", {**typed, "voids_gate": "on"}).status_code == 302
+    assert Gate.objects.get(id=opened.id).state == "void"
+
+
+def test_a_rollback_offers_no_artifact_to_revise(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0"))
+    proposing.applied(text=proposing.artifact(version="1.1.0"))
+    made = rollbacks.propose(building.scope(), "prompt:triage.summary@1.0.0", now=timezone.now())
+    page = body_of(ada.get(f"{url_of(made)}/revise"))
+    assert 'name="artifact"' not in page
+    assert "nothing of it to revise" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"b":1.0,"a":[1e5,-0,{}],"c":[],"d":"x, {y}: \\" [z]","e":null}',
+        "{}",
+        '{"a":"\\u00e9\\n"}',
+        '{"n":12345678901}',
+    ],
+)
+def test_laying_out_changes_white_space_alone(text: str) -> None:
+    laid = layouts.laid_out(text)
+    assert json.loads(laid) == json.loads(text)
+    assert layouts.TOKEN.findall(laid) == layouts.TOKEN.findall(text)
+    assert layouts.laid_out(laid) == laid
+
+
+# Overriding
+
+
+def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_good(ada: Client) -> None:
+    made = proposing.propose()
+    opened = proposing.opened(made)
+    url, prop_id = f"{url_of(made)}/override", ids.wire("prop", made.id)
+    short = ada.post(url, seen(made, reason="because", typed=prop_id))
+    assert short.status_code == 422
+    assert ada.post(url, seen(made, reason=WHY, typed="prop_x")).status_code == 422
+    assert not Vote.objects.exists()
+    shown = body_of(ada.post(url, seen(made, reason=WHY, typed=prop_id), follow=True))
+    assert "This is on record for good" in shown
+    assert any(record.action == overrides.ACTION for record in audit.newest(made.tenant_id))
+    proposing.advance(opened)
+    for tab in TABS:
+        shown = body_of(ada.get(f"{url_of(made)}{tab}"))
+        assert WHY in shown
+        assert "This gate was overridden." in shown
+
+
+def test_without_the_permission_the_override_page_says_which(sign_in: SignIn) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    answer = sign_in(role="operator").get(f"{url_of(made)}/override")
+    assert answer.status_code == 403
+    assert "approvals:override" in body_of(answer)
+
+
+def test_an_override_of_what_moved_on_is_a_conflict(ada: Client) -> None:
+    made = proposing.propose()
+    assert "There is nothing to override" in body_of(ada.get(f"{url_of(made)}/override"))
+    proposing.opened(made)
+    read = seen(made, reason=WHY, typed=ids.wire("prop", made.id))
+    proposing.opened(revise(made))
+    answer = ada.post(f"{url_of(made)}/override", read)
+    assert answer.status_code == 409
+    assert "Nothing was overridden" in body_of(answer)
+    assert not Vote.objects.exists()
+
+
+# Discussing
+
+
+def test_a_comment_stands_at_its_revision_as_text_and_without_secrets(ada: Client) -> None:
+    made = revise(proposing.propose())
+    answer = ada.post(f"{url_of(made)}/comment", {"text": HOSTILE}, follow=True)
+    shown = body_of(answer)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "\u202e" not in shown
+    assert "at revision 2" in shown
+    revise(made, text="Later.")
+    assert "which is not the current one" in body_of(ada.get(f"{url_of(made)}/discussion"))
+
+
+def test_a_comment_that_says_nothing_is_refused_and_one_too_long_is_kept_in_the_form(ada: Client) -> None:
+    made = proposing.propose()
+    assert ada.post(f"{url_of(made)}/comment", {"text": "  "}).status_code == 422
+    answer = ada.post(f"{url_of(made)}/comment", {"text": "long " * 900})
+    assert answer.status_code == 422
+    assert "long long" in body_of(answer)
+    assert not Comment.objects.exists()
+
+
+def test_who_may_not_comment_is_told_which_permission_is_missing(sign_in: SignIn) -> None:
+    made = proposing.propose()
+    viewer = sign_in(role="viewer")
+    assert "proposals:comment" in body_of(viewer.get(f"{url_of(made)}/discussion"))
+    assert viewer.post(f"{url_of(made)}/comment", {"text": "x"}).status_code == 403
+
+
+# What holds for all of it
+
+
+def test_no_content_of_a_proposal_is_markup_on_any_tab(ada: Client) -> None:
+    made = proposing.propose(text=proposing.artifact(text=HOSTILE), title=HOSTILE[:60], rationale=HOSTILE)
+    comments.add(building.scope(), made.id, HOSTILE, now=timezone.now())
+    for tab in (*TABS, "/revise", "/reject", "/archive"):
+        shown = body_of(ada.get(f"{url_of(made)}{tab}"))
+        assert "<script>alert" not in shown, tab
+        assert "<b hx-get" not in shown, tab
+        assert "\u202e" not in shown or tab == "/revise", tab
+
+
+def test_a_longer_history_needs_no_more_queries(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.policy(quorum=3)
+    proposing.decide(made, proposing.opened(made))
+    comments.add(building.scope(), made.id, "one", now=timezone.now())
+    few = {tab: queries_of(ada, f"{url_of(made)}{tab}") for tab in TABS}
+    for number in range(4):
+        revise(made, text=f"Revision {number}.")
+        opened = proposing.opened(made)
+        for _ in range(2):
+            proposing.decide(made, opened)
+        comments.add(building.scope(), made.id, f"more {number}", now=timezone.now())
+        person("reviewer", f"reviewer{number}")
+    for tab in TABS:
+        assert queries_of(ada, f"{url_of(made)}{tab}") <= few[tab], tab
+
+
+def queries_of(browser: Client, url: str) -> int:
+    browser.get(url)
+    with CaptureQueriesContext(connection) as asked:
+        assert browser.get(url).status_code == 200
+    return len(asked)
+
+
+@pytest.mark.parametrize("tab", [*TABS, "/artifact/download", "/revise", "/override", "/reject", "/archive"])
+def test_nothing_of_it_is_there_for_another_tenant(sign_in: SignIn, tab: str) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    assert sign_in("globex").get(f"{url_of(made)}{tab}").status_code == 404
+
+
+@pytest.mark.parametrize("act", ["decide", "ask", "withdraw", "revise", "override", "reject", "archive", "comment"])
+def test_another_tenant_changes_nothing(sign_in: SignIn, act: str) -> None:
+    made = proposing.applied() if act == "archive" else proposing.propose()
+    if act != "archive":
+        proposing.opened(made)
+    gil, given = sign_in("globex"), seen(made, decision="granted", reason=WHY, text="x", title="t")
+    answer = gil.post(f"{url_of(made)}/{act}", {**given, "typed": ids.wire("prop", made.id)})
+    assert answer.status_code == 404
+    assert not Comment.objects.exists()
+    assert Vote.objects.count() == (1 if act == "archive" else 0)
+
+
+def test_a_host_without_gates_applies_on_a_word_and_says_so(ada: Client, settings: LazySettings) -> None:
+    settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
+    made = proposing.propose()
+    shown = body_of(ada.get(url_of(made)))
+    assert "Apply</button>" in shown
+    assert "Approve</button>" not in shown
+    assert "without a gate" in shown
+    assert "prompt:triage.summary@1.1.0" in body_of(ada.post(f"{url_of(made)}/ask", seen(made), follow=True))
+
+
+def test_an_overridden_gate_that_still_waits_says_how_much_is_missing(ada: Client) -> None:
+    proposing.policy(quorum=2)
+    made = proposing.propose()
+    overridden(made)
+    assert "which is still open with 1 of 2" in body_of(ada.get(url_of(made)))
+
+
+# What production gains and loses
+
+
+BOTH = {"toolAllowlist": ["openwop:memory.read", "openwop:memory.write"]}
+
+
+def alone() -> None:
+    """The clerk is installed by itself, and may write."""
+    building.install_agent("acme", {"agentId": "private.acme.clerk", **BOTH})
+
+
+def test_a_pack_says_which_tools_its_agents_lose_that_are_installed_by_themselves(ada: Client) -> None:
+    alone()
+    made = proposing.propose(text=proposing.agent_pack(), kind="agent-pack")
+    shown = body_of(ada.get(url_of(made)))
+    short = shown[shown.index("In short") : shown.index("diff-region")]
+    assert "against installed agent:private.acme.clerk@1.0.0" in short
+    lost = short.partition('class="summary-loss"')[2]
+    assert "Tools of private.acme.clerk: openwop:memory.write" in lost
+    assert "Replaces agent:private.acme.clerk@1.0.0, which is installed by itself" in short
+    assert 'value="installed" selected' in shown
+
+
+def test_a_pack_that_replaced_an_agent_says_so_and_that_no_proposal_goes_back(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.clerk", **BOTH, "packVersion": "0.9.0"})
+    made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
+    shown = body_of(ada.get(url_of(made)))
+    assert "first version of its name" not in shown
+    assert "agent:private.acme.clerk@0.9.0" in shown.partition("Undo")[2].partition("</section>")[0]
+    assert "manage.py install_agent" in shown
+    assert "Replaced agent:private.acme.clerk@0.9.0, which was installed by itself" in shown
+
+
+def test_after_a_revision_what_production_loses_is_told_before_what_the_revision_changed(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0"))
+    made = revise(proposing.propose(text=proposing.artifact(variables=[])), variables=[], text="Other {{ticket}}.")
+    for _ in range(2):
+        shown = body_of(ada.get(url_of(made)))
+        short = shown[shown.index("In short") : shown.index("diff-region")]
+        installed, _, revised = short.partition("against revision 1")
+        assert "against installed prompt:triage.summary@1.0.0" in installed
+        assert "Variables: ticket" in installed.partition("summary-loss")[2]
+        assert "Variables: ticket" not in revised
+        assert "Text:" in revised
+        proposing.opened(made)
+        lifecycle.withdraw(building.scope(), made.id, now=timezone.now())
+
+
+def test_without_an_installed_version_production_gains_everything(ada: Client) -> None:
+    made = revise(proposing.propose(), text="Other {{ticket}}.")
+    short = body_of(ada.get(url_of(made))).partition("In short")[2]
+    assert "against nothing: no version of it is installed" in short
+    assert "Variables: ticket" in short.partition("against revision 1")[0]
+
+
+def test_the_runs_of_an_automation_are_foretold_for_what_is_or_may_become_installed(ada: Client) -> None:
+    made = proposing.propose(text=proposing.automation(), kind="automation")
+    assert "Its next 5 runs, once it is installed" in body_of(ada.get(url_of(made)))
+    ada.post(f"{url_of(made)}/archive", {"reason": "old"})
+    assert "Its next" not in body_of(ada.get(url_of(made)))
+    done = proposing.applied(text=proposing.automation(), kind="automation")
+    shown = body_of(ada.get(url_of(done)))
+    assert "Its next 5 runs" in shown
+    assert "once it is installed" not in shown
+
+
+# What a poll brings along, and what is said of gates without votes
+
+
+def test_a_poll_brings_the_state_above_the_tabs_along(ada: Client) -> None:
+    made = proposing.propose()
+    opened = proposing.opened(made)
+    proposing.decide(made, opened)
+    proposing.advance(opened)
+    fragment = body_of(ada.get(url_of(made), **HTMX))
+    lede = fragment.partition('id="review-lede" hx-swap-oob="morph"')[2]
+    assert "applied" in lede.partition("</div>")[0]
+    assert 'id="review-steps" hx-swap-oob="morph"' in fragment
+    whole = body_of(ada.get(url_of(made)))
+    assert whole.count('id="review-lede"') == whole.count('id="review-steps"') == 1
+    assert "hx-swap-oob" not in whole
+
+
+def test_a_withdrawn_gate_says_who_withdrew_it(ada: Client, sign_in: SignIn) -> None:
+    made, cleo = proposing.propose(), person("operator", "cleo")
+    proposing.opened(made)
+    lifecycle.withdraw(cleo, made.id, now=timezone.now())
+    for browser in (ada, sign_in(role="reviewer")):
+        shown = body_of(browser.get(url_of(made)))
+        empty = shown.partition("No vote came at the gate over revision 1 before")[2].partition("</p>")[0]
+        assert "cleo@acme.example" in empty
+        assert "withdrew it." in empty
+        assert "cleo@acme.example" in shown.partition("Gate withdrawn by")[2].partition("</li>")[0]
+        assert ">withdrawn</span>" in shown
+    assert "cleo@acme.example" in body_of(ada.get(f"{url_of(made)}/history")).partition(">withdrawn</span>")[2]
+
+
+def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    revise(made, text="Other.")
+    assert "No vote came at the gate over revision 1 before it became void." in body_of(ada.get(url_of(made)))
+    opened = proposing.opened(made)
+    past = opened.opened_at - timedelta(hours=1)
+    Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
+    shown = body_of(ada.get(url_of(made)))
+    assert "No vote came before the gate expired." in shown
+    assert "No vote yet at the open gate" not in shown
+
+
+def test_an_override_stands_in_the_list_of_what_happened_as_such(ada: Client) -> None:
+    made = proposing.propose()
+    overridden(made)
+    assert "Gate overridden by" in body_of(ada.get(url_of(made)))
+
+
+def test_a_reason_without_a_field_left_for_it_stands_beside_the_conflict(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    read = seen(made, decision="changes-requested", reason="I read it twice")
+    revise(made, text="Somebody was faster.")
+    answer = ada.post(f"{url_of(made)}/decide", read)
+    shown = body_of(answer)
+    assert answer.status_code == 409
+    assert "1 line added, 1 removed" in shown or "(1 line added" in shown
+    assert "I read it twice" in shown
+
+
+# Evidence and the artifact
+
+
+def test_what_is_cited_twice_is_listed_once_with_its_whys(ada: Client) -> None:
+    run_id = ids.wire("run", building.remember("acme", "x").run.id)
+    other = building.remember("acme", "y").entries[0]
+    evidence = tuple(
+        {"kind": kind, "id": cited, "why": why}
+        for kind, cited in (("run", run_id), ("memory", other))
+        for why in ("corrected", "read-again")
+    )
+    made = proposing.propose(source_run_ids=(run_id,), evidence=evidence, pattern="a" * 64)
+    shown = body_of(ada.get(f"{url_of(made)}/evidence"))
+    assert shown.count(f'href="/runs/{run_id}"') == 1
+    assert shown.count(f'href="/memory/{other}"') == 1
+    assert shown.count("corrected, read-again") == 2
+
+
+def test_a_duplicate_says_whether_it_has_the_same_bytes_or_only_does_the_same(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(templateId="one.name"))
+    twin = proposing.propose(text=proposing.artifact(templateId="one.name"))
+    alike = proposing.propose(text=proposing.artifact(templateId="other.name"))
+    assert "It has the same bytes." in body_of(ada.get(f"{url_of(twin)}/evidence"))
+    assert "under another name" in body_of(ada.get(f"{url_of(alike)}/evidence"))
+
+
+def test_an_automation_whose_time_has_passed_could_not_be_installed_now(ada: Client) -> None:
+    soon = timezone.now().replace(microsecond=0) + timedelta(minutes=1)
+    made = proposing.propose(text=proposing.automation(fireAt=soon.isoformat()), kind="automation")
+    assert "installable now" in body_of(ada.get(f"{url_of(made)}/artifact"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("proposals.views.review.timezone.now", lambda: soon + timedelta(seconds=1))
+        shown = body_of(ada.get(f"{url_of(made)}/artifact"))
+    assert "could not be installed now" in shown
+
+
+def test_the_help_of_a_review_names_j_and_k_once(ada: Client) -> None:
+    shown = body_of(ada.get(url_of(proposing.propose())))
+    assert shown.count("<kbd>j</kbd>") == 1
+
+
+def test_an_override_at_a_gate_of_one_grants_the_one_that_is_needed(ada: Client) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    assert "the one approval that is needed" in body_of(ada.get(f"{url_of(made)}/override"))
