@@ -7,6 +7,7 @@ The key leaves the vault for the header of this one request; no refusal, no log 
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -42,7 +43,8 @@ def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -
     }
     headers = {"Authorization": f"Bearer {_key(tenant_id, policy.endpoint_secret)}", "Accept-Encoding": "identity"}
     url = f"{policy.endpoint_url.rstrip('/')}/chat/completions"
-    said = _content(asyncio.run(_asked(url, headers, body)))
+    with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
+        said = _content(aside.submit(lambda: asyncio.run(_asked(url, headers, body))).result())
     return harness.for_derived(tenant_id)(said).text
 
 

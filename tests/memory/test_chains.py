@@ -135,7 +135,7 @@ BAD_PACKS: dict[str, tuple[dict[str, Any], str]] = {
     "a name with a line break": ({"name": "private.acme.desk\n"}, "artifact.name"),
     "another kind": ({"kind": "node"}, "artifact.kind"),
     "no chains": ({"chains": []}, "artifact.chains"),
-    "no engine": ({"engines": {}}, "artifact.engines"),
+    "no engine": ({"engines": {}}, "artifact.engines.openwop"),
     "a signature that lies in an archive": ({"signing": {"method": "manual"}}, "artifact.signing"),
     "a link that is a script": ({"homepage": "javascript:canary"}, "artifact.homepage"),
 }
