@@ -1,15 +1,22 @@
 """What the management commands share: a refusal is one line on standard error, and the exit status 1."""
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from uuid import UUID
 
 from django.core.management.base import CommandError
 
+from memory import passes
 from memory.host import access, denials, tenancy
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import Operator, Tenant
 from memory.host.tenancy import TenantScope
+from memory.models import Pass, PassState
+
+LOOK_EVERY = 0.2
 
 
 @contextmanager
@@ -49,3 +56,20 @@ def operator_scope(tenant: Tenant, email: str) -> TenantScope:
         raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
     with refusals_as_errors():
         return tenancy.tenant_scope(tenancy.operator_principal(operator))
+
+
+def seen_through(row: Pass, carry_out: Callable[[UUID, UUID], Pass | None]) -> str:
+    """The outcome of an ordered pass as one line of JSON, once it is over; whoever carried it out, here or elsewhere.
+
+    Raises ``CommandError`` for one that did not end well, with the code, what the run has to say, and the figures.
+    """
+    while row.state not in passes.OVER:
+        ended = carry_out(row.tenant_id, row.id)
+        if ended is None:
+            time.sleep(LOOK_EVERY)
+        row = ended or passes.find(row.tenant_id, row.id) or row
+    if row.state != PassState.DONE:
+        details = row.outcome.get("details", {})
+        figures = f" ({json.dumps(details, sort_keys=True)})" if details else ""
+        raise CommandError(f"{row.state}: {row.code}: {(row.run.error or {}).get('message', '')}{figures}")
+    return json.dumps(row.outcome, sort_keys=True)

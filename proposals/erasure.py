@@ -6,7 +6,7 @@ reasons of votes and those of approval policies go one by one, wherever they sta
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -17,7 +17,6 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import (
-    FORGOTTEN,
     is_exact,
     is_mentioned,
     judged,
@@ -29,6 +28,7 @@ from memory.matching import (
 from proposals import comments, gate, lifecycle, policies
 from proposals.models import ApprovalPolicy, Comment, PolicyChange, Proposal, Revision, State, Vote
 
+Blank = Callable[[UUID, Collection[UUID]], int]
 STAYS_BECAUSE = "Applied proposals stay: runs use what was installed, and the text is the proof of what was approved."
 # Of an applied proposal: which text it installed. The ref is made of names in that text.
 INSTALLED_AS = frozenset({"installed_ref"})
@@ -131,28 +131,23 @@ def _without(row: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
 class Sayings(KeptValues):
     """What people said, a row each: the text of one that names the subject is gone, and who spoke when stays."""
 
+    blank: Blank
+
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
         found, rule = self.table.objects.of(tenant_id).filter(id__in=rows), rule_for(ticked=ticked)
         return self.blank(tenant_id, [row.id for row in found if self.cleaned(row, subject, rule)])
 
-    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
-        raise NotImplementedError
-
 
 class CommentTexts(Sayings):
     store, table, columns = "comments on proposals", Comment, ("text",)
-
-    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
-        return comments.erase(tenant_id, rows)
+    blank = staticmethod(comments.erase)
 
 
 class VoteReasons(Sayings):
     store, table, columns = "reasons of votes", Vote, ("reason",)
-
-    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
-        return gate.erase_reasons(tenant_id, rows)
+    blank = staticmethod(gate.erase_reasons)
 
 
 class PolicyReasons(Sayings):
@@ -160,9 +155,7 @@ class PolicyReasons(Sayings):
 
     store, columns = "reasons of approval policies", ("reason",)
     table: ClassVar[Any] = ApprovalPolicy
-
-    def blank(self, tenant_id: UUID, rows: Collection[UUID]) -> int:
-        return policies.forget_reasons(tenant_id, rows, FORGOTTEN)
+    blank = staticmethod(policies.forget_reasons)
 
 
 class PolicyChangeReasons(PolicyReasons):

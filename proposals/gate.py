@@ -103,6 +103,13 @@ def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
     return found
 
 
+def require_about(gate: Gate, revision: int, sha256: str) -> None:
+    """Refuse whoever decides about something else than the gate is about; the refusal tells what that is."""
+    if (gate.revision, gate.sha256) != (revision, sha256):
+        message = f"The gate is about revision {gate.revision}, which is not what you decided about."
+        raise Conflict(message, revision=gate.revision, sha256=gate.sha256)
+
+
 def of_run(run: Run) -> Gate | None:
     """The gate that this run asks about, or None when it is no activation run."""
     rows = Gate.objects.of(run.tenant_id).select_related("proposal")

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory.host import audit, ids
-from memory.host.errors import Conflict, Invalid
+from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from proposals import denials, drafts, gate, locking, rules
 from proposals.models import Decision, Gate, GateState, Vote
@@ -30,12 +30,7 @@ def override(
         held = locking.lock(scope.tenant_id, proposal_id, now=now)
         rules.check("override", scope, held.proposal, held.gate, now=now)
         under_way, run = held.activation()
-        if (under_way.revision, under_way.sha256) != (revision, sha256):
-            raise Conflict(
-                f"The gate is about revision {under_way.revision}, which is not what you decided about.",
-                revision=under_way.revision,
-                sha256=under_way.sha256,
-            )
+        gate.require_about(under_way, revision, sha256)
         stored = drafts.reason(scope.tenant_id, reason)
         if not stored:
             raise Invalid("An override needs a reason.", errors=[{"field": "reason", "message": "is required"}])

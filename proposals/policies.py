@@ -18,6 +18,7 @@ from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Operator, RoleGrant
 from memory.host.tenancy import TenantScope
+from memory.matching import FORGOTTEN
 from proposals import drafts
 from proposals.models import ApprovalPolicy, Kind, PolicyChange, PolicyChangeState
 
@@ -201,11 +202,11 @@ def _put_in_force(
     return row
 
 
-def forget_reasons(tenant_id: UUID, rows: Collection[UUID], blank: str) -> int:
+def forget_reasons(tenant_id: UUID, rows: Collection[UUID]) -> int:
     """The reasons of these changes and versions are blanked. For forgetting alone."""
     tables = (ApprovalPolicy, PolicyChange)
     kept = (table.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows)) for table in tables)
-    return sum(each.exclude(reason="").update(reason=blank) for each in kept)
+    return sum(each.exclude(reason="").update(reason=FORGOTTEN) for each in kept)
 
 
 def denial(scope: TenantScope) -> Forbidden | None:

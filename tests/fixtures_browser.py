@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 HARDLY_TALKATIVE = [
     "--no-sandbox",
@@ -52,6 +52,16 @@ def page(page: Page) -> Iterator[Page]:
     page.set_default_timeout(10_000)
     yield page
     assert errors == []
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[Page]:
+    """A page of a browser that runs no scripts."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    yield page
+    context.close()
 
 
 def _complaint(message: ConsoleMessage) -> list[str]:

@@ -113,12 +113,7 @@ def decide(
     with transaction.atomic():
         held = checked(scope, "decide", proposal_id, now)
         under_way, run = held.activation()
-        if (under_way.revision, under_way.sha256) != (revision, sha256):
-            raise Conflict(
-                f"The gate is about revision {under_way.revision}, which is not what you decided about.",
-                revision=under_way.revision,
-                sha256=under_way.sha256,
-            )
+        gate.require_about(under_way, revision, sha256)
         if decision not in Decision.values:
             message = f"must be one of {', '.join(Decision.values)}"
             raise Invalid("There is no such decision.", errors=[{"field": "decision", "message": message}])

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from memory import archives, distillation, ledger, passes, workspace
 from memory.file_drafts import FileDraft
@@ -22,7 +22,7 @@ from memory.host.errors import Invalid
 from memory.host.events import Failure
 from memory.models import Archive, Pass
 from memory.passes import PassOrder
-from tests import archiving, building
+from tests import archiving, browsing, building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 from tests.tampering import tamper
 
@@ -332,24 +332,10 @@ def test_archives_of_acme_are_not_there_for_globex(sign_in: SignIn) -> None:
     assert gil.get("/archives/arc_1").status_code == 404
 
 
-@pytest.fixture
-def plain(browser: Browser) -> Iterator[Page]:
-    """A page of a browser that runs no scripts."""
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    yield page
-    context.close()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_archives_are_walked_without_scripts(plain: Page, live_server: Any, drain: Callable[..., int]) -> None:
     building.remember("acme", *(f"Customer number {number} pays {number} euros a month." for number in range(12)))
-    building.operator(email="ada@acme.example")
-    plain.goto(f"{live_server.url}/archives")
-    plain.get_by_label("Email").fill("ada@acme.example")
-    plain.get_by_label("Password").fill(building.PASSWORD)
-    plain.get_by_role("button", name="Sign in").click()
+    browsing.sign_in(plain, live_server.url, "/archives")
     plain.get_by_role("link", name="Distill now").click()
     plain.get_by_label("Memory ref").fill("notes")
     plain.get_by_role("button", name="Distill").click()

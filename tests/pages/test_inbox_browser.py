@@ -1,15 +1,15 @@
 """Triage of proposals in a real browser: by mouse, by keyboard alone, and without JavaScript."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from proposals import lifecycle
 from proposals.models import Kind, Proposal, Vote
-from tests import building, inboxes, proposing
+from tests import browsing, building, inboxes, proposing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SMALL = """() => [...document.querySelectorAll(":is(#inbox, .page-head) :is(a, button, summary, input, label)")]
@@ -22,23 +22,9 @@ UNNAMED = """() => [...document.querySelectorAll("#inbox :is(input:not([type=hid
   .map((each) => each.outerHTML.slice(0, 120))"""
 
 
-@pytest.fixture
-def plain(browser: Browser) -> Iterator[Page]:
-    """A page of a browser that runs no scripts."""
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    yield page
-    context.close()
-
-
 def open_inbox(page: Page, url: str) -> None:
     """Ada is signed in and at the inbox."""
-    building.operator(email="ada@acme.example")
-    page.goto(f"{url}/proposals")
-    page.get_by_label("Email").fill("ada@acme.example")
-    page.get_by_label("Password").fill(building.PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    browsing.sign_in(page, url, "/proposals")
     expect(page.get_by_role("heading", level=1)).to_have_text("Proposals")
 
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browsing import type_in
 from tests.fixtures_console import ConsoleProcess
 
 MARTA = "marta.kowalska@example.com"
@@ -17,9 +18,7 @@ def sign_in(page: Page, console: ConsoleProcess, email: str) -> None:
     """The operator signs in with what the console printed."""
     printed = next(line for line in console.output.splitlines() if email in line)
     page.goto(f"{console.url}/")
-    page.get_by_label("Email").fill(email)
-    page.get_by_label("Password").fill(printed.split()[1])
-    page.get_by_role("button", name="Sign in").click()
+    type_in(page, email, printed.split()[1])
     expect(page.get_by_role("heading", level=1)).to_have_text("Needs you")
 
 

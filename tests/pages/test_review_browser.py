@@ -1,12 +1,12 @@
 """The review in Chromium, from the inbox to the installation: by mouse, by keyboard alone, and without scripts."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from memory.host import ids, tenancy
 from memory.host.tenancy import TenantScope
@@ -14,30 +14,11 @@ from proposals import lifecycle, revisions
 from proposals.drafts import Change
 from proposals.models import Gate, Proposal, Vote
 from tests import building, proposing
+from tests.browsing import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Drain = Callable[..., int]
 WHY = "Incident 4711: the queue has been stuck since midnight"
-
-
-@pytest.fixture
-def plain(browser: Browser) -> Iterator[Page]:
-    """A page of a browser that runs no scripts."""
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    yield page
-    context.close()
-
-
-def sign_in(page: Page, url: str, path: str = "/proposals") -> None:
-    """Ada is on the page at ``path``, having typed her password."""
-    building.operator(email="ada@acme.example")
-    page.goto(f"{url}{path}")
-    page.get_by_label("Email").fill("ada@acme.example")
-    page.get_by_label("Password").fill(building.PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{url}{path}")
 
 
 def path_of(proposal: Proposal) -> str:
@@ -64,7 +45,7 @@ def is_installed(proposal: Proposal) -> bool:
 
 def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: Any, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
-    sign_in(page, live_server.url)
+    sign_in(page, live_server.url, "/proposals")
     page.get_by_role("link", name="Shorter summaries").first.click()
     bar = page.locator(".decision-bar")
     expect(bar).to_contain_text("You are deciding revision 1")
@@ -88,7 +69,7 @@ def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: An
 
 def test_from_the_inbox_to_the_installation_by_keyboard_alone(page: Page, live_server: Any, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
-    sign_in(page, live_server.url)
+    sign_in(page, live_server.url, "/proposals")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Shorter summaries")
@@ -126,7 +107,7 @@ def test_from_the_inbox_to_the_installation_by_keyboard_alone(page: Page, live_s
 
 def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_server: Any, drain: Drain) -> None:
     made = proposing.propose(title="Shorter summaries")
-    sign_in(plain, live_server.url)
+    sign_in(plain, live_server.url, "/proposals")
     plain.get_by_role("link", name="Shorter summaries").first.click()
     plain.get_by_role("button", name="Ask for activation").click()
     drain()

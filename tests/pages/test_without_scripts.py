@@ -1,37 +1,19 @@
 """The ledger, a review and a forget by submit buttons and links alone; and by keyboard alone; under a strict policy."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from memory.models.entry import MemoryEntry
 from proposals.models import Proposal
 from tests import building, proposing
+from tests.browsing import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANA = "ana@example.org"
-
-
-@pytest.fixture
-def plain(browser: Browser) -> Iterator[Page]:
-    """A page of a browser that runs no scripts."""
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    yield page
-    context.close()
-
-
-def sign_in(page: Page, url: str) -> None:
-    building.operator(email="ada@acme.example")
-    page.goto(f"{url}/")
-    page.get_by_label("Email").fill("ada@acme.example")
-    page.get_by_label("Password").fill(building.PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Needs you")
 
 
 def test_the_ledger_is_filtered_searched_and_paged(plain: Page, live_server: Any) -> None:

@@ -1,21 +1,17 @@
 """``manage.py run_pass KIND --tenant SLUG --ref REF [--budget N] [--dry-run] [--option NAME=VALUE ...]``."""
 
 import json
-import time
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from memory import background, passes, tasks
+from memory import background, tasks
 from memory.background import Wanted
 from memory.host import tenancy
-from memory.host.models import Tenant
-from memory.models import Pass, PassState
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import refusals_as_errors, seen_through, tenant_named
 
 SCOPES = frozenset({"memory:read", "passes:run"})
-LOOK_EVERY = 0.2
 
 
 class Command(BaseCommand):
@@ -35,11 +31,10 @@ class Command(BaseCommand):
         if options["budget"] is not None:
             given["tokenBudget"] = options["budget"]
         wanted = Wanted(options["kind"], options["ref"], given, options["dry_run"])
+        scope = tenancy.host_scope(tenant, scopes=SCOPES)
         with refusals_as_errors():
-            ended = _carry_out(tenant, wanted)
-        if ended.state != PassState.DONE:
-            raise CommandError(_why(ended))
-        self.stdout.write(json.dumps(ended.outcome, sort_keys=True))
+            row = background.order(scope, wanted, now=timezone.now())
+            self.stdout.write(seen_through(row, tasks.carry_out))
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -51,23 +46,3 @@ def _option(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except (ValueError, RecursionError):
         return name, value
-
-
-def _carry_out(tenant: Tenant, wanted: Wanted) -> Pass:
-    """The pass as it ended, whoever carried it out; it waits its turn while another one is at work on the ref."""
-    scope = tenancy.host_scope(tenant, scopes=SCOPES)
-    row = background.order(scope, wanted, now=timezone.now())
-    while row.state not in passes.OVER:
-        ended = tasks.carry_out(tenant.id, row.id)
-        if ended is None:
-            time.sleep(LOOK_EVERY)
-        row = ended or passes.find(tenant.id, row.id) or row
-    return row
-
-
-def _why(ended: Pass) -> str:
-    """One line: the code, what the run has to say, and the figures of the refusal."""
-    error = ended.run.error or {}
-    details = ended.outcome.get("details", {})
-    figures = f" ({json.dumps(details, sort_keys=True)})" if details else ""
-    return f"{ended.state}: {ended.code}: {error.get('message', '')}{figures}"

@@ -5,26 +5,30 @@ from memory.host.operations import COUNT, TEXT, TIME, Schema, closed, listed, nu
 from memory.models import PassState, Trigger
 
 ANYTHING: Schema = {"type": "object"}
+# What is told of every pass, over a ref or over traces.
+WORK: dict[str, Schema] = {
+    "id": TEXT,
+    "state": words(PassState.values),
+    "trigger": words(Trigger.values),
+    "dryRun": {"type": "boolean"},
+    "options": ANYTHING,
+    "done": COUNT,
+    "total": COUNT,
+    "doing": {"type": "string"},
+    "code": nullable(TEXT),
+    "outcome": ANYTHING,
+    "runId": TEXT,
+    "requestedBy": TEXT,
+    "createdAt": TIME,
+    "finishedAt": nullable(TIME),
+}
 PASS = closed(
     "Pass",
-    id=TEXT,
+    **WORK,
     kind=TEXT,
     memoryRef={"type": "string"},
-    state=words(PassState.values),
-    trigger=words(Trigger.values),
-    dryRun={"type": "boolean"},
-    options=ANYTHING,
-    done=COUNT,
-    total=COUNT,
-    doing={"type": "string"},
     stopping={"type": "boolean"},
-    code=nullable(TEXT),
     details=nullable(ANYTHING),
-    outcome=ANYTHING,
-    runId=TEXT,
-    requestedBy=TEXT,
-    createdAt=TIME,
-    finishedAt=nullable(TIME),
 )
 PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
 SCHEDULE = closed(

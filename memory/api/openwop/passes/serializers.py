@@ -84,27 +84,35 @@ class KeepPassSchedule(Closed):
         )
 
 
-def pass_document(row: Pass) -> dict[str, Any]:
-    """A pass, whatever became of it. ``outcome`` is numbers, codes and ids, never content."""
+def work_document(row: Pass) -> dict[str, Any]:
+    """What is told of every pass, whatever became of it. ``outcome`` is numbers, codes and ids."""
     return {
         "id": ids.wire("pass", row.id),
-        "kind": row.kind,
-        "memoryRef": row.memory_ref,
         "state": row.state,
         "trigger": row.trigger,
         "dryRun": row.dry_run,
-        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
+        "options": row.options,
         "done": row.done,
         "total": row.total,
         "doing": row.doing,
-        "stopping": row.stopping,
         "code": row.code or None,
-        "details": row.outcome.get("details"),
-        "outcome": {name: value for name, value in row.outcome.items() if name != "details"},
+        "outcome": row.outcome,
         "runId": ids.wire("run", row.run_id),
         "requestedBy": row.requested_by,
         "createdAt": instant(row.created_at),
         "finishedAt": instant(row.finished_at) if row.finished_at else None,
+    }
+
+
+def pass_document(row: Pass) -> dict[str, Any]:
+    """A pass over memory."""
+    return work_document(row) | {
+        "kind": row.kind,
+        "memoryRef": row.memory_ref,
+        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
+        "stopping": row.stopping,
+        "details": row.outcome.get("details"),
+        "outcome": {name: value for name, value in row.outcome.items() if name != "details"},
     }
 
 
