@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import compaction, consolidation, distillation, harness, passes
+from memory import addresses, compaction, consolidation, distillation, harness, passes
 from memory.host import audit, ids, tenancy
-from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal
+from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
@@ -81,6 +81,9 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
     clean = harness.for_tenant(scope.tenant_id).redact_json
     if found is None or clean(found.memory_ref) != found.memory_ref:
         raise NotFound("There is no memory by that ref.")
+    if addresses.is_working(found.memory_ref):
+        problem = {"field": "memoryRef", "message": "is working memory of OpenIntent, over which no pass goes"}
+        raise Unprocessable("Working memory is state in progress: no pass puts it together.", errors=[problem])
     return replace(wanted, memory_ref=found.memory_ref, options=KINDS[wanted.kind].checked(clean(wanted.options)))
 
 

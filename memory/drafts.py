@@ -10,7 +10,7 @@ from datetime import datetime
 from memory.host.errors import Invalid
 
 MAX_CONTENT_BYTES = 65_536
-MAX_TAGS = 32
+MAX_TAGS = 64
 MAX_LABEL = 256
 MAX_REASON = 500
 UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
@@ -19,13 +19,14 @@ UNSTORABLE_IN_LABEL = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
-    """What somebody wants remembered, before it is redacted."""
+    """What somebody wants remembered, before it is redacted. ``findable`` is searched with the content."""
 
     content: str
     tags: tuple[str, ...] = ()
     subject: str = ""
     agent_id: str = ""
     expires_at: datetime | None = None
+    findable: tuple[str, ...] = ()
 
 
 def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:

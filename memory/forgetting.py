@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from memory import archives, forget_plans, forget_requests, harness, passes, receipts
+from memory import archives, forget_plans, forget_requests, harness, ledger, passes, receipts
 from memory.host import audit, erasure, ids, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid
@@ -193,7 +193,10 @@ def _erase_store(request: ForgetRequest, work: Pass, eraser: Eraser, subject: Id
     while pending:
         for rows, ticked in pending:
             with transaction.atomic():
-                entry["erased"] += eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=clock())
+                erased = eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=clock())
+                if erased:
+                    ledger.mark_erased(request.tenant_id, now=clock())
+                entry["erased"] += erased
                 request.save(by=WRITER, update_fields=["plan"])
             done = sum(store["erased"] for store in request.plan.values())
             passes.progress(work, done=done, total=max(total, done), doing=f"erasing {eraser.store}", now=clock())

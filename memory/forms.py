@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 
+from memory.addresses import is_agent_id
+
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
 
@@ -193,3 +195,59 @@ class DistillForm(forms.Form):
         required=False,
         help_text="Says which entries would be covered and how many tokens it would take, and writes nothing.",
     )
+
+
+class PermissionsForm(forms.Form):
+    """Who may do what in a namespace, in the version that was read."""
+
+    ACCESS = ("none", "read", "write", "admin")
+
+    default = forms.ChoiceField(
+        label="Everybody", choices=[(each, each) for each in ACCESS], help_text="What agents may do that have no rule."
+    )
+    allow = forms.CharField(
+        label="Rules",
+        required=False,
+        max_length=100_000,
+        widget=forms.Textarea(attrs={**PLAIN, "rows": 6}),
+        help_text="One agent a line, and what it may do: none, read, write or admin. A rule stands above the default.",
+    )
+    version = forms.IntegerField(min_value=1, max_value=10**9, widget=forms.HiddenInput)
+
+    def clean_allow(self) -> list[dict[str, str]]:
+        """The rules; refused when a line is none, or an agent has two."""
+        lines = [line.rsplit(None, 1) for line in self.cleaned_data["allow"].splitlines() if line.strip()]
+        wrong = [number for number, line in enumerate(lines, 1) if len(line) != 2 or not self._is_rule(*line)]
+        if wrong:
+            raise forms.ValidationError(f"has no agent and access in rule {wrong[0]}")
+        if len({agent.strip() for agent, _ in lines}) < len(lines):
+            raise forms.ValidationError("names an agent twice")
+        return [{"agent": agent.strip(), "access": access} for agent, access in lines]
+
+    def _is_rule(self, agent: str, access: str) -> bool:
+        return access in self.ACCESS and is_agent_id(agent.strip())
+
+
+class WorkflowFileForm(forms.Form):
+    """A workflow file, chosen or pasted. A file that is chosen counts, whatever stands in the text."""
+
+    file = forms.FileField(
+        label="File",
+        required=False,
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".yaml,.yml,text/yaml,text/plain"}),
+        help_text="YAML in UTF-8, at most 256 KiB.",
+    )
+    text = forms.CharField(
+        label="Or its text",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={**PLAIN, "rows": 18, "class": "tall", "wrap": "off"}),
+        help_text="Counts when no file is chosen.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = self.cleaned_data
+        if not given.get("file") and not given.get("text") and not self.errors:
+            self.add_error("file", "Choose a file, or paste its text below.")
+        return given

@@ -28,10 +28,10 @@ def for_run(tenant_id: UUID, run_id: UUID) -> Redactor:
 
 def for_tenant(tenant_id: UUID) -> Redactor:
     """The redactor of titles, rationales, reasons and artifacts: every secret of the tenant."""
-    secrets = vault.held_by(tenant_id)
-    if not secrets:
+    versions = vault.versions_held_by(tenant_id)
+    if not versions:
         return NOTHING
-    return _built.get(_versions(secrets)) or _build(secrets)
+    return _built.get(versions) or _build(vault.held_by(tenant_id))
 
 
 def for_derived(tenant_id: UUID) -> Callable[[str], Redacted]:

@@ -13,12 +13,15 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
+from django.db.models import Q
 
+from memory.host import ids
 from memory.host.models import Run
 from memory.models import KeptContent, KeptRead
 
 WRITER = "memory.kept_reads"
 CHUNK = 1000
+FEW = 50
 
 Document = dict[str, Any]
 Key = TypeVar("Key")
@@ -137,6 +140,16 @@ def are_served(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool
     rows = KeptContent.objects.of(tenant_id).exclude(text=None)
     there: int = sum(rows.filter(sha256__in=part).count() for part in _parts(digests))
     return there == len(digests)
+
+
+def blank_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> int:
+    """No text of these entries is kept any more, in whichever of their versions a run read it; how many there were."""
+    rows = KeptContent.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(text=None)
+    blanked = 0
+    for first in range(0, len(part := list(entry_ids)), FEW):
+        said = (Q(text__contains=f'"id":"{ids.wire("mem", row)}"') for row in part[first : first + FEW])
+        blanked += int(rows.filter(Q(*said, _connector=Q.OR)).update(text=None))
+    return blanked
 
 
 def blank(content: KeptContent) -> None:

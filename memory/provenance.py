@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 FACT = "memory.written"
+AROUND = 500
 
 
 class VerdictKind(StrEnum):
@@ -55,19 +56,21 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What is on record about who wrote an entry."""
+    """What is on record about who wrote an entry. ``events`` is how many the writer's run has in all."""
 
     verdict: VerdictKind
     writes: list[Write]
     strip: list[Mark]
     previous_node: str
     next_node: str
+    events: int
     sha256_when_written: str
     sha256_now: str
 
     @property
     def writer(self) -> Write | None:
-        return self.writes[0] if self.writes else None
+        """Who wrote the entry as it is now: over OpenIntent it may be written again and again."""
+        return self.writes[-1] if self.writes else None
 
     @property
     def intact(self) -> bool:
@@ -80,7 +83,7 @@ def of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
     writes = [_write(fact, runs[fact.stream_id]) for fact in facts]
-    strip = _strip(scope, writes[0]) if writes else []
+    strip = _strip(scope, writes[-1]) if writes else []
     before, after = _neighbours(strip)
     return Provenance(
         verdict=_verdict(writes),
@@ -88,6 +91,7 @@ def of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
         strip=strip,
         previous_node=before,
         next_node=after,
+        events=event_log.length(scope.tenant_id, writes[-1].run.id) if writes else 0,
         sha256_when_written=entry.sha256,
         sha256_now=hashlib.sha256(entry.content.encode()).hexdigest(),
     )
@@ -102,14 +106,14 @@ def _write(fact: RunEvent, run: Run) -> Write:
 def _verdict(writes: list[Write]) -> VerdictKind:
     if not writes:
         return VerdictKind.NOT_OBSERVABLE
-    if writes[0].node_id:
+    if writes[-1].node_id:
         return VerdictKind.NODE
-    return VerdictKind.HOST if writes[0].run.system else VerdictKind.UNATTRIBUTED
+    return VerdictKind.HOST if writes[-1].run.system else VerdictKind.UNATTRIBUTED
 
 
 def _strip(scope: TenantScope, write: Write) -> list[Mark]:
-    """The run's events, with the write in question marked."""
-    events = event_log.read(scope.tenant_id, write.run.id)
+    """The run's events, as many as there are around the write in question, which is marked."""
+    events = event_log.read(scope.tenant_id, write.run.id, after=max(write.sequence - AROUND, -1))
     return [Mark(event.sequence, event.type, event.node_id, event.sequence == write.sequence) for event in events]
 
 

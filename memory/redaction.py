@@ -8,7 +8,7 @@ leftmost-longest match, would leave a part of a secret behind where two of them 
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -52,13 +52,18 @@ class Redactor:
 
     def redact_json(self, value: Any) -> Any:
         """A JSON value with every string in it redacted, the keys of objects too."""
-        if isinstance(value, str):
-            return self.redact(value).text
-        if isinstance(value, list):
-            return [self.redact_json(item) for item in value]
-        if isinstance(value, dict):
-            return {self.redact(key).text: self.redact_json(item) for key, item in value.items()}
-        return value
+        return in_strings(value, lambda text: self.redact(text).text)
+
+
+def in_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every string in it changed, the keys of objects too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [in_strings(item, change) for item in value]
+    if isinstance(value, dict):
+        return {change(key): in_strings(item, change) for key, item in value.items()}
+    return value
 
 
 def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterable[tuple[int, int, list[int]]]:

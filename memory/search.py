@@ -44,7 +44,9 @@ SHOWN = (
     "sha256",
     "redactions",
     "secret_shapes",
+    "sealed",
     "run__workflow_id",
+    "run__agent_id",
     "run__status",
     "run__system",
 )
@@ -53,7 +55,10 @@ STATES = ("present", "retired", "all")
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
-    """What to show. Empty means everything; ``run`` is a wire id, and one that is none matches nothing."""
+    """What to show. Empty means everything; ``run`` is a wire id, and one that is none matches nothing.
+
+    ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have.
+    """
 
     agent: str = ""
     run: str = ""
@@ -62,6 +67,9 @@ class LedgerFilter:
     memory_ref: str = ""
     text: str = ""
     state: str = "present"
+    tier: str = ""
+    namespace: str = ""
+    sensitivity: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -95,7 +103,7 @@ def ledger_page(
     matching = _matching(scope, wanted, now)
     if search_form(wanted.text):
         return _page_by_words(scope, _Search.of(scope, wanted, matching, now), after, seen, size)
-    found = _behind(matching, after, size + 1)
+    found = _behind(scope, matching, after, size + 1)
     total, exact = _total(scope, wanted, matching, now)
     more = found[size - 1].id if len(found) > size else None
     return LedgerPage(found[:size], total, exact, seen + 1, more)
@@ -107,7 +115,7 @@ def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterato
     if search_form(wanted.text):
         yield from _every_by_words(scope, _Search.of(scope, wanted, matching, now))
         return
-    while chunk := _behind(matching, after, CHUNK):
+    while chunk := _behind(scope, matching, after, CHUNK):
         yield from chunk
         after = chunk[-1].id
 
@@ -139,7 +147,7 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
     count, is_all = len(found.positions), found.floor is None
     if below is not None or count > size:
         count, is_all = adapter.count_matching(scope, search.rows, search.words, limit=adapter.COUNTED + 1)
-    entries = _at(search.shown, found.positions[:size])
+    entries = _at(scope, search.shown, found.positions[:size])
     if len(found.positions) > size:
         more, is_partial = adapter.id_at(scope, found.positions[size - 1]), False
     else:
@@ -153,15 +161,15 @@ def _every_by_words(scope: TenantScope, search: _Search) -> Iterator["MemoryEntr
     below: int | None = None
     while True:
         found = search.found(scope, below, CHUNK)
-        yield from _at(search.shown, found.positions)
+        yield from _at(scope, search.shown, found.positions)
         below = found.positions[-1] if len(found.positions) == CHUNK else found.floor
         if below is None:
             return
 
 
-def _at(rows: "QuerySet[MemoryEntry]", positions: list[int]) -> "list[MemoryEntry]":
+def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int]) -> "list[MemoryEntry]":
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
-    return list(found.order_by("-position")) if positions else []
+    return adapter.with_addresses(scope, list(found.order_by("-position"))) if positions else []
 
 
 def within_budget(
@@ -188,9 +196,11 @@ def index_what_waits() -> int:
     return done
 
 
-def _behind(matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int) -> "list[MemoryEntry]":
+def _behind(
+    scope: TenantScope, matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int
+) -> "list[MemoryEntry]":
     rows = matching if after is None else matching.filter(id__lt=after)
-    return list(rows.select_related("run").only(*SHOWN).order_by("-id")[:size])
+    return adapter.with_addresses(scope, list(rows.select_related("run").only(*SHOWN).order_by("-id")[:size]))
 
 
 def _total(
@@ -211,5 +221,6 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
         rows = rows.filter(run_id=run_id) if run_id else rows.none()
     if wanted.tag:
         rows = adapter.tagged(rows, scope, wanted.tag)
+    rows = adapter.addressed(rows, scope, tier=wanted.tier, namespace=wanted.namespace, sensitivity=wanted.sensitivity)
     exact = {"agent_id": wanted.agent, "node_id": wanted.node, "memory_ref": wanted.memory_ref}
     return rows.filter(**{field: value for field, value in exact.items() if value})

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import background, forgetting, pass_schedules, passes, retention, search
+from memory import background, forgetting, pass_schedules, passes, retention, search, work
 from memory.host import checkpoints, idempotency
 from memory.models import ForgetRequest, Pass
 from memory.pass_schedules import Queue
@@ -35,6 +35,14 @@ def forget(tenant: str, request: str) -> None:
 
 def sweep() -> int:
     return retention.sweep(now=timezone.now())
+
+
+def scrub() -> bool:
+    return retention.scrub(now=timezone.now())
+
+
+def lapse_coordinators() -> int:
+    return work.lapse(now=timezone.now())
 
 
 def sweep_merged() -> int:

@@ -6,17 +6,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from memory import adapter
+from memory import adapter, event_notes
+from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, suspensions
+from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
+from memory.host.events import MemoryArchived
+from memory.host.events.openintent import VENDOR
 from memory.host.models import Interrupt, Resolution, Run
 from memory.host.tenancy import TenantScope
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry, Tombstone
 
+OPENINTENT = "openintent"
 LIMIT = 2000
 CHUNK = 500
+# The longest note that stands in the list itself.
+SHORT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Everything a run's log says, of at most ``LIMIT`` events; ``total`` is how many there are."""
+    """Everything a run's log says, of at most ``LIMIT`` events; ``total`` is how many there are.
+
+    ``notes`` are what events of OpenIntent say beyond ids, by sequence, for who may read memory; ``long`` are the
+    lengths of those that are not among them: archived values, and what is too long for a list.
+    """
 
     run: Run
     events: list[Recorded]
@@ -66,6 +77,8 @@ class Trail:
     total: int
     uses: list[Resolution]
     asked: list[Question]
+    notes: dict[int, Note]
+    long: dict[int, int]
 
 
 def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
@@ -74,10 +87,35 @@ def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     run = runs.find(scope.tenant_id, run_id)
     events = event_log.read(scope.tenant_id, run.id, limit=LIMIT)
     writes = _writes(scope, events, now)
-    names = list(dict.fromkeys(event.node_id for event in events if event.node_id))
+    names = list(dict.fromkeys(name for event in events if (name := _place(event))))
     lanes = [_lane(name, events, writes) for name in (*names, "")]
     length = event_log.length(scope.tenant_id, run.id)
-    return Trail(run, events, lanes, length, registry.used_by(run), _asked(run))
+    return Trail(run, events, lanes, length, registry.used_by(run), _asked(run), *_notes(scope, events))
+
+
+def _place(event: Recorded) -> str:
+    """The node that the event is of; of one of OpenIntent the task, or else its log as a whole."""
+    told = event.payload.get("taskId") or OPENINTENT if event.type.startswith(VENDOR) else ""
+    return event.node_id or told
+
+
+def _notes(scope: TenantScope, events: list[Recorded]) -> tuple[dict[int, Note], dict[int, int]]:
+    told = [event for event in events if event.type.startswith(VENDOR)] if scope.can("memory:read") else []
+    archived = [event for event in told if event.type == MemoryArchived.type]
+    notes, long = event_notes.fitting(scope.tenant_id, [event for event in told if event not in archived], each=SHORT)
+    return notes, long | event_notes.fitting(scope.tenant_id, archived, each=0)[1]
+
+
+def note_of(scope: TenantScope, run_id: UUID | None, sequence: int) -> tuple[Recorded, Note]:
+    """An event of OpenIntent on the run's log, with all that it says beyond ids."""
+    scope.check("runs:read")
+    scope.check("memory:read")
+    run = runs.find(scope.tenant_id, run_id)
+    events = event_log.read(scope.tenant_id, run.id, after=sequence - 1, limit=1) if sequence >= 0 else []
+    notes = event_notes.of(scope.tenant_id, events)
+    if not events or sequence not in notes:
+        raise NotFound("There is no event of that number which says more.")
+    return events[0], notes[sequence]
 
 
 def _asked(run: Run) -> list[Question]:
@@ -104,12 +142,13 @@ def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[T
 
 
 def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lane:
-    own = [event for event in events if event.node_id == node_id]
+    own = [event for event in events if _place(event) == node_id]
     started = next((event for event in own if event.type == "node.started"), None)
+    told = any(event.type.startswith(VENDOR) for event in own)
     return Lane(
         node_id=node_id,
         type_id=started.payload["typeId"] if started else "",
-        state=own[-1].type.partition(".")[2] if own and node_id else "",
+        state=own[-1].type.partition(".")[2] if own and node_id and not told else "",
         started_at=started.timestamp if started else None,
         events=own,
         writes=[write for write in writes if write.event.node_id == node_id],

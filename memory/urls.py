@@ -11,9 +11,11 @@ from memory.views import (
     entries,
     forget,
     ledger,
+    namespaces,
     passes,
     retention,
     runs,
+    workflow_files,
     workspace,
 )
 
@@ -22,7 +24,10 @@ memory: list[URLPattern] = [
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),
     path("memory/<str:mem_id>/restore", entries.restore, name="memory-entry-restore"),
+    path("memory/<str:mem_id>/reveal", entries.reveal, name="memory-entry-reveal"),
     path("memory/<str:mem_id>/protect", entries.protect, name="memory-entry-protect"),
+    path("namespaces", namespaces.namespace_list, name="namespaces"),
+    path("namespaces/<path:name>", namespaces.namespace, name="namespace"),
     path("retention", retention.retention, name="retention"),
 ]
 passing: list[URLPattern] = [
@@ -50,9 +55,14 @@ workspaces: list[URLPattern] = [
     path("workspace", workspace.files, name="workspace"),
     path("workspace/<path:path>", workspace.file, name="workspace-file"),
 ]
+workflows: list[URLPattern] = [
+    path("workflow-files", workflow_files.workflow_files, name="workflow-files"),
+    path("workflow-files/<str:intent_id>", workflow_files.imported, name="workflow-file"),
+]
 run: list[URLPattern] = [
     path("runs", runs.runs, name="runs"),
     path("runs/<str:run_id>", runs.run, name="run"),
+    path("runs/<str:run_id>/events/<int:sequence>", runs.note, name="run-note"),
 ]
 agent: list[URLPattern] = [
     path("agents", agents.agents, name="agents"),
@@ -71,4 +81,4 @@ audits: list[URLPattern] = [
     path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
 
-urlpatterns = [*memory, *passing, *archiving, *committing, *workspaces, *run, *agent, *forgetting, *audits]
+urlpatterns = [*memory, *passing, *archiving, *committing, *workspaces, *workflows, *run, *agent, *forgetting, *audits]

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory.host import ids
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
 
 
 def instant(at: datetime) -> str:
@@ -24,3 +27,24 @@ def entry_document(
         "createdAt": instant(created_at),
     }
     return document | ({"expiresAt": instant(expires_at)} if expires_at else {})
+
+
+def address_document(address: "EntryAddress | None") -> dict[str, Any]:
+    """``{"address": …}`` of an entry that OpenIntent lists too; nothing for any other. Its value is in neither."""
+    if address is None:
+        return {}
+    return {
+        "address": {
+            "tier": address.tier,
+            "namespace": address.namespace,
+            "key": address.key,
+            "version": address.version,
+            "pinned": address.pinned,
+            "priority": address.priority_word,
+            "sensitivity": address.sensitivity or None,
+            "sealed": address.is_sealed,
+            "taskId": address.task_id or None,
+            "intentId": address.intent_id or None,
+            "updatedAt": instant(address.updated_at),
+        }
+    }

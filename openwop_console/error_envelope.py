@@ -13,19 +13,28 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
 from memory.host import errors, ids
 from memory.host.errors import Refusal
 
 log = logging.getLogger(__name__)
+VALIDATION = "VALIDATION_ERROR"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A row of the table: the status, and the OpenIntent code; the OpenWOP code is the refusal's own."""
+    """A row of the table: the status, and the OpenIntent code; the OpenWOP code is the refusal's own.
+
+    OpenIntent has a status of its own where its clients know the refusal by another one (R106).
+    """
 
     status: int
     openintent: str
+    openintent_status: int = 0
+
+    def status_at(self, face: str) -> int:
+        return (self.openintent_status if face == "openintent" else 0) or self.status
 
 
 TABLE: dict[type[Refusal], Answer] = {
@@ -37,12 +46,18 @@ TABLE: dict[type[Refusal], Answer] = {
     errors.Gone: Answer(410, "GONE"),
     errors.TooLarge: Answer(413, "VALUE_TOO_LARGE"),
     errors.UnsupportedMediaType: Answer(415, "UNSUPPORTED_MEDIA_TYPE"),
-    errors.Unprocessable: Answer(422, "VALIDATION_ERROR"),
-    errors.Invalid: Answer(400, "VALIDATION_ERROR"),
+    errors.Unprocessable: Answer(422, VALIDATION, openintent_status=400),
+    errors.Invalid: Answer(400, VALIDATION),
     errors.RateLimited: Answer(429, "RATE_LIMITED"),
     errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
     errors.EndpointFailed: Answer(502, "UPSTREAM_FAILED"),
     errors.Busy: Answer(503, "BUSY"),
+    errors.KeyExists: Answer(409, "KEY_EXISTS"),
+    errors.VersionMismatch: Answer(409, "VERSION_MISMATCH"),
+    errors.TaskClosed: Answer(409, "TASK_CLOSED"),
+    errors.PreconditionRequired: Answer(428, "PRECONDITION_REQUIRED"),
+    errors.CapacityExceeded: Answer(429, "CAPACITY_EXCEEDED"),
+    errors.GuardrailViolation: Answer(403, "GUARDRAIL_VIOLATION"),
     errors.Internal: Answer(500, "INTERNAL_ERROR"),
 }
 FRAMEWORK: dict[type[Exception], type[Refusal]] = {
@@ -75,6 +90,7 @@ TITLES = {
     410: "No longer here",
     413: "Too large",
     422: "Not valid",
+    428: "Say which version",
     429: "Slow down",
     500: "The console failed",
     501: "Not offered here",
@@ -88,8 +104,8 @@ def face_of(path: str) -> str:
     return next((face for prefix, face in FACES.items() if path.startswith(prefix)), "page")
 
 
-def status_of(refusal: Refusal) -> int:
-    return answer_of(type(refusal)).status
+def status_of(refusal: Refusal, face: str = "openwop") -> int:
+    return answer_of(type(refusal)).status_at(face)
 
 
 def answer_of(kind: type[Refusal]) -> Answer:
@@ -105,7 +121,8 @@ def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 
 def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    face, status = face_of(request.path), status_of(refusal)
+    face = face_of(request.path)
+    status = status_of(refusal, face)
     if face == "page":
         return _page(request, refusal, status)
     return JsonResponse(_body(face, refusal), status=status, headers=_headers(refusal, status))
@@ -126,7 +143,8 @@ def _body(face: str, refusal: Refusal) -> dict[str, Any]:
         details = {"details": refusal.details} if refusal.details else {}
         return {"error": refusal.code, "message": refusal.message, **details}
     code = answer_of(type(refusal)).openintent
-    return {"error": code, "message": refusal.message, "detail": refusal.message, **refusal.details}
+    fields = {"errors": [{"field": "body", "message": refusal.message}]} if code == VALIDATION else {}
+    return {"error": code, "message": refusal.message, "detail": refusal.message, **fields, **refusal.details}
 
 
 def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
@@ -162,7 +180,8 @@ def _bug(problem: Exception) -> Refusal:
 def _field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
     """The REST framework's nested error lists, flattened to field paths."""
     if isinstance(detail, dict):
-        return [row for key, value in detail.items() for row in _field_errors(value, f"{path}.{key}".lstrip("."))]
+        named = [("" if key == api_settings.NON_FIELD_ERRORS_KEY else key, value) for key, value in detail.items()]
+        return [row for key, value in named for row in _field_errors(value, f"{path}.{key}".strip("."))]
     if isinstance(detail, list):
         return [row for value in detail for row in _field_errors(value, path)]
     return [{"field": path or "body", "message": str(detail)}]
@@ -171,9 +190,9 @@ def _field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
 def drf_exception_handler(problem: Exception, context: dict[str, Any]) -> Response:
     """What the REST framework answers when a face raises."""
     request = context["request"]
-    refusal = refusal_of(problem)
-    status = status_of(refusal)
-    response = Response(_body(face_of(request.path), refusal), status=status, headers=_headers(refusal, status))
+    refusal, face = refusal_of(problem), face_of(request.path)
+    status = status_of(refusal, face)
+    response = Response(_body(face, refusal), status=status, headers=_headers(refusal, status))
     response.refusal = refusal  # type: ignore[attr-defined]
     return response
 

@@ -41,6 +41,8 @@ class ConsoleMiddleware:
         denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
+        elif _left_unread(request):
+            response["Connection"] = "close"  # or what comes of the body would be taken for the next request
         if request.principal is not None and "Cache-Control" not in response:  # type: ignore[attr-defined]
             response["Cache-Control"] = "private, no-store"
         return response
@@ -61,6 +63,12 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
     if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
     return tenancy.key_principal(_credential(request), now=timezone.now())
+
+
+def _left_unread(request: HttpRequest) -> bool:
+    """Whether the request has a body that nobody has looked at: its answer was given before."""
+    sent = request.META.get("CONTENT_LENGTH") not in (None, "", "0") or "HTTP_TRANSFER_ENCODING" in request.META
+    return sent and not request._read_started  # type: ignore[attr-defined] # noqa: SLF001
 
 
 def _credential(request: HttpRequest) -> str:

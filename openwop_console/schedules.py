@@ -22,6 +22,8 @@ class Recurring:
 
 HOST = (
     Recurring("sweep", "memory.tasks.sweep", 1),
+    Recurring("scrub", "memory.tasks.scrub", 1),
+    Recurring("coordinators", "memory.tasks.lapse_coordinators", 1),
     Recurring("merged", "memory.tasks.sweep_merged", 60),
     Recurring("archives", "memory.tasks.collect_archives", 60),
     Recurring("previews", "memory.tasks.lapse_previews", 15),

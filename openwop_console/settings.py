@@ -26,6 +26,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+# Episodic entries that one agent keeps, unless something narrower is said of it (RFC-0015 2.2).
+OPENWOP_EPISODIC_CAPACITY = env.int(
+    "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)
+)
 # Event streams and long polls that one web process keeps waiting at a time; one more is told to come again.
 OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=140, validate=validate.Range(min=1, max=400))
 OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")
@@ -36,6 +40,8 @@ OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
 # Whether the host's own daily look at traces lets the tenant's endpoint word what it proposes.
 OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=False)
+# Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
+OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
 OPENWOP_TRUSTED_PROXIES = env.int("OPENWOP_TRUSTED_PROXIES", default=0, validate=validate.Range(min=0))
 OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))
@@ -83,15 +89,15 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "openwop_console.for_pages.static_files",
+    "openwop_console.for_pages.content_policy",
+    "openwop_console.for_pages.sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "openwop_console.for_pages.authentication",
+    "openwop_console.for_pages.messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
+    "openwop_console.for_pages.htmx",
     "allauth.account.middleware.AccountMiddleware",
     "openwop_console.middleware.ConsoleMiddleware",
 ]
@@ -124,6 +130,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memory.host.bodies.JsonAlone",
     "DEFAULT_PARSER_CLASSES": ["memory.host.bodies.StrictJSONParser"],
     "EXCEPTION_HANDLER": "openwop_console.error_envelope.drf_exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

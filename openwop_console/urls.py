@@ -24,6 +24,7 @@ pages: list[URLPattern] = [
 ]
 
 urlpatterns = [
+    path("", include("memory.api.openintent.urls")),  # first, as every pattern before a match costs its request
     *public,
     *pages,
     path("", include("openwop_console.runtime.urls")),

@@ -6,6 +6,7 @@ An expired entry never surfaces, to the millisecond, whatever has been swept.
 from memory.adapter.console import (
     COUNTED,
     FACETS,
+    addressed,
     by_ids,
     entry,
     live,
@@ -16,6 +17,7 @@ from memory.adapter.console import (
     total,
     usage_of,
     values_of,
+    with_addresses,
     writes_by_day,
 )
 from memory.adapter.corpora import (
@@ -32,6 +34,7 @@ from memory.adapter.corpora import (
     those,
     written_since,
 )
+from memory.adapter.figures import Figures, figures_of, plain_count, tasks_remembered
 from memory.adapter.fulltext import Found, count_matching, id_at, matching, position_of
 from memory.adapter.keeping import (
     Keeping,
@@ -43,7 +46,20 @@ from memory.adapter.keeping import (
     timeless_of,
     was_written_to,
 )
+from memory.adapter.lists import (
+    Listing,
+    Selection,
+    has_plain,
+    is_plain,
+    listed,
+    plain,
+    plain_listed,
+    plain_rows_of,
+    rare_tags,
+)
+from memory.adapter.names import named, sealed, whole_addresses
 from memory.adapter.news import News, Standing, news, standing_of, stored_among, tenants_with_news, texts_of
+from memory.adapter.places import is_there, readable
 from memory.adapter.records import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -56,7 +72,9 @@ from memory.adapter.records import (
     last_position,
     list_entries,
 )
-from memory.adapter.subjects import forgotten_among, mentions, samples, traces
+from memory.adapter.room import Taken, episodic_count, first_to_go, pinned_count, taken_in_task
+from memory.adapter.rows import rows_of
+from memory.adapter.subjects import closed_among, derived_among, forgotten_among, mentions, samples, traces
 
 __all__ = [
     "COUNTED",
@@ -67,36 +85,60 @@ __all__ = [
     "RELEVANCE",
     "CorpusEntry",
     "Counts",
+    "Figures",
     "Found",
     "Injection",
     "Keeping",
+    "Listing",
     "MemoryRecord",
     "News",
     "Outline",
     "RunView",
+    "Selection",
     "Standing",
+    "Taken",
     "WeekOf",
+    "addressed",
     "by_ids",
+    "closed_among",
     "corpus",
     "count_matching",
     "counts_of",
+    "derived_among",
     "entry",
+    "episodic_count",
+    "figures_of",
+    "first_to_go",
     "forgotten_among",
     "get_entry",
     "growth_of",
+    "has_plain",
     "head",
     "id_at",
+    "is_plain",
+    "is_there",
     "keeping_of",
     "last_position",
     "list_entries",
+    "listed",
     "live",
     "matching",
     "mentions",
+    "named",
     "news",
     "outline",
+    "pinned_count",
+    "plain",
+    "plain_count",
+    "plain_listed",
+    "plain_rows_of",
     "position_of",
+    "rare_tags",
+    "readable",
     "refs_of",
+    "rows_of",
     "samples",
+    "sealed",
     "shows_all",
     "standing_of",
     "states_of",
@@ -106,6 +148,8 @@ __all__ = [
     "strengths_under",
     "tagged",
     "taken_away_before",
+    "taken_in_task",
+    "tasks_remembered",
     "tenants_with_news",
     "texts_of",
     "those",
@@ -116,6 +160,8 @@ __all__ = [
     "usage_of",
     "values_of",
     "was_written_to",
+    "whole_addresses",
+    "with_addresses",
     "writes_by_day",
     "written_since",
 ]

@@ -5,11 +5,14 @@ from datetime import date, datetime
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
+from memory.adapter.places import in_time
 from memory.adapter.records import LIVE, PRESENT
-from memory.host import ids, sql
+from memory.addresses import PREFIX
+from memory.host import ids, sql, tenancy
 from memory.host.tenancy import TenantScope
+from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 COUNTED = 10_000
@@ -19,13 +22,16 @@ PART = 500
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
     """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from.
 
-    A key that is bound to agents sees what those wrote, and nothing else (design.md 4).
+    A key that is bound to agents sees what those wrote and may read still, and nothing else (design.md 4).
     """
     scope.check("memory:read")
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
     bound = scope.principal.agent_ids
-    mine = rows if bound is None else rows.filter(agent_id__in=bound)
-    return mine.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+    if bound is not None:
+        rows = rows.filter(agent_id__in=bound)
+        for refs in tenancy.closed_refs(scope):
+            rows = rows.exclude(memory_ref__in=refs)
+    return rows.filter(in_time(now))
 
 
 def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
@@ -33,14 +39,33 @@ def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySe
     return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
 
 
+def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given."""
+    wanted = {name: value for name, value in exact.items() if value}
+    found = EntryAddress.objects.of(scope.tenant_id).filter(**wanted)
+    return rows.filter(id__in=found.values("id")) if wanted else rows
+
+
+def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
+    """``rows`` with the addresses that they have, in one query; sealed values stay where they are."""
+    wanted = [row.id for row in rows if row.memory_ref.startswith(PREFIX)]
+    if wanted:
+        found = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key").in_bulk_by_id(wanted)
+        for row in rows:
+            row.address = found.get(row.id)
+    return rows
+
+
 def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:
-    """One unexpired entry with its run, retired or not."""
-    return live(scope, now=now).select_related("run").filter(id=entry_id).first()
+    """One unexpired entry with its run and its address, retired or not."""
+    found = list(live(scope, now=now).select_related("run").filter(id=entry_id)[:1])
+    return with_addresses(scope, found)[0] if found else None
 
 
 def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
-    """The unexpired entries among ``entry_ids``."""
-    return {row.id: row for row in live(scope, now=now).filter(id__in=entry_ids)}
+    """The unexpired entries among ``entry_ids``, with their addresses."""
+    found = with_addresses(scope, list(live(scope, now=now).filter(id__in=entry_ids)))
+    return {row.id: row for row in found}
 
 
 def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombstone]:
@@ -105,11 +130,15 @@ FACETS = {
     "node": ("memory_memoryentry", "node_id"),
     "ref": ("memory_memoryentry", "memory_ref"),
     "tag": ("memory_entrytag", "tag"),
+    "namespace": ("memory_namespace", "name"),
 }
 
 
 def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
-    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``; a step in the index for each."""
+    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``; a step in the index for each.
+
+    Of namespaces these are the ones that agents share.
+    """
     scope.check("memory:read")
     table, column = FACETS[facet]
     least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608

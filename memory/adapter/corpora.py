@@ -1,6 +1,7 @@
 """Memory as a background pass takes it: all that is live under one ref, in the order in which it was written.
 
-Read in chunks, so a pass over a large ref holds no long transaction.
+Read in chunks, so a pass over a large ref holds no long transaction. What is sealed is no pass's to take: nothing is
+made of a confidential value, and no two of them are ever the same (RFC-0015 9.2).
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -9,8 +10,9 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 
+from memory.adapter.places import in_time
 from memory.host import sql
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models.entry import LedgerHead, MemoryEntry, Strength
@@ -73,7 +75,7 @@ def still_there(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetim
     condition, among = sql.among("id", list(wanted))
     statement = (
         f"SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND memory_ref || '' = %s AND {condition} "  # noqa: S608
-        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL"
+        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed"
     )
     values = [sql.key(scope.tenant_id), scope.memory_ref, among, sql.instant(now)]
     return {wanted[row] for (row,) in sql.rows(statement, values)}
@@ -94,7 +96,7 @@ def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> lis
     statement = (
         f"SELECT id, protected, tokens, {sql.time_column('expires_at')} FROM memory_memoryentry "  # noqa: S608
         f"WHERE tenant_id = %s AND memory_ref = %s AND derived IN ({marks}) "
-        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL"
+        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed"
     )
     values = [sql.key(scope.tenant_id), scope.memory_ref, *derived, sql.instant(now)]
     return [Outline._make(row) for row in sql.rows(statement, values)]
@@ -112,7 +114,7 @@ def _read(
     columns = COLUMNS.format(created_at=sql.time_column("created_at"), expires_at=sql.time_column("expires_at"))
     statement = (
         f"SELECT {columns} FROM memory_memoryentry WHERE tenant_id = %s AND {condition} "  # noqa: S608
-        f"AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL ORDER BY {order} LIMIT %s"
+        f"AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed ORDER BY {order} LIMIT %s"
     )
     return _entries(sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.instant(now), size]))
 
@@ -170,5 +172,5 @@ def refs_of(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tupl
 
 
 def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
-    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(retired_at=None)
-    return rows.filter(Q(expires_at=None) | Q(expires_at__gt=now))
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(retired_at=None, sealed=False)
+    return rows.filter(in_time(now))

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
+from memory.adapter.places import in_time
 from memory.models import CommitmentWatch
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
@@ -25,7 +26,7 @@ class Standing(NamedTuple):
 
 
 class News(NamedTuple):
-    """What a run wrote: no pass of the host, and nothing that somebody retired or that has expired since.
+    """What a run wrote: no pass of the host, and nothing that somebody retired, that has expired since or is sealed.
 
     What a pass took away is news all the same: it was said, and whoever follows the ledger may come behind the pass.
     """
@@ -46,7 +47,7 @@ def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[lis
     last = found.position if found else 0
     rows = MemoryEntry.objects.of(tenant_id).filter(position__gt=after, position__lte=last, derived="")
     rows = rows.filter(Q(retired_at=None) | ~Q(retired_kind=""))
-    rows = rows.filter(Q(expires_at=None) | Q(expires_at__gt=now), run__system=False)
+    rows = rows.filter(in_time(now), run__system=False, sealed=False)
     entries = [News(*row) for row in rows.order_by("position").values_list(*News._fields)[:limit]]
     return entries, entries[-1].position if len(entries) == limit else last
 

@@ -29,6 +29,7 @@ WEIGHED = 64
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
 PRESENT = "e.retired_at IS NULL"
+UNSEALED = " AND NOT e.sealed"
 AS_OF = (
     "(e.position <= %s OR e.run_id = %s{inherited}) AND NOT EXISTS (SELECT 1 FROM memory_retirement r "
     "WHERE r.tenant_id = e.tenant_id AND r.entry_id = e.id AND r.from_position <= %s "
@@ -121,9 +122,11 @@ def list_entries(
 
     With a token budget they are those that fit into it, in the order of their rank: one that does not is left out
     whole, and a smaller one behind it may still fit. A limit holds as well; without one the budget decides, up to 1000.
+    What is sealed has no text to inject, and no words to be relevant by.
     """
-    source, parameters = _source(scope, now, tag, view, written_by)
-    if not wanted.token_budget and wanted.rank != RELEVANCE:
+    injects = bool(wanted.token_budget) or wanted.rank == RELEVANCE
+    source, parameters = _source(scope, now, tag, view, written_by, UNSEALED if injects else "")
+    if not injects:
         bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
         return _records(f"SELECT {_columns()} {source}", [*parameters, bound])
     text = "e.search_text" if wanted.rank == RELEVANCE else "''"
@@ -133,7 +136,7 @@ def list_entries(
 
 
 def _source(
-    scope: MemoryScope, now: datetime, tag: str, view: RunView | None, written_by: Collection[str] | None
+    scope: MemoryScope, now: datetime, tag: str, view: RunView | None, written_by: Collection[str] | None, more: str
 ) -> tuple[str, list[Any]]:
     """What stands behind the columns of a list, up to the LIMIT."""
     seen, parameters = _seen(view, now)
@@ -144,7 +147,8 @@ def _source(
     if written_by is not None:
         agents = ", ".join(["%s"] * len(written_by)) or "NULL"
         seen, parameters = f"{seen} AND e.agent_id IN ({agents})", [*parameters, *written_by]
-    condition = f"FROM {source} WHERE e.tenant_id = %s AND e.memory_ref = %s AND {seen} ORDER BY e.id DESC LIMIT %s"
+    wanted = f"e.tenant_id = %s AND e.memory_ref = %s AND {seen}{more}"
+    condition = f"FROM {source} WHERE {wanted} ORDER BY e.id DESC LIMIT %s"
     return condition, [sql.key(scope.tenant_id), scope.memory_ref, *parameters]
 
 

@@ -47,6 +47,21 @@ def samples(tenant_id: UUID, rows: tuple[UUID, ...]) -> dict[UUID, str]:
     return dict(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).values_list("id", "content"))
 
 
+def closed_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of ``entry_ids`` of which nothing may be made any more: they were forgotten, or are kept encrypted now."""
+    rows = MemoryEntry.objects.of(tenant_id).filter(sealed=True)
+    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
+    sealed = {row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    return sealed | forgotten_among(tenant_id, entry_ids)
+
+
+def derived_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
+    """Those of ``entry_ids`` that a pass made of others."""
+    rows = MemoryEntry.objects.of(tenant_id).exclude(derived="")
+    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
+    return {row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)}
+
+
 def forgotten_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that were forgotten."""
     stones = Tombstone.objects.of(tenant_id).filter(reason="forgotten")

@@ -54,14 +54,14 @@ def store(
 ) -> Archive:
     """The archive is the current one of its ref, and the one before it superseded.
 
-    Refuses with ``Conflict`` when one of its sources was forgotten while it was being made. Write its entry first: the
-    lock of the ledger comes before that of the tenant.
+    Refuses with ``Conflict`` when one of its sources was forgotten or sealed while it was being made. Write its entry
+    first: the lock of the ledger comes before that of the tenant.
     """
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     access.lock_tenant(scope.tenant_id)
-    if adapter.forgotten_among(scope.tenant_id, sources_of(draft.body)):
-        raise Conflict("A source of the archive was forgotten while it was being made.", reason=FORGOTTEN)
+    if adapter.closed_among(scope.tenant_id, sources_of(draft.body)):
+        raise Conflict("A source of the archive was forgotten or sealed while it was being made.", reason=FORGOTTEN)
     _supersede(scope.tenant_id, scope.memory_ref)
     return Archive(
         tenant_id=scope.tenant_id,

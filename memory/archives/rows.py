@@ -7,7 +7,7 @@ from uuid import UUID
 from memory.models import Archive
 
 WRITER = "memory.archives"
-FORGOTTEN, RETENTION = "forgotten", "retention"
+FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
 DISTILL = "distill"
 INDEX = "MEMORY-INDEX.json"
 CHUNK = 500

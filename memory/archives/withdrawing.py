@@ -1,4 +1,4 @@
-"""Archives withdrawn, because their time is over or because a subject is forgotten (design.md 3.13)."""
+"""Archives withdrawn: their time is over, a subject is forgotten, a source is confidential now (design.md 3.13)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memory import adapter, ledger, lineage, passes, policies
 from memory.archives import indexing
-from memory.archives.rows import CHUNK, DISTILL, FORGOTTEN, RETENTION, WRITER, of_ref, parts
+from memory.archives.rows import CHUNK, DISTILL, FORGOTTEN, RETENTION, SEALED, WRITER, of_ref, parts
 from memory.host import access, ids, tenancy
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
@@ -22,12 +22,12 @@ from memory.passes import PassOrder
 def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, now: datetime) -> int:
     """These archives have no bytes any more and say why; how many had until now.
 
-    A forgotten one takes along what agents read of it, what an endpoint made for its ref, and the archives that were
-    distilled from it. The memory index names none of them any more. Entries go first: the lock of the ledger comes
-    before those of the tenant and of archives.
+    Unless its time is over, one takes along what agents read of it, what an endpoint made for its ref, and the archives
+    that were distilled from it. The memory index names none of them any more. Entries go first: the lock of the ledger
+    comes before those of the tenant and of archives.
     """
     rows = _with_bytes(tenant_id, archive_ids)
-    if because == FORGOTTEN:
+    if because != RETENTION:
         rows = _and_resting_on_them(tenant_id, rows)
         _remove_beside(tenant_id, rows, now)
     if not rows:
@@ -74,6 +74,12 @@ def all_resting_on(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Co
     return {row.id for row in _and_resting_on_them(tenant_id, _with_bytes(tenant_id, first))}
 
 
+def entries_resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """The entries that stand for the archives which were distilled from these entries, or from such."""
+    first = _with_bytes(tenant_id, resting_on(tenant_id, entry_ids))
+    return {row.entry_id for row in _and_resting_on_them(tenant_id, first) if row.entry_id}
+
+
 def withdraw_made_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> int:
     """The entries were forgotten, and with them go the archives that were distilled from them.
 
@@ -81,6 +87,17 @@ def withdraw_made_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datet
     """
     access.lock_tenant(tenant_id)
     return withdraw(tenant_id, resting_on(tenant_id, entry_ids), FORGOTTEN, now=now)
+
+
+def seal_made_of(tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime) -> list[Archive]:
+    """The entries are confidential now: the archives that were distilled from them are withdrawn, and no text that an
+    endpoint made for their ref is kept. Which archives they were, the oldest first."""
+    access.lock_tenant(tenant_id)
+    going = all_resting_on(tenant_id, (), entry_ids)
+    withdraw(tenant_id, going, SEALED, now=now)
+    Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref).delete()
+    rows = Archive.objects.of(tenant_id).defer("body").order_by("id")
+    return sorted((row for part in parts(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
 
 
 def unname(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
@@ -102,7 +119,7 @@ def forgotten(tenant_id: UUID, *, since: datetime) -> list[Archive]:
 
 
 def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list[Pass]:
-    """Each ref that has ``lost`` its current archive to a forget waits to be distilled from what remains.
+    """Each ref that has ``lost`` its current archive to something but time waits to be distilled from what remains.
 
     With the budget of the last archive that went; a ref with nothing left is not distilled.
     """

@@ -24,7 +24,7 @@ TAG = "distilled"
 
 
 class Overtaken(RuntimeError):
-    """What was read is not so any more: a source was forgotten, or another pass has made that very archive."""
+    """What was read is not so any more: a source was forgotten or sealed, or another pass has made that archive."""
 
 
 @transaction.atomic
@@ -38,7 +38,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
     sources = [commission.gathered.entries[each] for each in made.distilled.covered if commission.gathered.entries]
     if (
         written.content != made.distilled.text  # the vault has learnt of a secret since
-        or adapter.forgotten_among(work.tenant_id, sources)
+        or adapter.closed_among(work.tenant_id, sources)
         or same_work(commission, now=now)
     ):
         raise Overtaken

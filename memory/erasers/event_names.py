@@ -1,18 +1,22 @@
 """The event log as a store of a forget: it stays, and the receipt says how many events name the subject.
 
-Events hold ids, refs, labels and paths. A name that somebody put into one of them is on the log for good (RFC 0080).
+Events hold ids, refs, labels and paths. A name that somebody put into one of them, or called an agent or a task by, is
+on the log for good (RFC 0080).
 """
 
 from uuid import UUID
 
-from memory.host import event_log
+from memory.host import event_log, events
 from memory.host.erasure import Holding, Identifiers, Kept
+from memory.host.events.openintent import VENDOR
 from memory.matching import mentioned_in
 
 BECAUSE = (
-    "Events are never changed. These name the subject in a memory_ref, a label or a path; keep names out of all three."
+    "Events are never changed. These name the subject in a memory_ref, a label, a path, or what an agent or a task is "
+    "called; keep names out of all of these."
 )
-NAMING = ("memory.written", "workspace.updated")
+OPENINTENT = tuple(kind.type for kind in vars(events).values() if getattr(kind, "type", "").startswith(VENDOR))
+NAMING = ("memory.written", "workspace.updated", *OPENINTENT)
 
 
 class EventNames(Kept):

@@ -4,12 +4,14 @@ A string that names the subject is replaced as a whole. The second look goes ove
 so that a column nobody thought of cannot hide.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Rule, is_exact, judged, mentioned_in, search_form, whole_text, without_subject
+from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, search_form, whole_text, without_subject
 
 CHUNK = 1000
 
@@ -46,3 +48,17 @@ class KeptValues:
         before = {name: getattr(row, name) for name in self.columns}
         after = {name: without_subject(subject.terms, value, rule) for name, value in before.items()}
         return {name: value for name, value in after.items() if value != before[name]}
+
+
+class RowByRow(KeptValues, ABC):
+    """Those of which each row is written by itself, in a transaction of its own."""
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        rule = rule_for(ticked=ticked)
+        return sum(self.erase_one(tenant_id, row, subject, rule) for row in rows)
+
+    @abstractmethod
+    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
+        """The row names the subject no more; how many rows were changed for it, or are gone."""

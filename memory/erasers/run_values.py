@@ -3,34 +3,27 @@
 The event log itself is content-free and stays as it was (RFC 0080).
 """
 
-from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.kept_values import RowByRow
 from memory.host import runs
 from memory.host.erasure import Identifiers
 from memory.host.models import Run
-from memory.matching import Rule, rule_for
+from memory.matching import Rule
 
 
-class RunValues(KeptValues):
+class RunValues(RowByRow):
     """Values that runs keep."""
 
     store = "run inputs and variables"
     table = Run
     columns = ("inputs", "variables", "metadata", "configurable", "tags", "workspace", "scope_id", "agent_id", "error")
 
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        rule = rule_for(ticked=ticked)
-        return sum(self._erase_one(tenant_id, row, subject, rule) for row in rows)
-
-    def _erase_one(self, tenant_id: UUID, row: UUID, subject: Identifiers, rule: Rule) -> bool:
+    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
         with transaction.atomic():
-            run = runs.locked(tenant_id, row)
+            run = runs.locked(tenant_id, row_id)
             changed = self.cleaned(run, subject, rule)
             if changed:
                 runs.erase_kept(run, **changed)

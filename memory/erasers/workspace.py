@@ -4,23 +4,22 @@ A text that names the subject is replaced as a whole, and the version stays. A f
 goes with all its versions. What stands on record of a path stays there, counted.
 """
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from memory import workspace
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.kept_values import RowByRow
 from memory.host.erasure import Holding, Identifiers
-from memory.matching import Rule, rule_for
+from memory.matching import Rule
 from memory.models import WorkspaceFile
 
 SAMPLES = 5
 SHOWN = 500
 
 
-class WorkspaceFiles(KeptValues):
+class WorkspaceFiles(RowByRow):
     """Contents, paths and content types."""
 
     store = "workspace files"
@@ -35,16 +34,10 @@ class WorkspaceFiles(KeptValues):
         samples = {row.id.hex: f"{row.path}, version {row.version}\n{row.content[:SHOWN]}" for row in rows}
         return Holding(self.store, found.erase, found.suspected, samples=samples)
 
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        rule = rule_for(ticked=ticked)
-        return sum(self._erase_one(tenant_id, row, subject, rule) for row in rows)
-
     @transaction.atomic
-    def _erase_one(self, tenant_id: UUID, row: UUID, subject: Identifiers, rule: Rule) -> int:
+    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
         """How many versions were changed or are gone."""
-        file = workspace.locked(tenant_id, row)
+        file = workspace.locked(tenant_id, row_id)
         changed: dict[str, Any] = self.cleaned(file, subject, rule) if file else {}
         if file is None or not changed:
             return 0

@@ -10,6 +10,7 @@ import secrets as random_secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
@@ -18,7 +19,7 @@ from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Q
 
-from memory.host import audit, ids
+from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
 from memory.host.models import ApiKey, Operator, RoleGrant, Tenant
 
@@ -77,14 +78,36 @@ class NewKey:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key and its tenant, as every request asks for them. ``agents`` are those it is bound to, the first first."""
+
+    tenant_id: UUID
+    tenant_slug: str
+    tenant_name: str
+    id: UUID
+    name: str
+    digest: str
+    agents: tuple[str, ...]
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
 def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
     """What ``principal`` may do in this tenant; nothing when that cannot be established."""
     try:
-        roles = list(RoleGrant.objects.of(tenant_id).filter(principal=principal).values_list("role", flat=True))
+        roles = sql.rows(_roles_held(), [sql.key(tenant_id), principal])
     except DatabaseError:
         log.exception("roles could not be resolved; access is denied")
         return frozenset()
-    return frozenset().union(*(ROLES.get(role, frozenset()) for role in roles))
+    return frozenset().union(*(ROLES.get(role, frozenset()) for (role,) in roles))
+
+
+@cache
+def _roles_held() -> str:
+    """The ORM's own statement, written once: writing it anew takes longer than the request that it is asked for."""
+    held = RoleGrant.objects.of(UUID(int=0)).filter(principal="").values_list("role")
+    return str(held.query.sql_with_params()[0])
 
 
 def roles_of(tenant_id: UUID, principal: str) -> list[str]:
@@ -191,7 +214,7 @@ def create_api_key(
         tenant=tenant,
         name=name,
         digest=_digest(secret),
-        agents=sorted(set(agents)),
+        agents=list(dict.fromkeys(agents)),
         created_at=now,
         expires_at=expires_at,
     ).insert(by=WRITER)
@@ -209,30 +232,46 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
         audit.append(tenant_id, actor=actor, action="key.revoked", target=ids.wire("key", key_id), now=now)
 
 
-def key_of(text: str, *, now: datetime) -> ApiKey:
+def key_of(text: str, *, now: datetime) -> Key:
     """The key behind ``text``. Unknown, malformed and wrong secrets are one refusal, compared in constant time."""
     mark, _, rest = text.partition("_")
     parts = rest.split("_", 2)
     if mark != "owk" or len(parts) != 3:
         raise Unauthenticated
     tenant_id, key_id = (ids.parse("x", f"x_{part}") for part in parts[:2])
-    key: ApiKey | None = None
-    if tenant_id and key_id:
-        key = ApiKey.objects.of(tenant_id).select_related("tenant").filter(id=key_id).first()
+    key = _key(tenant_id, key_id) if tenant_id and key_id else None
     if not hmac.compare_digest(key.digest if key else _digest(""), _digest(parts[2])) or not key:
         raise Unauthenticated
     return _let_in(key, now)
 
 
-def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> ApiKey:
+def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
     """The key in whose name the host acts while nobody presents it; refused as if somebody did."""
-    key: ApiKey | None = ApiKey.objects.of(tenant_id).select_related("tenant").filter(id=key_id).first()
+    key = _key(tenant_id, key_id)
     if key is None:
         raise Unauthenticated
     return _let_in(key, now)
 
 
-def _let_in(key: ApiKey, now: datetime) -> ApiKey:
+def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
+    """The key as it is in the database at this moment, whether it is good or not."""
+    found = sql.rows(_key_asked(), [sql.key(tenant_id), sql.key(key_id)])
+    if not found:
+        return None
+    slug, tenant_name, name, digest, agents, *moments = found[0]
+    bound, (expires_at, revoked_at) = tuple(sql.as_document(agents)), map(sql.as_utc, moments)
+    return Key(tenant_id, slug, tenant_name, key_id, name, digest, bound, expires_at, revoked_at)
+
+
+@cache
+def _key_asked() -> str:
+    """The ORM's own statement, written once, as for roles."""
+    columns = ("tenant__slug", "tenant__name", "name", "digest", "agents", "expires_at", "revoked_at")
+    asked = ApiKey.objects.of(UUID(int=0)).filter(id=UUID(int=0)).values_list(*columns)
+    return str(asked.query.sql_with_params()[0])
+
+
+def _let_in(key: Key, now: datetime) -> Key:
     if key.revoked_at:
         raise KeyRevoked
     if key.expires_at and key.expires_at <= now:

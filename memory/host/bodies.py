@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from memory.host.errors import TooLarge
@@ -55,6 +56,15 @@ class StrictJSONParser(BaseParser):
         if b"\\u0000" in raw and _has_nul(value):
             raise ParseError("The body holds a NUL character.")
         return value
+
+
+class JsonAlone(DefaultContentNegotiation):
+    """What every face answers with: JSON. Only an ``Accept`` that could mean something else is looked at."""
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+        if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", "application/json"):
+            return renderers[0], renderers[0].media_type
+        return super().select_renderer(request, renderers, format_suffix)
 
 
 def parser_of(view: Any) -> StrictJSONParser:

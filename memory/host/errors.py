@@ -249,6 +249,44 @@ class EndpointFailed(Refusal):
     message = "The endpoint that distils gave no usable answer."
 
 
+class KeyExists(Conflict):
+    """The address is taken (RFC-0015 1.2); ``details`` has ``current_version``, and ``current`` for who may read it."""
+
+    code = "key_exists"
+    message = "There is an entry under that key already."
+
+
+class VersionMismatch(Conflict):
+    """The entry has another version by now (RFC-0015 3.2); ``details`` has ``current_version`` and the entry."""
+
+    code = "version_mismatch"
+    message = "The entry has changed since that version."
+
+
+class TaskClosed(Conflict):
+    code = "task_closed"
+    message = "The task has ended and takes no memory any more."
+
+
+class PreconditionRequired(Refusal):
+    code = "precondition_required"
+    message = "Say in If-Match which version is to be changed."
+
+
+class CapacityExceeded(Refusal):
+    """No room (RFC-0015 9.4); ``details`` has ``current_count``, ``max_capacity`` and ``limit_kind``."""
+
+    code = "capacity_exceeded"
+    message = "There is no room for another entry."
+
+
+class GuardrailViolation(Forbidden):
+    """A coordinator's guardrail does not allow it (RFC-0015 6.6)."""
+
+    code = "guardrail_violation"
+    message = "A guardrail of the coordinator does not allow that."
+
+
 class Internal(Refusal):
     """What a caller learns about a bug: nothing but a correlation id."""
 

@@ -4,14 +4,14 @@ The row of the stream is the lock. A terminal event closes its stream in the sam
 whatever runs beside it; an append to a closed stream is refused.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Q
 
 from memory.host import ids, sql
 from memory.host.errors import StreamClosed
@@ -63,6 +63,15 @@ def open_stream(tenant_id: UUID, stream_id: UUID) -> None:
 def exists(tenant_id: UUID, stream_id: UUID) -> bool:
     """Whether the tenant has a stream of that id."""
     return bool(Stream.objects.of(tenant_id).filter(id=stream_id).exists())
+
+
+def hold(tenant_id: UUID, stream_ids: Collection[UUID]) -> None:
+    """Nobody else appends to these streams until the transaction ends.
+
+    Whoever will append to several holds them first, and all at once: they are locked in the order of their ids.
+    """
+    rows = Stream.objects.of(tenant_id).select_for_update(no_key=True).filter(id__in=stream_ids)
+    list(rows.order_by("id").values_list("id", flat=True))
 
 
 def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> int:
@@ -138,6 +147,29 @@ def read(tenant_id: UUID, stream_id: UUID, *, after: int = -1, limit: int = PAGE
         Recorded(sql.as_uuid(row[0]), stream_id, row[1], row[2], row[3], sql.at(row[4]), sql.as_document(row[5]))
         for row in rows
     ]
+
+
+def told(
+    tenant_id: UUID,
+    stream_id: UUID,
+    kinds: Mapping[str, Collection[str]],
+    *,
+    since: datetime | None = None,
+    offset: int = 0,
+    limit: int = PAGE,
+) -> tuple[list[Recorded], int]:
+    """A page of the events of these types, oldest first, and how many there are. With each type stand the values that
+    ``kind`` in its payload may have; none for all."""
+    wanted = Q(*(_of_type(*each) for each in kinds.items()), _connector=Q.OR)
+    rows = RunEvent.objects.of(tenant_id).filter(wanted, stream_id=stream_id) if kinds else RunEvent.objects.none()
+    rows = rows.filter(timestamp__gt=since) if since else rows
+    page = rows.order_by("sequence")[offset : offset + limit]
+    columns = page.values_list("id", "stream_id", "sequence", "type", "node_id", "timestamp", "payload")
+    return [Recorded(*row) for row in columns], rows.count()
+
+
+def _of_type(name: str, values: Collection[str]) -> Q:
+    return Q(type=name, payload__kind__in=list(values)) if values else Q(type=name)
 
 
 def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:

@@ -5,11 +5,13 @@ hands their reads to the driver, and ends statements that take too long.
 """
 
 import math
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 from uuid import UUID, SafeUUID
 
@@ -142,5 +144,49 @@ def as_instant(value: str | None) -> datetime | None:
     return None if value is None else at(value)
 
 
+def as_utc(value: Any) -> Any:
+    """A time that a statement of the ORM selects, from PostgreSQL or from SQLite, which keeps UTC without saying so."""
+    return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
+
+
 def as_document(value: Any) -> Any:
     return orjson.loads(value) if isinstance(value, str) else value
+
+
+def file_bytes() -> int:
+    """How large the file of a SQLite database is."""
+    return int(rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [])[0][0])
+
+
+def free_bytes() -> int:
+    """How much room there is on the disk of a SQLite database."""
+    return shutil.disk_usage(Path(str(connection.settings_dict["NAME"])).resolve().parent).free
+
+
+def rebuilt_at() -> int:
+    """When the file was rebuilt last, in seconds of the epoch; 0 for never. It stands in the file's own header."""
+    return int(rows("PRAGMA user_version", [])[0][0])
+
+
+def rebuild(at: int) -> None:
+    """The file of a SQLite database is written anew, and has nothing between its rows of what was deleted.
+
+    ``secure_delete`` alone leaves copies of rows that were moved from page to page before they were deleted.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM")
+        cursor.execute(f"PRAGMA user_version = {int(at)}")
+
+
+def empty_log(*, patience_ms: int = 500) -> bool:
+    """All of SQLite's write-ahead log is in the database and the log has no bytes; False while somebody reads or
+    writes, who is not kept waiting."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        before = cursor.fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {int(patience_ms)}")
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return not cursor.fetchone()[0]
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {int(before)}")

@@ -5,14 +5,17 @@ tenant's resolves to nothing, and the caller cannot tell which it was.
 """
 
 import unicodedata
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory.host import access, ids
 from memory.host.errors import Forbidden, Unauthenticated
-from memory.host.models import ApiKey, Operator, Run, Tenant
+from memory.host.models import Operator, Run, Tenant
 
 MAX_REF = 256
 RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
@@ -20,7 +23,10 @@ RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "worksp
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who acts: an operator (``usr_``), a key (``key_``), or the host itself."""
+    """Who acts: an operator (``usr_``), a key (``key_``), or the host itself.
+
+    A key that is bound to agents acts as those, and as ``first_agent`` unless it says otherwise.
+    """
 
     tenant_id: UUID
     tenant_slug: str
@@ -30,6 +36,7 @@ class Principal:
     scopes: frozenset[str]
     display_name: str = ""
     agent_ids: frozenset[str] | None = None
+    first_agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +89,19 @@ def key_principal(text: str, *, now: datetime) -> Principal:
     return _of_key(access.key_of(text, now=now))
 
 
-def _of_key(key: ApiKey) -> Principal:
-    bound = frozenset(key.agents) if key.agents else None
-    return _principal(key.tenant, ids.wire("key", key.id), "key", key.name or "API key", bound)
+def _of_key(key: access.Key) -> Principal:
+    principal_id = ids.wire("key", key.id)
+    return Principal(
+        key.tenant_id,
+        key.tenant_slug,
+        key.tenant_name,
+        principal_id,
+        "key",
+        access.scopes_of(key.tenant_id, principal_id),
+        key.name or "API key",
+        frozenset(key.agents) or None,
+        next(iter(key.agents), ""),
+    )
 
 
 def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
@@ -116,11 +133,9 @@ def named_scope(tenant: Tenant, principal_id: str) -> TenantScope:
     return TenantScope(_principal(tenant, principal_id, "key", principal_id))
 
 
-def _principal(
-    tenant: Tenant, principal_id: str, kind: str, name: str, bound: frozenset[str] | None = None
-) -> Principal:
+def _principal(tenant: Tenant, principal_id: str, kind: str, name: str) -> Principal:
     scopes = access.scopes_of(tenant.id, principal_id)
-    return Principal(tenant.id, tenant.slug, tenant.name, principal_id, kind, scopes, name, bound)
+    return Principal(tenant.id, tenant.slug, tenant.name, principal_id, kind, scopes, name)
 
 
 def tenant_scope(principal: Principal) -> TenantScope:
@@ -133,14 +148,48 @@ def host_scope(tenant: Tenant, *, scopes: frozenset[str] = RUN_SCOPES) -> Tenant
     return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, "host", "host", scopes, "Host"))
 
 
-def run_scope(run: Run) -> TenantScope:
-    """A run acting in the tenant that owns it; memory, workspace files and nothing else."""
-    tenant = run.tenant
-    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run"))
+def run_scope(run: Run, *, agent_id: str = "") -> TenantScope:
+    """A run acting in the tenant that owns it, as that agent or as none; memory, workspace files and nothing else."""
+    tenant, acts_as = run.tenant, frozenset({agent_id} if agent_id else ())
+    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run", acts_as))
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Refs of this ``prefix`` are not open to every agent of the tenant.
+
+    ``allows`` says whether a run, or a key that is bound to agents, reaches one of them; ``closed`` are those that it
+    does not reach though its agents have written there.
+    """
+
+    prefix: str
+    allows: Callable[[TenantScope, str], bool]
+    closed: Callable[[TenantScope], "Collection[str] | QuerySet[Any, str]"]
+
+
+_reserved: dict[str, Reserved] = {}
+
+
+def on_ref(rule: Reserved) -> None:
+    """The rule holds for every ref with its prefix, at every door."""
+    _reserved[rule.prefix] = rule
+
+
+def closed_refs(scope: TenantScope) -> "list[Collection[str] | QuerySet[Any, str]]":
+    """The refs that the agents of this principal may not read any more, although they wrote there; as each rule has
+    them, which may be as a subquery."""
+    return [rule.closed(scope) for rule in _reserved.values()]
 
 
 def memory_scope(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
-    """The scope behind ``raw_ref``, or None when there is none this tenant could have."""
+    """The scope behind ``raw_ref``, or None when there is none this principal could have."""
+    found = place_of(scope, raw_ref)
+    rules = [rule for prefix, rule in _reserved.items() if found and found.memory_ref.startswith(prefix)]
+    return found if found and all(rule.allows(scope, found.memory_ref) for rule in rules) else None
+
+
+def place_of(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
+    """The same, whoever asks: for the ledger's own place of an entry, to which another rule has let the caller."""
     if not isinstance(raw_ref, str) or not _well_formed(raw_ref):
         return None
     segments = raw_ref.split("/")

@@ -4,31 +4,49 @@ A value is sealed with AES-256-GCM under a data key and bound to its own row; da
 from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and the redactor, and is logged nowhere.
 """
 
-import os
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.db import transaction
 
-from memory.host import audit, ids, sql
+from memory.host import audit, ids, sealing, sql
 from memory.host.effects import is_replay
-from memory.host.errors import Invalid, NotFound
+from memory.host.errors import Gone, Invalid, NotFound
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
+from memory.host.sealing import SealTampered, VaultLocked
 
 WRITER = "memory.host.vault"
-NONCE = 12
 MAX_VALUE_BYTES = 65_536
 MAX_NAME = 128
 
 
-class VaultLocked(RuntimeError):
-    """No configured key opens the vault: ``OPENWOP_SECRET_KEY`` is not the one it was sealed with."""
+class Resealed(NamedTuple):
+    """How many values are under the fresh key, and of each that does not open the old key that it stays under."""
+
+    sealed: int
+    broken: tuple[UUID, ...] = ()
+
+
+Resealing = Callable[[VaultKey], Resealed]
+_resealing: list[Resealing] = []
+
+
+def on_rotate(function: Resealing) -> None:
+    """Registration point: ``function`` seals the values of its store under the fresh key, in the transaction of the
+    rotation. No other key opens anything afterwards."""
+    if function not in _resealing:
+        _resealing.append(function)
+
+
+class SealBroken(Gone):
+    """What is stored of a sealed value is not what was sealed for that row, or no key opens it any more."""
+
+    code = "seal_broken"
+    message = "The value of this entry does not open: what is stored of it was changed, or its key is gone."
 
 
 @transaction.atomic
@@ -54,7 +72,7 @@ def put(
     key = _current_key(now)
     secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
     secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
-    secret.sealed = _seal(_unwrap(key), value.encode(), _binding(secret))
+    secret.sealed = sealing.seal(sealing.unwrap(key), value.encode(), _binding(secret))
     secret.save(by=WRITER, force_insert=found is None)
     if scope != SecretScope.RUN:
         audit.append(tenant_id, actor=actor, action="secret.set", target=name, now=now)
@@ -144,6 +162,19 @@ def _versions_known() -> str:
     return str(statement)
 
 
+def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
+    """Which secrets the tenant has, and in which version: asked of the database at every write that no run makes."""
+    held = sql.rows(_versions_held(), [sql.key(tenant_id)])
+    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in held)
+
+
+@cache
+def _versions_held() -> str:
+    """The ORM's own statement, written once, as above."""
+    held = Secret.objects.of(UUID(int=0)).order_by("id")
+    return str(held.values_list("id", "version").query.sql_with_params()[0])
+
+
 def held_by(tenant_id: UUID) -> list[Secret]:
     """Every secret of the tenant, sealed: what text that belongs to no run is redacted for."""
     return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
@@ -157,40 +188,89 @@ def holds(tenant_id: UUID, name: str) -> bool:
 def unseal(secret: Secret) -> str:
     """The plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:
-        return _open(_unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
+        return sealing.opened(sealing.unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
     except InvalidTag:
-        raise VaultLocked(f"secret {secret.id} does not open; was its row changed?") from None
+        raise SealTampered(f"secret {secret.id} does not open; was its row changed?") from None
 
 
 @transaction.atomic
-def rotate(*, now: datetime) -> int:
-    """Every secret is sealed under a fresh data key, wrapped by the first configured key; returns how many."""
+def rotate(*, now: datetime) -> Resealed:
+    """Every secret is sealed under a fresh data key, wrapped by the first configured key.
+
+    What was tampered with, so that it does not open, is left under its old key, which is kept for nothing else. Raises
+    ``VaultLocked`` and changes nothing when a key itself does not open: then ``OPENWOP_SECRET_KEY`` is the wrong one.
+    """
     old = list(VaultKey.objects.select_for_update().order_by("id"))
-    fresh = _new_key(now)
-    locked = Secret.objects.select_for_update(of=("self",)).select_related("key")
-    secrets = list(locked.order_by("tenant_id", "id"))
-    for secret in secrets:
-        plaintext = unseal(secret)
-        secret.key = fresh
-        secret.sealed = _seal(_unwrap(fresh), plaintext.encode(), _binding(secret))
-        secret.save(by=WRITER, update_fields=["key", "sealed"])
     for key in old:
-        key.delete(by=WRITER)
-    for tenant_id in sorted({secret.tenant_id for secret in secrets}):
+        sealing.unwrap(key)
+    fresh = _new_key(now)
+    done = [function(fresh) for function in (_reseal_secrets, *_resealing)]
+    broken = tuple(key_id for each in done for key_id in each.broken)
+    for key in old:
+        _keep_for_broken(key) if key.id in broken else key.delete(by=WRITER)
+    for tenant_id in Secret.objects.order_by("tenant_id").values_list("tenant_id", flat=True).distinct():
         audit.append(tenant_id, actor="host", action="vault.rotated", now=now)
-    return len(secrets)
+    return Resealed(sum(each.sealed for each in done), broken)
+
+
+def _keep_for_broken(key: VaultKey) -> None:
+    """The key is as all others under the first configured one, so that no later rotation needs an older one for it."""
+    key.wrapped = sealing.seal(sealing.wrapping_keys()[0], sealing.unwrap(key), key.id.bytes)
+    key.save(by=WRITER, update_fields=["wrapped"])
+
+
+def _reseal_secrets(fresh: VaultKey) -> Resealed:
+    locked = Secret.objects.select_for_update(of=("self",)).select_related("key")
+    count, broken = 0, []
+    for secret in locked.order_by("tenant_id", "id"):
+        try:
+            plaintext = unseal(secret)
+        except SealTampered:
+            broken.append(secret.key_id)
+            continue
+        secret.key, secret.sealed = fresh, sealing.seal(sealing.unwrap(fresh), plaintext.encode(), _binding(secret))
+        secret.save(by=WRITER, update_fields=["key", "sealed"])
+        count += 1
+    return Resealed(count, tuple(broken))
+
+
+def hold_key(*, now: datetime) -> None:
+    """The key under which this transaction seals is locked already: for one that holds other locks when it seals."""
+    _current_key(now)
+
+
+def seal_value(tenant_id: UUID, row_id: UUID, text: str, *, now: datetime) -> tuple[VaultKey, bytes]:
+    """A text sealed for one row of the tenant's under the newest data key, and that key (AES-256-GCM, RFC-0015 9.2).
+
+    The key's row is locked, so that no rotation misses what this transaction stores.
+    """
+    key = _current_key(now)
+    return key, sealing.seal(sealing.unwrap(key), text.encode(), tenant_id.bytes + row_id.bytes)
+
+
+def reseal_value(fresh: VaultKey, tenant_id: UUID, row_id: UUID, text: str) -> bytes:
+    """The same under the fresh key of a rotation."""
+    return sealing.seal(sealing.unwrap(fresh), text.encode(), tenant_id.bytes + row_id.bytes)
+
+
+def open_value(key: VaultKey, tenant_id: UUID, row_id: UUID, sealed: bytes) -> str:
+    """The text of ``seal_value``; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
+    try:
+        return sealing.opened(sealing.unwrap(key), bytes(sealed), tenant_id.bytes + row_id.bytes).decode()
+    except InvalidTag:
+        raise SealTampered(f"the value of entry {row_id} does not open; was its row changed?") from None
 
 
 def seal_note(binding: UUID, text: str) -> bytes:
     """A short text sealed for one row, outside the rotation of data keys: what work in progress must remember."""
-    return _seal(_wrapping_keys()[0], text.encode(), binding.bytes)
+    return sealing.seal(sealing.wrapping_keys()[0], text.encode(), binding.bytes)
 
 
 def open_note(binding: UUID, sealed: bytes) -> str:
     """The text of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
-    for key in _wrapping_keys():
+    for key in sealing.wrapping_keys():
         try:
-            return _open(key, sealed, binding.bytes).decode()
+            return sealing.opened(key, sealed, binding.bytes).decode()
         except InvalidTag:
             continue
     raise VaultLocked("a sealed note does not open with the configured OPENWOP_SECRET_KEY")
@@ -204,36 +284,10 @@ def _current_key(now: datetime) -> VaultKey:
 
 def _new_key(now: datetime) -> VaultKey:
     key = VaultKey(created_at=now)
-    key.wrapped = _seal(_wrapping_keys()[0], AESGCM.generate_key(256), key.id.bytes)
+    key.wrapped = sealing.seal(sealing.wrapping_keys()[0], sealing.new_key(), key.id.bytes)
     key.save(by=WRITER, force_insert=True)
     return key
 
 
-def _unwrap(key: VaultKey) -> bytes:
-    for wrapping_key in _wrapping_keys():
-        try:
-            return _open(wrapping_key, bytes(key.wrapped), key.id.bytes)
-        except InvalidTag:
-            continue
-    raise VaultLocked("the vault was sealed with another OPENWOP_SECRET_KEY")
-
-
-def _wrapping_keys() -> list[bytes]:
-    configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return [
-        HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(text.encode())
-        for text in configured
-    ]
-
-
 def _binding(secret: Secret) -> bytes:
     return secret.tenant_id.bytes + secret.id.bytes
-
-
-def _seal(key: bytes, plaintext: bytes, binding: bytes) -> bytes:
-    nonce = os.urandom(NONCE)
-    return nonce + AESGCM(key).encrypt(nonce, plaintext, binding)
-
-
-def _open(key: bytes, sealed: bytes, binding: bytes) -> bytes:
-    return AESGCM(key).decrypt(sealed[:NONCE], sealed[NONCE:], binding)

@@ -65,10 +65,10 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     last = move_head(scope.tenant_id, entries=len(entries), retired=0, steps=len(entries))
     first = last - len(entries) + 1
     rows = [
-        [*row_of(entry, each.draft, run, None, now), each.derived, first + offset]
+        [*row_of(entry, each.draft, run.tenant_id, run.id, None, now), each.derived, first + offset]
         for offset, (entry, each) in enumerate(zip(entries, made, strict=True))
     ]
-    _insert(scope.tenant_id, entries, rows)
+    insert_rows(scope.tenant_id, entries, rows)
     indexing.after_bulk(scope.tenant_id, last, len(entries))
     kept = [entry.id for entry, each in zip(entries, made, strict=True) if each.protected]
     MemoryEntry.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id__in=kept).update(protected=True)
@@ -78,7 +78,8 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     ]
 
 
-def _insert(tenant_id: UUID, entries: list[Redraft], rows: list[list[Any]]) -> None:
+def insert_rows(tenant_id: UUID, entries: Sequence[Redraft], rows: Sequence[list[Any]]) -> None:
+    """The entries are there, with their tags; ``rows`` are the values of ``INSERT_DERIVED``."""
     tenant = sql.key(tenant_id)
     tags = [[tenant, sql.key(entry.id), tag] for entry in entries for tag in entry.tags]
     with connection.cursor() as cursor:

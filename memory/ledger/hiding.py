@@ -14,10 +14,14 @@ from django.db import connection, transaction
 from memory import drafts, harness, reconciled
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
+from memory.ledger import lifecycle
 from memory.ledger.rows import CHUNK, WRITER, locked_entry, move_head
 from memory.models.entry import MemoryEntry, Retirement
 
-TAKEABLE = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} AND retired_at IS NULL AND NOT protected"
+TAKEABLE = (
+    "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} AND retired_at IS NULL "
+    "AND NOT protected AND NOT sealed"
+)
 TAKE = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE tenant_id = %s AND {}"
 SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
@@ -31,6 +35,7 @@ def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) ->
         said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
+        lifecycle.give_up_keys(scope.tenant_id, [entry.id])
         _say(scope, entry, at=now, reason=said, now=now)
     return entry
 
@@ -48,6 +53,7 @@ def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry
         position = move_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
+        lifecycle.take_key_again(scope.tenant_id, entry.id)
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             reconciled.drop(scope.tenant_id, [entry.memory_ref])
@@ -87,7 +93,9 @@ def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[U
     sql.insert(Retirement.objects.written_by(WRITER), SPAN, spans)
     for kind in sorted({str(each.kind) for each in wanted.values()}):
         _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
-    return [wanted[row].entry_id for row in found]
+    gone = [wanted[row].entry_id for row in found]
+    lifecycle.give_up_keys(tenant_id, gone)
+    return gone
 
 
 def _takeable(tenant: Any, rows: list[Any]) -> list[Any]:

@@ -47,6 +47,8 @@ NUMBERS = (
 PUT_IN = "INSERT INTO memory_search (rowid, words) VALUES (%s, %s)"
 TAKE_OUT = "INSERT INTO memory_search (memory_search, rowid, words) VALUES ('delete', %s, %s)"
 
+SET_WORDS = "UPDATE memory_memoryentry SET words = array_to_tsvector(%s::text[]) WHERE tenant_id = %s AND id = %s"
+
 Text = tuple[int, str]
 
 
@@ -55,9 +57,9 @@ def is_due(position: int, text: str) -> bool:
     return position % BATCH == 0 or len(text) > LONG
 
 
-def after_bulk(tenant_id: UUID, position: int, size: int) -> None:
-    """What a bulk write that ended at ``position`` has left behind the mark is no more than a batch."""
-    if not sql.is_postgres() and position // BATCH != (position - size) // BATCH:
+def after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
+    """What a bulk write that ended at ``position`` has left behind the mark is no more than a batch, and not long."""
+    if not sql.is_postgres() and (position // BATCH != (position - size) // BATCH or longest > LONG):
         catch_up(tenant_id, most=size + BATCH)
 
 
@@ -77,6 +79,18 @@ def catch_up(tenant_id: UUID, *, most: int = 2 * BATCH) -> int:
     return len(texts)
 
 
+def put_in_again(tenant_id: UUID, entries: Sequence[tuple[UUID, Text]]) -> None:
+    """Entries that were taken out are found by their new words, at their new positions, of which the last is the
+    highest."""
+    if sql.is_postgres():
+        rows = [[words_of(text), sql.key(tenant_id), sql.key(entry_id)] for entry_id, (_, text) in entries]
+        with connection.cursor() as cursor:
+            cursor.executemany(SET_WORDS, rows)
+    else:
+        longest = max(len(text) for _, (_, text) in entries)
+        after_bulk(tenant_id, entries[-1][1][0], len(entries), longest=longest)
+
+
 def behind() -> list[UUID]:
     """The tenants that have entries which are not indexed; none on PostgreSQL."""
     return [] if sql.is_postgres() else [sql.as_uuid(tenant) for (tenant,) in sql.rows(BEHIND, [])]
@@ -89,6 +103,8 @@ def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
     with connection.cursor() as cursor:
         number, mark = _mark(cursor, tenant_id)
         stems = {position: stems_of(words_of(text)) for position, text in texts if position <= mark}
+        if not stems:
+            return
         counts = Counter(stem for each in stems.values() for stem in each)
         numbers = _numbers(cursor, number, counts) if counts else {}
         cursor.executemany(TAKE_OUT, _rows(number, stems, numbers))

@@ -7,14 +7,15 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory.host import sql
-from memory.ledger import indexing
-from memory.ledger.rows import CHUNK, WRITER, move_head
+from memory.ledger import indexing, lifecycle
+from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
 from memory.models.entry import MemoryEntry, Tombstone
 
 TABLES = (
     ("memory_entrytag", "id"),
     ("memory_retirement", "entry_id"),
     ("memory_strength", "id"),
+    ("memory_entryaddress", "id"),
     ("memory_memoryentry", "id"),
 )
 # The first condition is the index's own, word for word: no other rows are looked at.
@@ -22,18 +23,36 @@ EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (epheme
 
 
 @transaction.atomic
-def remove(tenant_id: UUID, rows: tuple[UUID, ...], *, reason: str, now: datetime) -> int:
-    """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each."""
-    locked = MemoryEntry.objects.of(tenant_id).select_for_update().filter(id__in=rows[:CHUNK]).order_by("id")
-    found = list(locked.only("id", "run_id", "retired_at", "position", "search_text"))
+def remove(
+    tenant_id: UUID,
+    rows: tuple[UUID, ...],
+    *,
+    reason: str,
+    actor: str = "",
+    lapsed: bool = False,
+    held: bool = False,
+    now: datetime,
+) -> int:
+    """At most ``CHUNK`` of ``rows`` are gone, with their tags; a tombstone without content remains of each.
+
+    Of those that have an address the fact stands on their stream, done by the agent ``actor`` or else by their owner
+    (RFC-0015 5); what is archived is told of by who archives it. With ``lapsed`` one whose end somebody has put off
+    meanwhile stays. They are locked here, unless the caller has ``held`` them.
+    """
+    going = rows[:CHUNK] if held else hold(tenant_id, entries=rows[:CHUNK])
+    there = MemoryEntry.objects.of(tenant_id).filter(id__in=going).order_by("id")
+    there = there.filter(expires_at__lte=now) if lapsed else there
+    found = list(there.only("id", "run_id", "retired_at", "position", "search_text", "sealed"))
     if not found:
         return 0
     tombstones = [
         Tombstone(tenant_id=tenant_id, id=row.id, run_id=row.run_id, reason=reason, removed_at=now) for row in found
     ]
     Tombstone.objects.written_by(WRITER).bulk_create(tombstones)
+    lifecycle.tell_of_removal(tenant_id, [row.id for row in found], reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.retired_at is not None)
-    move_head(tenant_id, entries=retired - len(found), retired=-retired)
+    gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
+    move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
     indexing.take_out(tenant_id, [(row.position, row.search_text) for row in found])
     _delete(tenant_id, [row.id for row in found])
     return len(found)

@@ -1,12 +1,47 @@
 """What every change of the ledger shares: the writer's name, the head that numbers changes, and a locked entry."""
 
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.db import connection
+
+from memory.host import event_log, sql
 from memory.host.errors import NotFound
+from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
 
 WRITER = "memory.ledger"
 CHUNK = 500
+Gone = dict[str, datetime]
+GONE = ("removed_at", "erased_at")
+MOVE_HEAD = (
+    "UPDATE memory_ledgerhead SET position = position + %s, entries = entries + %s, retired = retired + %s, "
+    "removed_at = COALESCE(%s, removed_at), erased_at = COALESCE(%s, erased_at) "
+    "WHERE tenant_id = %s AND id = %s RETURNING position"
+)
+
+
+def hold(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UUID] = ()) -> list[UUID]:
+    """Nobody else appends to the streams of these runs and addressed entries, or changes the entries; those there are.
+
+    Everybody locks in one order, so that nobody waits for somebody who waits for them: namespaces, intents,
+    coordinators, tasks, agents, the vault's key, streams, entries, the head of the ledger, and the audit chain, behind
+    which nothing is locked; several of one kind sorted. An address is locked behind its entry, or by a rotation that
+    has the vault's key and waits for addresses alone.
+    """
+    wanted = sorted(entries)
+    parts = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
+    streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
+    if streams:
+        event_log.hold(tenant_id, streams)
+    rows = MemoryEntry.objects.of(tenant_id).select_for_update().order_by("id")
+    return [row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)]
+
+
+def _runs_of(tenant_id: UUID, entries: Collection[UUID]) -> Any:
+    return EntryAddress.objects.of(tenant_id).filter(id__in=entries).values_list("entry__run_id", flat=True).distinct()
 
 
 def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:
@@ -16,17 +51,33 @@ def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:
     return entry
 
 
-def move_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1) -> int:
-    """The ledger has changed: its position rises by ``steps``, its counts move. The row is locked until the commit."""
-    heads = LedgerHead.objects.of(tenant_id).select_for_update()
-    found: LedgerHead | None = heads.first()
-    if found is None:  # the very first entry of a tenant may be one that a pass made
+def move_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1, gone: Gone | None = None) -> int:
+    """The ledger has changed: its position rises by ``steps``, its counts move. The row is locked until the commit.
+
+    ``gone`` says when something was removed or replaced (``gone_at``), which housekeeping takes out of the files.
+    """
+    by = [steps, entries, retired, *(sql.instant((gone or {}).get(name)) for name in GONE)]
+    moved = _moved(tenant_id, by)
+    if moved is None:  # the very first entry of a tenant
         opened = LedgerHead(tenant_id=tenant_id, id=tenant_id)
         LedgerHead.objects.written_by(WRITER).bulk_create([opened], ignore_conflicts=True)
-    head: LedgerHead = found or heads.get()
-    head.position, head.entries, head.retired = head.position + steps, head.entries + entries, head.retired + retired
-    head.save(by=WRITER, update_fields=["position", "entries", "retired"])
-    return head.position
+        moved = _moved(tenant_id, by)
+    if moved is None:
+        raise RuntimeError("the ledger of the tenant has no head")
+    return moved
+
+
+def _moved(tenant_id: UUID, by: list[Any]) -> int | None:
+    tenant = sql.key(tenant_id)
+    with connection.cursor() as cursor:
+        cursor.execute(MOVE_HEAD, [*by, tenant, tenant])
+        found = cursor.fetchone()
+    return int(found[0]) if found else None
+
+
+def gone_at(now: datetime, *, at_once: bool) -> Gone:
+    """Something is gone; ``at_once`` when it was forgotten or is confidential."""
+    return {"removed_at": now, **({"erased_at": now} if at_once else {})}
 
 
 def position(tenant_id: UUID) -> int:

@@ -11,27 +11,28 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from memory import drafts, harness, redaction, token_budget
+from memory import addresses, drafts, harness, redaction, token_budget
 from memory.drafts import EntryDraft
 from memory.host import effects, event_log, ids, sql
-from memory.host.errors import CapabilityNotProvided, NotFound, StreamClosed
+from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamClosed
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.ledger import indexing
 from memory.matching import search_form
+from memory.models.entry import MemoryEntry
 from memory.redaction import Redacted
 from memory.words import words_of
 
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-INSERT_ENTRY = (
-    "INSERT INTO memory_memoryentry "
-    "(tenant_id, id, memory_ref, content, search_text, tags, subject, run_id, node_id, agent_id, created_at, "
-    "expires_at, retired_reason, tokens, sha256, redactions, secret_shapes, ephemeral, position) "
-)
-ENTRY = ", ".join(["%s"] * 18)
+COLUMNS = (
+    "tenant_id", "id", "memory_ref", "content", "search_text", "tags", "subject", "run_id", "node_id", "agent_id",
+    "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions", "secret_shapes", "ephemeral",
+)  # fmt: skip
+INSERT_ENTRY = f"INSERT INTO memory_memoryentry ({', '.join(COLUMNS)}, position) "
+ENTRY = ", ".join(["%s"] * len(COLUMNS))
 SEARCH_TEXT = 4
 # PostgreSQL keeps the words of an entry in its row; SQLite in an index of its own.
 WITH_WORDS = INSERT_ENTRY.replace(" position)", " position, words)")
@@ -71,9 +72,17 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
     """
     require_writable(scope, run)
+    if scope.memory_ref.startswith(addresses.PREFIX):
+        problem = {"field": "memoryRef", "message": "belongs to OpenIntent, where an entry needs a namespace and a key"}
+        raise Invalid("The memory entry cannot be stored.", errors=[problem])
     entry = redacted(scope, draft, harness.for_run(run.tenant_id, run.id).redact, now)
+    return store(entry, draft, run=run, node_id=node_id, now=now)
+
+
+def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None, now: datetime) -> Written:
+    """The redacted entry is stored, and its fact stands on ``run``."""
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
-    row = row_of(entry, draft, run, node_id, now)
+    row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
 
@@ -83,6 +92,11 @@ def require_writable(scope: MemoryScope, run: Run) -> None:
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     effects.refuse_in_replay(run)
+    require_open(scope)
+
+
+def require_open(scope: MemoryScope) -> None:
+    """Refuse a principal that may not write, and a host with read-only memory."""
     scope.tenant.check("memory:write")
     if not settings.OPENWOP_MEMORY_WRITABLE:
         raise CapabilityNotProvided("The memory of this host is read-only.", capability="memory.writable")
@@ -105,6 +119,7 @@ def redacted(scope: MemoryScope, draft: EntryDraft, redact: Callable[[str], Reda
         tags=tuple(dict.fromkeys(redact(tag).text for tag in tags)),
         subject=redact(draft.subject).text,
         redactions=content.count,
+        findable=tuple(redact(text).text for text in draft.findable),
     )
     drafts.require_fitting(memory_ref=entry.memory_ref, subject=entry.subject, tags=entry.tags)
     return entry
@@ -120,24 +135,29 @@ class Redraft:
     tags: tuple[str, ...]
     subject: str
     redactions: int
+    findable: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The tags that may stand on the log."""
+        """The tags that may stand on the log: of what has an address none, which is not for all who read the run."""
+        if self.memory_ref.startswith(addresses.PREFIX):
+            return ()
         return tuple(tag for tag in self.tags if LABEL.fullmatch(tag))
 
 
-def row_of(entry: Redraft, draft: EntryDraft, run: Run, node_id: str | None, now: datetime) -> list[Any]:
-    """The values of ``INSERT_ENTRY``, but for the position."""
+def row_of(
+    entry: Redraft, draft: EntryDraft, tenant_id: UUID, run_id: UUID, node_id: str | None, now: datetime
+) -> list[Any]:
+    """The values of ``COLUMNS``, as the engine takes them."""
     return [
-        sql.key(run.tenant_id),
+        sql.key(tenant_id),
         sql.key(entry.id),
         entry.memory_ref,
         entry.content,
-        search_form("\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref))),
+        search_form("\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref, *entry.findable))),
         sql.document(entry.tags),
         entry.subject,
-        sql.key(run.id),
+        sql.key(run_id),
         node_id or "",
         draft.agent_id,
         sql.instant(now),
@@ -149,6 +169,15 @@ def row_of(entry: Redraft, draft: EntryDraft, run: Run, node_id: str | None, now
         redaction.secret_shapes(entry.content),
         settings.OPENWOP_MEMORY_INSTANCE,
     ]
+
+
+def stored(
+    tenant_id: UUID, run_id: UUID, entry: Redraft, draft: EntryDraft, row: list[Any], now: datetime
+) -> MemoryEntry:
+    """The entry that was inserted as ``row``, with its position last: without asking for it again."""
+    values = dict(zip((*COLUMNS, "position"), row, strict=True))
+    values |= {"tenant_id": tenant_id, "id": entry.id, "run_id": run_id, "tags": list(entry.tags)}
+    return MemoryEntry(**(values | {"created_at": now, "expires_at": draft.expires_at}))
 
 
 def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:

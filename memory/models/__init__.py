@@ -1,5 +1,6 @@
-"""The tables of the ledger. Entries are not re-exported: only the ledger and the adapter import them."""
+"""The tables of the ledger. Entries and addresses are not re-exported: only the ledger and the adapter import them."""
 
+from memory.models import address as address
 from memory.models import entry as entry
 from memory.models.archive import Archive, ArchiveState
 from memory.models.background import (
@@ -13,30 +14,40 @@ from memory.models.background import (
 )
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
 from memory.models.forget import ForgetRequest, ForgetState
-from memory.models.kept import KeptContent, KeptRead
+from memory.models.kept import EventNote, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind
+from memory.models.namespace import Namespace
+from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Task
 from memory.models.workspace import Workspace, WorkspaceFile
 
 __all__ = [
+    "Agent",
     "Archive",
     "ArchiveState",
+    "Assignment",
     "Commitment",
     "CommitmentState",
     "CommitmentWatch",
     "Condition",
+    "Coordinator",
     "Distillate",
+    "EventNote",
     "Firing",
     "ForgetRequest",
     "ForgetState",
+    "Grant",
+    "Intent",
     "KeptContent",
     "KeptRead",
     "Lineage",
     "LineageKind",
     "MemoryPolicy",
+    "Namespace",
     "Pass",
     "PassSchedule",
     "PassState",
     "Reconciled",
+    "Task",
     "Trigger",
     "Workspace",
     "WorkspaceFile",

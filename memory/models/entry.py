@@ -1,8 +1,20 @@
 """Memory entries, their tags, the head that numbers changes, and what remains of a forgotten entry."""
 
-from django.db import models
+from typing import TYPE_CHECKING
 
+from django.db import models
+from django.db.models.lookups import Exact
+
+from memory.addresses import PREFIX
 from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+# What a run or a pass has written, and still stands: it has no address. SQLite uses the index of such entries only
+# where a query says the same word for word, so that the numbers are no parameters.
+HEAD = models.Func("memory_ref", template=f"substr(%(expressions)s, 1, {len(PREFIX)})", output_field=models.CharField())
+PLAIN = models.Q(~models.Q(Exact(HEAD, PREFIX)), retired_at=None)
 
 
 class Derived(models.TextChoices):
@@ -26,10 +38,12 @@ class MemoryEntry(TenantOwned):
 
     ``derived`` says which pass made the entry from others, and is empty for what a run wrote. ``protected`` entries are
     never merged and go first into an archive. ``retired_kind`` says why a retired entry is: a pass merged it, found it
-    superseded or compacted it; empty when a person retired it.
+    superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted beside
+    it, at its address; ``content`` says only that there is one. ``address`` is there when the adapter has brought it.
     """
 
     writer = "memory.ledger"
+    address: "EntryAddress | None" = None
 
     memory_ref = models.CharField(max_length=256)
     content = models.TextField()
@@ -52,6 +66,7 @@ class MemoryEntry(TenantOwned):
     derived = models.CharField(max_length=9, choices=Derived, default="", db_default="", blank=True)
     protected = models.BooleanField(default=False, db_default=False)
     retired_kind = models.CharField(max_length=10, choices=RetiredKind, default="", db_default="", blank=True)
+    sealed = models.BooleanField(default=False, db_default=False)
 
     run = tenant_link("host.Run", "run_id")
 
@@ -84,6 +99,11 @@ class MemoryEntry(TenantOwned):
                 fields=("tenant", "retired_at", "id"),
                 condition=~models.Q(retired_kind=""),
                 name="memory_entry_merged_away",
+            ),
+            models.Index(
+                fields=("tenant", "agent_id", "-created_at", "id"),
+                condition=PLAIN,
+                name="memory_entry_plain",
             ),
         )
 
@@ -137,13 +157,19 @@ class Retirement(TenantOwned):
 
 
 class LedgerHead(TenantOwned):
-    """The number of the tenant's last change, and its counts. One row a tenant; its lock orders the changes."""
+    """The number of the tenant's last change, and its counts. One row a tenant; its lock orders the changes.
+
+    ``removed_at`` is when something was removed or replaced last, ``erased_at`` when that was something forgotten or
+    confidential: housekeeping has yet to take it out of the database's files.
+    """
 
     writer = "memory.ledger"
 
     position = models.BigIntegerField(default=0)
     entries = models.BigIntegerField(default=0)
     retired = models.BigIntegerField(default=0)
+    removed_at = models.DateTimeField(null=True)
+    erased_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = (
@@ -164,6 +190,9 @@ class Tombstone(TenantOwned):
         ("merged", "merged"),
         ("superseded", "superseded"),
         ("compacted", "compacted"),
+        ("deleted", "deleted"),
+        ("evicted", "evicted"),
+        ("archived", "archived"),
     )
 
     run_id = models.UUIDField()

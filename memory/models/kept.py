@@ -1,4 +1,4 @@
-"""What runs read, kept beside the log: a replay is served exactly that, and a forget can reach it (design.md 3.12)."""
+"""What is kept beside the log: what runs read, what events of RFC-0015 say; a forget reaches it (design.md 3.12)."""
 
 from django.db import models
 
@@ -37,4 +37,26 @@ class KeptRead(TenantOwned):
                 fields=("tenant", "run_id", "node_id", "ordinal"), name="a_read_of_a_node_is_kept_once"
             ),
             TenantFK(column="run_id", to="host_run", name="a_read_belongs_to_a_run_of_its_tenant"),
+        )
+
+
+class EventNote(TenantOwned):
+    """What an event of RFC-0015 says beyond ids, kept beside the log and joined when somebody reads the event.
+
+    Namespaces, keys, tags, and the values of an archive may name a person, and nobody can forget from the log: a forget
+    blanks ``body`` here (design.md 3.12).
+    """
+
+    writer = "memory.event_notes"
+
+    stream_id = models.UUIDField()
+    sequence = models.BigIntegerField()
+    body = models.JSONField(default=dict)
+
+    stream = tenant_link("host.Stream", "stream_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "stream_id", "sequence"), name="an_event_has_one_note"),
+            TenantFK(column="stream_id", to="host_stream", name="a_note_is_on_a_stream_of_its_tenant"),
         )

@@ -53,6 +53,12 @@ def named(names: Mapping[str, str], principal: str) -> str:
 
 
 @register.filter
+def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
+    """What the run is called, or nothing when it is one like any other."""
+    return names.get(run_id, "")
+
+
+@register.filter
 def page_of(wire_id: str) -> str:
     """The address of what the wire id names, or nothing when it has no page."""
     prefix = wire_id.partition("_")[0]

@@ -177,7 +177,7 @@ def distill(request: HttpRequest) -> HttpResponse:
         request.POST if request.method == "POST" else None, initial={"ref": pages.text_of(request, "ref")}
     )
     if request.method == "POST":
-        called = {"tokenBudget": "budget"}
+        called = {"tokenBudget": "budget", "memoryRef": "ref"}
         sent = pages.submit(form, lambda data: _order(scope, data, now), called=called, not_found="ref")
         if sent.result:
             return redirect("pass", ids.wire("pass", sent.result.id))

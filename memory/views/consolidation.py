@@ -116,7 +116,7 @@ def order(request: HttpRequest) -> HttpResponse:
     scope = tenancy.scope_of(request)
     scope.check("passes:run")
     form = PassForm(request.POST)
-    sent = pages.submit(form, lambda data: _ordered(scope, data), not_found="ref")
+    sent = pages.submit(form, lambda data: _ordered(scope, data), called={"memoryRef": "ref"}, not_found="ref")
     if sent.result:
         return redirect("pass", ids.wire("pass", sent.result.id))
     return _page(request, scope, form, PassScheduleForm(), status=sent.status)
@@ -139,7 +139,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     sent = pages.submit(
         times,
         lambda data: pass_schedules.keep(scope, _times(data), now=timezone.now()),
-        called={"tokenBudget": "budget"},
+        called={"tokenBudget": "budget", "memoryRef": "ref"},
         not_found="ref",
     )
     if sent.result:

@@ -1,9 +1,11 @@
 """One memory entry: its text, which node of which run wrote it, and hiding it or showing it again."""
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -11,9 +13,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, ledger, pass_reports, provenance
+from memory.agent_memory import revealing
 from memory.forms import ReasonForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
+from memory.host.events.openintent import VENDOR
 from memory.host.tenancy import TenantScope
 from memory.provenance import Mark, Provenance, VerdictKind
 from memory.views.ledger import row_of
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 WINDOW = 12
+WRITES = 50
 VERDICTS = {
     VerdictKind.NODE: "node",
     VerdictKind.HOST: "host",
@@ -46,13 +51,37 @@ class StripEvent:
 @require_safe
 def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
-    scope, now = tenancy.scope_of(request), timezone.now()
+    scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
-    told, kin = provenance.of_entry(scope, found), pass_reports.kinship(scope, found.id, now=now)
+    told = provenance.of_entry(scope, found)
     if request.GET.get("format") == "json":
         return exports.document(row_of(found) | {"provenance": _document(told)})
+    plain = found.address is not None and not found.sealed
+    return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
+
+
+def _page(
+    request: HttpRequest, found: "MemoryEntry", told: Provenance, *, value: str | None, revealed: bool = False
+) -> HttpResponse:
+    scope, now, mem_id = tenancy.scope_of(request), timezone.now(), ids.wire("mem", found.id)
+    kin = pass_reports.kinship(scope, found.id, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
-    return pages.render(request, "memory/entry.html", context | _may(scope, request))
+    context |= {"value": value, "revealed": revealed, **_may(scope, mem_id)}
+    return pages.render(request, "memory/entry.html", context)
+
+
+def _indented(value: object) -> str:
+    """A value as people read it."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@require_POST
+def reveal(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """The entry with its sealed value opened, in this answer alone; that it was is on record."""
+    scope = tenancy.scope_of(request)
+    found = _found(scope, mem_id)
+    value = revealing.reveal(scope, found.id, now=timezone.now())
+    return _page(request, found, provenance.of_entry(scope, found), value=_indented(value), revealed=True)
 
 
 def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
@@ -63,35 +92,37 @@ def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
     return found
 
 
-def _may(scope: TenantScope, request: HttpRequest) -> dict[str, Any]:
-    """What the buttons need: whether they work, and the addresses of the other forms of this page."""
+def _may(scope: TenantScope, mem_id: str) -> dict[str, Any]:
+    """What the buttons need: whether they work, and the addresses of this page and of its other forms."""
+    here = reverse("memory-entry", args=[mem_id])
     return {
+        "permalink": here,
         "can_retire": scope.can("memory:retire"),
         "can_forget": scope.can("memory:forget"),
-        "as_json": pages.address(request, format="json"),
+        "as_json": f"{here}?format=json",
     }
 
 
 def _strip(told: Provenance) -> dict[str, Any]:
-    """The events around the write, and how many the drawing leaves out."""
+    """The events around the write, and how many the drawing leaves out; the newest of many writes."""
     here = next((place for place, mark in enumerate(told.strip) if mark.this), 0)
-    first, last = max(here - WINDOW, 0), here + WINDOW + 1
-    drawn = [_drawn(mark, told) for mark in told.strip[first:last]]
+    drawn = [_drawn(mark, told) for mark in told.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
     return {
         "strip": drawn,
-        "before": first,
-        "later": max(len(told.strip) - last, 0),
+        "before": drawn[0].sequence if drawn else 0,
+        "later": told.events - drawn[-1].sequence - 1 if drawn else 0,
+        "writes": told.writes[-WRITES:],
         "verdict": VERDICTS[told.verdict],
         "trail_url": next((event.url for event in drawn if event.here), ""),
     }
 
 
 def _drawn(mark: Mark, told: Provenance) -> StripEvent:
-    run_id = told.writes[0].run_id
+    run_id = told.writes[-1].run_id
     return StripEvent(
         sequence=mark.sequence,
         kind="write" if mark.type == provenance.FACT else "event",
-        lane="node" if mark.node_id else "host",
+        lane="node" if mark.node_id or mark.type.startswith(VENDOR) else "host",
         label=f"{mark.type} {mark.node_id}".strip(),
         here=mark.this,
         url=f"{reverse('run', args=[run_id])}?at={mark.sequence}#seq-{mark.sequence}",
@@ -138,11 +169,15 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
     scope.check("memory:retire")
+    conflict, status = None, 200
     if request.method == "POST":
-        ledger.restore(scope, found.id, now=timezone.now())
-        messages.success(request, "The entry is restored. Runs that start from now on read it again.")
-        return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
-    return pages.render(request, "memory/restore.html", {"nav": "memory", "entry": found, "mem_id": mem_id})
+        sent = pages.submit(Form(request.POST), lambda _: ledger.restore(scope, found.id, now=timezone.now()))
+        if sent.result:
+            messages.success(request, "The entry is restored. Runs that start from now on read it again.")
+            return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
+        conflict, status = sent.conflict, sent.status
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "conflict": conflict}
+    return pages.render(request, "memory/restore.html", context, status=status)
 
 
 @require_POST

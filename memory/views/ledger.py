@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
@@ -11,10 +12,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import adapter, search
+from memory.addresses import Sensitivity, Tier
 from memory.host import exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
-from memory.wire import entry_document, instant
+from memory.wire import address_document, entry_document, instant
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -27,12 +29,25 @@ FIELDS = {
     "ref": "memory_ref",
     "q": "text",
     "state": "state",
+    "tier": "tier",
+    "namespace": "namespace",
+    "sensitivity": "sensitivity",
 }
 LABELS = {"agent": "Agent", "node": "Node", "tag": "Tag", "ref": "Memory ref"}
-WORDS = {**LABELS, "run": "Run", "q": "Text", "state": "State"}
+KINDS: dict[str, tuple[str, type[StrEnum]]] = {"tier": ("Tier", Tier), "sensitivity": ("Sensitivity", Sensitivity)}
+WORDS = {
+    **LABELS,
+    "run": "Run",
+    "q": "Text",
+    "state": "State",
+    "tier": "Tier",
+    "namespace": "Namespace",
+    "sensitivity": "Sensitivity",
+}
 LISTED, OFFERED = 8, 500
 COLUMNS = (
     "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
+    "tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed",
 )  # fmt: skip
 
 
@@ -73,10 +88,10 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") in exports.FORMATS:
-        rows = _rows(scope, wanted, now)
+        rows = _rows(scope, wanted, now, flat=request.GET["format"] == "csv")
         return exports.listing(request.GET["format"], "entries", rows, columns=COLUMNS)
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
-    context |= {} if pages.wants_fragment(request) else {"facets": _facets(scope, wanted), "oob": False}
+    context |= {} if pages.wants_fragment(request) else _around(scope, wanted)
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
@@ -106,8 +121,22 @@ def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Curs
     }
 
 
+def _around(scope: TenantScope, wanted: LedgerFilter) -> dict[str, Any]:
+    """What stands around the list."""
+    shared = adapter.values_of(scope, "namespace", limit=OFFERED)
+    return {"facets": _facets(scope, wanted), "namespaces": shared, "oob": False}
+
+
 def _facets(scope: TenantScope, wanted: LedgerFilter) -> list[Facet]:
-    return [_facet(scope, name, legend, getattr(wanted, FIELDS[name])) for name, legend in LABELS.items()]
+    found = [_facet(scope, name, legend, getattr(wanted, FIELDS[name])) for name, legend in LABELS.items()]
+    return [*found, *(_words(name, getattr(wanted, name)) for name in KINDS)]
+
+
+def _words(name: str, chosen: str) -> Facet:
+    """The words there are, of which OpenIntent's entries have one; folded until one is set."""
+    legend, kind = KINDS[name]
+    options = [Option("", "Any", not chosen), *(Option(each, each.value, each == chosen) for each in kind)]
+    return Facet(name, legend, options, folded=not chosen)
 
 
 def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
@@ -118,8 +147,10 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
     return Facet(name, legend, options, folded=name == "ref" and not chosen)
 
 
-def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[dict[str, Any]]:
-    return (row_of(entry) for entry in search.every(scope, wanted, now=now))
+def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime, *, flat: bool) -> Iterator[dict[str, Any]]:
+    """Each entry as it is exported; in a table the parts of an address have columns of their own."""
+    rows = (row_of(entry) for entry in search.every(scope, wanted, now=now))
+    return (row | row.pop("address", {}) for row in rows) if flat else rows
 
 
 def row_of(entry: "MemoryEntry") -> dict[str, Any]:
@@ -134,4 +165,5 @@ def row_of(entry: "MemoryEntry") -> dict[str, Any]:
         "agentId": entry.agent_id or None,
         "state": "retired" if entry.retired_at else "present",
         **retired,
+        **address_document(entry.address),
     }

@@ -1,15 +1,18 @@
 """Runs: the list, and the trail of one with what each of its nodes wrote."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import answer_forms, trail
+from memory.agent_memory import logs
+from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
 from memory.host.models import TERMINAL, Run
@@ -17,16 +20,29 @@ from memory.host.tenancy import TenantScope
 from memory.trail import Lane, Trail, TrailWrite
 from memory.wire import instant
 
+SAID = frozenset({"namespace", "key", "tags", "scope"})
 COLUMNS = ("id", "workflowId", "status", "agentId", "system", "createdAt", "startedAt", "completedAt")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One event of a lane, with the write it tells of; ``here`` when the address points at it."""
+    """One event of a lane, with the write it tells of; ``here`` when the address points at it.
+
+    ``note`` is what an event of OpenIntent says beyond ids, and ``about`` the entry that it is about.
+    ``length`` is that of a note which has a page of its own.
+    """
 
     event: Recorded
     write: TrailWrite | None
     here: bool
+    note: Note
+    about: TrailWrite | None = None
+    length: int = 0
+
+    @property
+    def more(self) -> str:
+        """What of the note has no place of its own on the page, as people read it."""
+        return _indented({name: value for name, value in self.note.items() if name not in SAID})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +63,12 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         rows = (_run_row(run) for run in trail.every_run(scope, workflow=workflow))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     last = cursor.seen + len(listed.runs)
+    names = logs.names_of(scope, listed.runs)
     context = {
         "nav": "memory",
         "now": timezone.now(),
         "listed": listed,
+        "names": names,
         "workflow": workflow,
         "first": cursor.seen + 1,
         "last": last,
@@ -84,32 +102,73 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
     asked = [answer_forms.shown(scope, each.interrupt, each.voices) for each in told.asked]
+    over = told.run.status in TERMINAL or logs.is_log(told.run)
     context = {
         "nav": "memory",
         "now": timezone.now(),
         "trail": told,
         "run": told.run,
         "run_id": run_id,
-        "lanes": [_shown(lane, here) for lane in told.lanes],
+        "log_name": logs.names_of(scope, [told.run]).get(told.run.id, ""),
+        "task_names": logs.tasks_of(scope, told.run),
+        "lanes": _lanes(told, here),
         "left_out": told.total - len(told.events),
         "writes": sum(len(lane.writes) for lane in told.lanes),
         "as_json": pages.address(request, at="", format="json"),
         "took": _took(told),
-        "ended": told.run.status in TERMINAL,
+        "ended": over,
         "here": pages.here(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
         "names": access.names_of(scope.tenant_id, [told.run.principal]),
         "asked": asked,
-        "polls": told.run.status not in TERMINAL and not any(each.form for each in asked),
+        "polls": not over and not any(each.form for each in asked),
     }
-    status = pages.poll_status(request, over=told.run.status in TERMINAL)
+    status = pages.poll_status(request, over=over)
     return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)
 
 
-def _shown(lane: Lane, here: int | None) -> ShownLane:
+@require_safe
+def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
+    """All that one event of OpenIntent says, which may be long."""
+    scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
+    event, said = trail.note_of(scope, found, sequence)
+    if request.GET.get("format") == "json":
+        return exports.document({"sequence": sequence, "type": event.type, "note": said})
+    context = {
+        "nav": "memory",
+        "now": timezone.now(),
+        "run_id": run_id,
+        "event": event,
+        "entries": said.get("snapshot", []),
+        "text": _indented(said),
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "memory/run_note.html", context)
+
+
+def _indented(said: Note) -> str:
+    return json.dumps(said, indent=2, ensure_ascii=False) if said else ""
+
+
+def _lanes(told: Trail, here: int | None) -> list[ShownLane]:
+    known = {write.memory_id: write for lane in told.lanes for write in lane.writes}
+    return [ShownLane(lane, _rows(lane, told, known, here)) for lane in told.lanes]
+
+
+def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | None) -> list[Row]:
     writes = {write.event.sequence: write for write in lane.writes}
-    return ShownLane(lane, [Row(event, writes.get(event.sequence), event.sequence == here) for event in lane.events])
+    return [
+        Row(
+            event,
+            writes.get(event.sequence),
+            event.sequence == here,
+            told.notes.get(event.sequence, {}),
+            known.get(event.payload.get("entryId", "")),
+            told.long.get(event.sequence, 0),
+        )
+        for event in lane.events
+    ]
 
 
 def _took(told: Trail) -> Any:

@@ -4,7 +4,7 @@ Everything here works on the throw-away database that ``throwaway`` made for thi
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -96,27 +96,32 @@ def _told(run: Run, memory_ref: str, said: Labelled, number: int) -> list[Any]:
 
 def _put(columns: str, rows: Iterator[list[Any]]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        (_copy if sql.is_postgres() else _insert)(cursor, columns, rows)
+        put(cursor, ENTRIES, columns, rows)
     if sql.is_postgres():  # which does so by itself, but later
         with connection.cursor() as cursor:
             cursor.execute(f"ANALYZE {ENTRIES}")
 
 
-def _copy(cursor: Any, columns: str, rows: Iterator[list[Any]]) -> None:
-    with cursor.copy(f"COPY {ENTRIES} ({columns}) FROM STDIN") as copy:
+def put(cursor: Any, table: str, columns: str, rows: Iterable[list[Any]]) -> None:
+    """The rows are in the table, by the quickest way of the engine."""
+    (_copy if sql.is_postgres() else _insert)(cursor, table, columns, iter(rows))
+
+
+def _copy(cursor: Any, table: str, columns: str, rows: Iterator[list[Any]]) -> None:
+    with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
         for each in rows:
             copy.write_row(each)
 
 
-def _insert(cursor: Any, columns: str, rows: Iterator[list[Any]]) -> None:
+def _insert(cursor: Any, table: str, columns: str, rows: Iterator[list[Any]]) -> None:
     while chunk := list(islice(rows, CHUNK)):
-        cursor.executemany(insert_statement(columns), chunk)
+        cursor.executemany(insert_statement(columns, table=table), chunk)
 
 
-def insert_statement(columns: str = COLUMNS) -> str:
-    """One entry's row, in Django's parameter style."""
+def insert_statement(columns: str = COLUMNS, *, table: str = ENTRIES) -> str:
+    """One row, in Django's parameter style; of an entry unless another table is named."""
     marks = ", ".join(["%s"] * len(columns.split(", ")))
-    return f"INSERT INTO {ENTRIES} ({columns}) VALUES ({marks})"  # noqa: S608
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608
 
 
 def query_of(call: Callable[[], object]) -> Query:

@@ -37,7 +37,7 @@ def beside_streams(plan: Plan) -> Iterator[Outcome]:
     ground.fill(ground.running_run(owner), "bench/served", min(ENTRIES, plan.sizes[-1]))
     key = access.create_api_key(owner, role="owner", now=timezone.now()).text
     calls, ratios = max(plan.calls // 2, 1), []
-    with _server() as address, _clients(address) as clients:
+    with server() as address, _clients(address) as clients:
         _rate(clients, key, rounds.WARM_UP)
         for _ in range(plan.rounds):
             before = _rate(clients, key, calls)
@@ -49,7 +49,7 @@ def beside_streams(plan: Plan) -> Iterator[Outcome]:
 
 
 @contextmanager
-def _server() -> Iterator[Address]:
+def server() -> Iterator[Address]:
     """The web processes of a console on this process's own data, and no worker."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = Address("127.0.0.1", free.getsockname()[1])

@@ -1,7 +1,7 @@
 """Fills the demo: what is missing is made, what is there stays, wherever an earlier seeding was interrupted.
 
-Memory is written by the nodes of runs, proposals are made by a key of the tenant and moved on by its operators; nothing
-here writes a row that the product would not have written.
+Memory is written by nodes of runs and by agents over OpenIntent, proposals are made by a key of the tenant and moved on
+by its operators; nothing here writes a row that the product would not have written.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from memory import agent_manifests, passes
 from memory.host import access, advertised, registry, runs, tenancy, vault
 from memory.host.models import ArtifactKind, Operator, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
-from openwop_console.demo import dreaming, logins, proposing, running
+from openwop_console.demo import dreaming, logins, proposing, remembering, running
 from openwop_console.demo.logins import Login
 from openwop_console.demo.running import Clock
 from openwop_console.demo.story import Document, Story, text_of
@@ -55,6 +55,7 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
         _errands(tenant, story, seeded.made, clock, learned=False)
         _suggestions(tenant, story, seeded.made, clock)
         _errands(tenant, story, seeded.made, clock, learned=True)
+        _endeavours(tenant, story, seeded.made, clock)
         for wanted in story.passes:
             seeded.made["passes"] += dreaming.carry_out(tenant, wanted, clock)
     return seeded
@@ -141,3 +142,11 @@ def _suggestions(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None
                 made["proposals"] += proposing.propose(scope, tenant, suggestion, sources, now=clock())
     for run_id in proposing.under_way(tenant.id):
         made["gates"] += running.to_rest(tenant.id, run_id, clock)
+
+
+def _endeavours(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None:
+    missing = remembering.missing(tenant.id, story.endeavours)
+    if missing:
+        with running.with_a_key(tenant, story, clock) as scope:
+            for each in missing:
+                made["intents"] += remembering.carry_out(scope, each, clock)

@@ -49,6 +49,18 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Endeavour:
+    """An intent of OpenIntent: its tasks, each of one agent, and what is remembered in them and beside them."""
+
+    title: str
+    description: str
+    by: str
+    agents: list[str]
+    tasks: list[Document]
+    remembers: list[Document]
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """One tenant of the demo. ``operators`` are their roles by e-mail; ``key`` names the key its agents run with."""
 
@@ -63,6 +75,7 @@ class Story:
     errands: list[Errand]
     suggestions: list[Suggestion]
     passes: list[Wanted]
+    endeavours: list[Endeavour] = field(default_factory=list)
 
 
 def told() -> list[Story]:
@@ -84,6 +97,7 @@ def _story(folder: Path) -> Story:
         errands=[Errand(**each) for each in _read(folder / "runs.json")],
         suggestions=[_suggestion(each) for each in _read(folder / "proposals.json")],
         passes=[_wanted(each) for each in _read(folder / "passes.json")],
+        endeavours=[Endeavour(**each) for each in _read(folder / "intents.json")],
     )
 
 

@@ -1,7 +1,7 @@
 """What a principal may ask of runs: create, read, cancel. Policy lives here, so every door meets the same refusals."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness, workspace
+from memory.agent_memory import logs
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs, suspensions
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -113,20 +114,41 @@ class RunState:
     tokens: dict[UUID, str] = field(default_factory=dict)
 
 
-def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime | None = None) -> RunState:
-    """Where the run stands; with the time, tokens too."""
+def find_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
+    """The run, for who may read it: one that is a log of OpenIntent is as open here as it is at its own address."""
     scope.check("runs:read")
+    return _opened_to(scope, run_id, now)
+
+
+def _opened_to(scope: TenantScope, run_id: UUID | None, now: datetime) -> Run:
     run = runs.find(scope.tenant_id, run_id)
+    logs.require_readable(scope, run, now=now)
+    return run
+
+
+def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
+    """Whether a run that was found is readable at this moment."""
+    return logs.is_readable(scope, runs.find(scope.tenant_id, run_id), now=now)
+
+
+def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
+    """Where the run stands, with tokens of what may be answered."""
+    state = state_of(find_run(scope, run_id, now=now))
+    return replace(state, tokens=resolving.tokens_for(scope, state.interrupts, now=now))
+
+
+def state_of(run: Run) -> RunState:
+    """Where the run stands, for whoever was let in; without tokens."""
     asked = suspensions.open_at(run) if run.status not in ENDS else []
-    tokens = resolving.tokens_for(scope, asked, now=now) if now else {}
-    return RunState(run, asked, steps.of_run(run.tenant_id, run.id), tokens)
+    return RunState(run, asked, steps.of_run(run.tenant_id, run.id))
 
 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
     """The run's events behind ``after``, and whether the run has ended and nothing is left after these.
 
-    The status is read first: a run that is terminal here has its terminal event in the log already. One that ends
-    between the two reads is known by that event, which is always the last.
+    For whoever was let in, by ``find_run`` or at the log's own address. The status is read first: a run that is
+    terminal here has its terminal event in the log already. One that ends between the two reads is known by that
+    event, which is always the last.
     """
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
@@ -198,12 +220,12 @@ def read_workflow(scope: TenantScope, workflow_id: str) -> dict[str, Any]:
     return found
 
 
-def read_artifacts(scope: TenantScope, run_id: UUID | None) -> list[RunArtifact]:
+def read_artifacts(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> list[RunArtifact]:
     """What the nodes of the run have left so far."""
     scope.check("artifacts:read")
-    return list(artifacts.of_run(runs.find(scope.tenant_id, run_id)))
+    return list(artifacts.of_run(_opened_to(scope, run_id, now)))
 
 
-def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str) -> RunArtifact:
+def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str, *, now: datetime) -> RunArtifact:
     scope.check("artifacts:read")
-    return artifacts.find(runs.find(scope.tenant_id, run_id), artifact_id)
+    return artifacts.find(_opened_to(scope, run_id, now), artifact_id)

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memory import adapter, kept_reads, ledger
+from memory import adapter, addresses, kept_reads, ledger
 from memory.adapter import Injection, MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
+from memory.host.tenancy import MemoryScope
 from memory.kept_reads import Read
 from memory.wire import entry_document
 
@@ -41,7 +42,7 @@ class NodeMemory:
         query: str = "",
     ) -> Sequence[dict[str, Any]]:
         wanted = Injection(token_budget, rank, query)
-        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        scope = self._scope(memory_ref)
         found: Sequence[MemoryRecord] = ()
         if scope is not None:
             view = RunView.of(self.run)
@@ -49,7 +50,7 @@ class NodeMemory:
         return self._note(listing(memory_ref, limit=limit, tag=tag, wanted=wanted), found)
 
     def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
-        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        scope = self._scope(memory_ref)
         entry_id = ids.parse("mem", memory_id)
         found = None
         if scope is not None and entry_id is not None:
@@ -72,12 +73,20 @@ class NodeMemory:
         expires_at: datetime | None = None,
         now: datetime | None = None,
     ) -> str:
-        scope = tenancy.memory_scope(tenancy.run_scope(self.run), memory_ref)
+        if memory_ref.startswith(addresses.PREFIX):
+            raise NodeFailure(
+                "memory_ref_reserved", "Memory of OpenIntent is written over OpenIntent alone.", final=True
+            )
+        scope = self._scope(memory_ref)
         if scope is None:
             raise NodeFailure("memory_ref_invalid", "The node names a memory_ref that this tenant cannot have.")
         draft = EntryDraft(content, tuple(tags), subject, self.agent_id, expires_at)
         written = ledger.write_entry(scope, draft, run=self.run, node_id=self.node_id, now=now or self.now)
         return ids.wire("mem", written.id)
+
+    def _scope(self, memory_ref: str) -> MemoryScope | None:
+        """The ref as this node's agent reaches it."""
+        return tenancy.memory_scope(tenancy.run_scope(self.run, agent_id=self.agent_id), memory_ref)
 
 
 def listing(memory_ref: str, *, limit: int, tag: str, wanted: Injection) -> str:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from uuid import UUID
 
-from memory.host import event_log, tenancy
+from memory.host import event_log, runs, tenancy
 from memory.host.errors import UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
@@ -126,8 +126,9 @@ def is_shown(modes: Iterable[str], event_type: str) -> bool:
     return event_type in TERMINAL or any(_shows(mode, event_type) for mode in modes)
 
 
-def whole_log(scope: TenantScope, run_id: UUID | None) -> tuple[list[Recorded], bool]:
+def whole_log(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> tuple[list[Recorded], bool]:
     """Every event of the run, and whether the run has ended."""
+    intake.find_run(scope, run_id, now=now)
     events, complete = intake.read_events(scope, run_id, after=-1)
     page = events
     while len(page) == event_log.PAGE:
@@ -136,8 +137,11 @@ def whole_log(scope: TenantScope, run_id: UUID | None) -> tuple[list[Recorded], 
     return events, complete
 
 
-def await_events(scope: TenantScope, run_id: UUID | None, *, after: int, seconds: float) -> tuple[list[Recorded], bool]:
+def await_events(
+    scope: TenantScope, run_id: UUID | None, *, after: int, seconds: float, now: datetime
+) -> tuple[list[Recorded], bool]:
     """The events behind ``after`` as soon as there are any, the run has ended, or the time is up."""
+    intake.find_run(scope, run_id, now=now)
     events, complete = intake.read_events(scope, run_id, after=after)
     if events or complete or seconds <= 0 or run_id is None:
         return events, complete
@@ -151,24 +155,37 @@ def await_events(scope: TenantScope, run_id: UUID | None, *, after: int, seconds
                 return events, complete
 
 
-def open_place(scope: TenantScope, run_id: UUID | None) -> Place:
+def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
     """A place to follow the run from; refused before anything is sent."""
-    found = intake.read_run(scope, run_id).run
+    found = intake.find_run(scope, run_id, now=now)
     place = notifier.take_place(found.tenant_id, found.id)
     place.seen = event_log.length(found.tenant_id, found.id)
     return place
 
 
+def _always(now: datetime) -> bool:
+    return True
+
+
 def follow(
-    scope: TenantScope, place: Place, reading: Reading, *, render: Render, clock: Clock
+    scope: TenantScope,
+    place: Place,
+    reading: Reading,
+    *,
+    render: Render,
+    clock: Clock,
+    still_holds: Callable[[datetime], bool] = _always,
 ) -> Generator[bytes, None, None]:
-    """What the reader is shown, rendered, as it comes; every few seconds a sign of life."""
+    """What the reader is shown, rendered, as it comes; every few seconds a sign of life.
+
+    ``still_holds`` is asked when the credential is looked at again: what else the reader may read by.
+    """
     reader = _Reader(scope, place.stream_id, reading, after=min(reading.after, place.seen - 1))
     checked = spoke = time.monotonic()
     news = True
     while True:
         if time.monotonic() >= checked + RECHECK_SECONDS:
-            if not _still_may_read(scope, clock):
+            if not _still_may_read(scope, clock, still_holds):
                 return
             checked = time.monotonic()
         if text := _read(reader, render, news=news):
@@ -183,9 +200,10 @@ def follow(
         news = reader.behind or notifier.wait(place, seen=reader.after + 1, seconds=wake - time.monotonic())
 
 
-def _still_may_read(scope: TenantScope, clock: Clock) -> bool:
+def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[datetime], bool]) -> bool:
     with turns.again():
-        return tenancy.still_holds(scope, "runs:read", now=clock())
+        now = clock()
+        return tenancy.still_holds(scope, "runs:read", now=now) and still_holds(now)
 
 
 def _read(reader: _Reader, render: Render, *, news: bool) -> bytes:
@@ -222,7 +240,7 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
     grows no more.
     """
     last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
-    state = intake.read_run(reader.scope, reader.run_id)
+    state = intake.state_of(runs.find(reader.scope.tenant_id, reader.run_id))
     if state.run.status in ENDS:
         last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
         reader.over = True

@@ -75,9 +75,10 @@ def cross_workspace_read(request: Request) -> Response:
     """The caller reads a run of somebody else. The surface answers that it is not there; the seam says why."""
     caller = scope_of(request)
     caller.check("runs:read")
-    foreign = _foreign_run(caller, timezone.now())
+    now = timezone.now()
+    foreign = _foreign_run(caller, now)
     try:
-        intake.read_run(caller, foreign.id)
+        intake.read_run(caller, foreign.id, now=now)
     except NotFound:
         raise RunForbidden(rule="tenant") from None
     raise AssertionError("a run of another tenant was read")

@@ -214,7 +214,7 @@ def _require_done(work: Pass) -> None:
 
 def _fact(scope: TenantScope, work: Pass, kind: str) -> dict[str, Any]:
     """What the log of the pass's run says of it."""
-    events, _ = streaming.whole_log(scope, work.run_id)
+    events, _ = streaming.whole_log(scope, work.run_id, now=timezone.now())
     return next(event.payload for event in events if event.type == kind)
 
 

@@ -51,7 +51,7 @@ WORDS = {
     },
     "warn": {
         "triangle-alert": "degraded stale suspected",
-        "shield-alert": "untrusted",
+        "shield-alert": "untrusted confidential restricted",
         "hourglass": "expiring waiting waiting-approval waiting-input waiting-external",
         "clock": "due",
         "layers": "shared",
@@ -75,7 +75,8 @@ WORDS = {
         "circle-pause": "paused suspended snoozed",
         "eraser": "forgotten",
         "circle-dashed": "unknown unverified unattributed",
-        "lock": "stays protected",
+        "lock": "stays protected pinned",
+        "key-round": "sealed",
         "zap": "working",
         "history": "episodic",
         "brain": "semantic",

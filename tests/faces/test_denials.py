@@ -7,9 +7,9 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, audit, denials, event_log, ids, runs, tenant_log
+from memory.host import access, audit, denials, event_log, ids, runs, sql, tenant_log
 from memory.host.event_log import Recorded
-from memory.host.models import AuditRecord, Operator, RoleGrant
+from memory.host.models import AuditRecord, Operator
 from memory.host.run_orders import RunOrder
 from openwop_console.denials import is_denial
 from tests import building, proposing
@@ -180,12 +180,14 @@ def test_roles_that_cannot_be_established_open_nothing(client: Client, monkeypat
     headers = building.headers()
     ada, _ = browser("owner")
     if failing == "error":
+        rows = sql.rows
 
-        class Broken:
-            def of(self, tenant_id: object) -> Any:
+        def broken(statement: str, parameters: Any) -> Any:
+            if "host_rolegrant" in statement:
                 raise DatabaseError("the roles are gone")
+            return rows(statement, parameters)
 
-        monkeypatch.setattr(RoleGrant, "objects", Broken())
+        monkeypatch.setattr(sql, "rows", broken)
     else:
         statement = (
             "UPDATE host_rolegrant SET role = 'emperor'" if failing == "unknown role" else "DELETE FROM host_rolegrant"

@@ -247,7 +247,7 @@ def test_an_expression_port_looks_at_variables_inputs_and_nodes() -> None:
     document = graph("ports", [say, use], ("say", "use"))
     document["variables"] = [{"name": "greeting", "type": "string", "defaultValue": "Hello"}]
     run = building.advance(started(document, inputs={"name": "Ada"}))
-    state = intake.read_run(building.scope(), run.id)
+    state = intake.read_run(building.scope(), run.id, now=timezone.now())
     assert state.steps["use"].outputs == {"line": "Hello Ada again"}
 
 
@@ -345,7 +345,7 @@ def test_a_failure_without_a_code_of_its_own_has_the_host_s(code: str | None) ->
 def test_a_node_with_an_artifact_type_leaves_an_artifact() -> None:
     brief = noop("brief", artifactType="brief", inputs={"text": {"type": "static", "value": "Ship it."}})
     run = building.advance(started(graph("makes", [brief, noop("other")])))
-    [artifact] = intake.read_artifacts(building.scope(), run.id)
+    [artifact] = intake.read_artifacts(building.scope(), run.id, now=timezone.now())
     assert (artifact.artifact_type, artifact.content) == ("brief", {"text": "Ship it."})
     [told] = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "artifact.created"]
     assert told.payload["artifactId"] == artifact.artifact_id

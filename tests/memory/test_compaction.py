@@ -113,7 +113,7 @@ def test_the_entry_says_of_which_runs_it_comes_and_keeps_the_tags_subject_and_ag
     assert (made.subject, made.agent_id) == ("ana@x.example", "acme.writer")
 
 
-@pytest.mark.parametrize(("own", "named"), [(10, 8), (25, 6), (30, 1)])
+@pytest.mark.parametrize(("own", "named"), [(10, 8), (57, 6), (62, 1)])
 def test_of_many_runs_as_many_are_named_as_there_is_room_for_beside_the_tags(ada: Any, own: int, named: int) -> None:
     for number in range(12):
         run = building.open_run(ada)

@@ -239,29 +239,29 @@ def tags_of(desk: Desk) -> set[str]:
 
 
 def test_equals_whose_tags_find_no_room_together_stay_apart(desk: Desk) -> None:
-    desk.say(SAME[0], tags=many("a", 32))
-    desk.say(SAME[0], tags=many("b", 32))
+    desk.say(SAME[0], tags=many("a", 64))
+    desk.say(SAME[0], tags=many("b", 64))
 
     assert counts(desk.carried_out()) == (2, 2)
-    assert tags_of(desk) == {*many("a", 32), *many("b", 32)}
+    assert tags_of(desk) == {*many("a", 64), *many("b", 64)}
 
 
 def test_as_many_equals_become_one_as_their_tags_find_room_and_a_second_pass_agrees(desk: Desk) -> None:
     for letter in "abcde":
-        desk.say(SAME[0], tags=many(letter, 12))
+        desk.say(SAME[0], tags=many(letter, 24))
     desk.say(SAME[1], tags=("a1", "e1"))
 
     first = desk.carried_out()
 
     assert counts(first) == (6, 4)
-    assert tags_of(desk) == {tag for letter in "abcde" for tag in many(letter, 12)}
+    assert tags_of(desk) == {tag for letter in "abcde" for tag in many(letter, 24)}
     for full in (False, True):
         assert counts(desk.carried_out(full=full)) == (4, 4)
 
 
 def test_equals_that_found_no_room_together_are_replaced_together(desk: Desk) -> None:
-    desk.say(OLD, tags=many("a", 32))
-    desk.say(ALSO_OLD, tags=many("b", 32))
+    desk.say(OLD, tags=many("a", 64))
+    desk.say(ALSO_OLD, tags=many("b", 64))
     desk.say(NEW)
 
     assert counts(desk.carried_out()) == (3, 1)
@@ -270,13 +270,13 @@ def test_equals_that_found_no_room_together_are_replaced_together(desk: Desk) ->
 
 def test_a_compaction_takes_no_entry_whose_tags_find_no_room(desk: Desk) -> None:
     for letter in "abc":
-        desk.say(f"note {letter}", tags=many(letter, 14))
+        desk.say(f"note {letter}", tags=many(letter, 28))
     desk.say("note d", tags=("a1", "b1"))
 
     done = desk.carried_out("compact")
 
     assert done.outcome["sourceCount"] == 3
-    assert tags_of(desk) >= {tag for letter in "abc" for tag in many(letter, 14)}
+    assert tags_of(desk) >= {tag for letter in "abc" for tag in many(letter, 28)}
     assert desk.texts() == ["note a\nnote b\nnote d", "note c"]
     made = MemoryEntry.objects.get(derived="compacted")
     assert "compacted" in made.tags

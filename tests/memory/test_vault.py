@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.host import audit, ids, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
-from memory.host.vault import VaultLocked
+from memory.host.sealing import VaultLocked
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +58,7 @@ def test_rotation_seals_everything_under_one_fresh_key() -> None:
     put("one")
     put("two", "another secret")
     before = VaultKey.objects.get().id
-    assert vault.rotate(now=timezone.now()) == 2
+    assert vault.rotate(now=timezone.now()) == (2, ())
     assert VaultKey.objects.get().id != before
     assert [vault.unseal(secret) for secret in Secret.objects.order_by("name")] == [VALUE, "another secret"]
 
@@ -74,16 +74,28 @@ def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rota
         vault.unseal(Secret.objects.get())
 
 
-def test_a_rotation_that_cannot_open_one_secret_changes_none() -> None:
+def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are_rotated() -> None:
     put("one")
     broken = put("two")
     broken.sealed = b"\x00" * 40
     broken.save(by=Secret.writer)
     key = VaultKey.objects.get().id
-    with pytest.raises(VaultLocked):
+    with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
+        assert vault.rotate(now=timezone.now()) == (1, (key,))
+    with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=[]):
+        assert vault.rotate(now=timezone.now()) == (1, (key,))
+        assert vault.unseal(Secret.objects.get(name="one")) == VALUE
+    assert bytes(Secret.objects.get(name="two").sealed) == b"\x00" * 40
+    assert VaultKey.objects.count() == 2
+
+
+def test_a_rotation_without_the_key_of_the_vault_changes_nothing() -> None:
+    put()
+    key = VaultKey.objects.get().id
+    with override_settings(SECRET_KEY="another key", SECRET_KEY_FALLBACKS=[]), pytest.raises(VaultLocked):
         vault.rotate(now=timezone.now())
     assert VaultKey.objects.get().id == key
-    assert vault.unseal(Secret.objects.get(name="one")) == VALUE
+    assert vault.unseal(Secret.objects.get()) == VALUE
 
 
 def test_a_removed_secret_opens_for_nobody_and_still_redacts_for_the_run_that_had_it() -> None:

@@ -1,4 +1,4 @@
-"""The demo: two tenants whose memory was written by the nodes of runs, and what an operator finds in it."""
+"""The demo: two tenants whose memory runs and agents have written, and what an operator finds in it."""
 
 import io
 import json
@@ -16,11 +16,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, forgetting, inventory, provenance, workspace
+from memory import adapter, forgetting, inventory, ledger, provenance, workspace
 from memory.commitments import inference
 from memory.host import access, event_log, installing, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
-from memory.models import Archive, Commitment, Pass
+from memory.models import Archive, Commitment, Intent, Pass, Task
+from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
 from openwop_console.demo import logins, proposing, running, seeding, story
@@ -65,7 +66,8 @@ def signed_in(email):
 
 def entries(tenant):
     """What nodes of runs wrote, retired or not."""
-    return [entry for entry in every_entry(tenant) if not entry.derived]
+    written = [entry for entry in every_entry(tenant) if not entry.derived]
+    return [entry for entry in written if not entry.memory_ref.startswith("openintent/")]
 
 
 def every_entry(tenant):
@@ -194,6 +196,34 @@ def test_every_agent_has_a_valid_manifest_and_one_says_nothing_about_its_memory(
         "private.acme.researcher": "satisfied",
         "private.acme.support-triage": "satisfied",
     }
+
+
+def test_agents_of_acme_work_over_openintent_too_and_none_of_globex(acme, globex):
+    [intent] = Intent.objects.of(acme.id)
+    tasks = {task.name: task for task in Task.objects.of(acme.id)}
+    remembered = [entry for entry in every_entry(acme) if entry.memory_ref.startswith("openintent/")]
+
+    assert {task.status for task in tasks.values()} == {"completed", "running"}
+    kept = Counter((row.tier, row.agent_id.rpartition(".")[2]) for row in EntryAddress.objects.of(acme.id))
+    assert kept == {
+        ("working", "support-triage"): 2,
+        ("episodic", "support-triage"): 2,
+        ("episodic", "researcher"): 1,
+        ("semantic", "researcher"): 2,
+    }
+    assert len(remembered) == kept.total()
+    assert not Intent.objects.of(globex.id).exists()
+    assert not EntryAddress.objects.of(globex.id).exists()
+    told = event_log.read(acme.id, intent.id)
+    [archived] = [event for event in told if event.type == "openintent.memory.archived"]
+    assert archived.payload["entriesArchived"] == 2
+    assert archived.payload["agentId"] == "private.acme.researcher"
+
+
+def test_what_an_agent_calls_confidential_is_sealed(acme):
+    [row] = EntryAddress.objects.of(acme.id).exclude(sealed=None).select_related("entry", "vault_key")
+    assert (row.key, row.entry.content) == ("roastery-north-terms", '{"sealed": "confidential"}')
+    assert ledger.value_of(row)["discount_percent"] == 18
 
 
 # --- what must not be there -------------------------------------------------------------------------------------------
@@ -426,6 +456,7 @@ def picture(slug):
         "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
         "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id).order_by("id")],
         "passes": [(row.kind, row.state) for row in Pass.objects.of(tenant.id).order_by("id")],
+        "tasks": [(row.name, row.status, row.assigned_agent) for row in Task.objects.of(tenant.id).order_by("id")],
         "read": [(entry.derived, entry.content) for entry in every_entry(tenant) if not entry.retired_at],
         "applied": [use.installation.ref for use in registry.used_by(ordered["card-01"])]
         if "card-01" in ordered
@@ -513,7 +544,8 @@ def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_
     first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
 
     assert first[0] == (
-        "Demo made: tenants 1, operators 3, secrets 1, installations 11, runs 7, proposals 2, gates 2, passes 2."
+        "Demo made: tenants 1, operators 3, secrets 1, installations 11, runs 7, proposals 2, gates 2, intents 1, "
+        "passes 2."
     )
     assert second[0] == "Demo: complete, nothing was changed."
     assert first[1:] == second[1:] == logins_in(tmp_path)

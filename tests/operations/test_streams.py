@@ -49,7 +49,7 @@ def _nobody_waits_any_more() -> Iterator[None]:
 def bytes_of(
     scope: TenantScope, run: Run, *, buffer: float = 0, modes: frozenset[str] = UPDATES, after: int = -1
 ) -> Iterator[Generator[bytes, None, None]]:
-    place = streaming.open_place(scope, run.id)
+    place = streaming.open_place(scope, run.id, now=timezone.now())
     reading = Reading(modes, buffer, after)
     with closing(streaming.follow(scope, place, reading, render=streams._rendered, clock=timezone.now)) as following:
         yield following

@@ -28,6 +28,7 @@ LISTS += [
     "/archives",
     "/archives/distill",
     "/settings/approval/automation",
+    "/workflow-files",
 ]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 

@@ -3,6 +3,7 @@
 import json
 
 from memory import agent_manifests
+from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
 from memory.models import ArchiveState, ForgetState, PassState
@@ -55,9 +56,24 @@ MANIFEST: Schema = {
     key: value for key, value in json.loads(agent_manifests.SCHEMA.read_text()).items() if not key.startswith("$")
 }
 
+ADDRESS = closed(
+    "EntryAddress",
+    tier=words(Tier),
+    namespace=TEXT,
+    key=TEXT,
+    version={"type": "integer", "minimum": 1},
+    pinned={"type": "boolean"},
+    priority=words(PRIORITIES),
+    sensitivity=nullable(words(Sensitivity)),
+    sealed={"type": "boolean"},
+    taskId=nullable(TEXT),
+    intentId=nullable(TEXT),
+    updatedAt=TIME,
+)
 ENTRY = also(
     closed("MemoryEntry", id=TEXT, content={"type": "string"}, tags=listed({"type": "string"}), createdAt=TIME),
     expiresAt=TIME,
+    address=ADDRESS,
 )
 MEMORY_PAGE = closed(
     "MemoryPage",

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from memory import archive_reports
 from memory.adapter import RANKS, RELEVANCE, Injection
+from memory.addresses import Sensitivity, Tier
 from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
@@ -16,14 +17,14 @@ from memory.inventory import AgentEntry
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.provenance import Provenance, Write
 from memory.search import STATES, LedgerFilter, LedgerPage
-from memory.wire import entry_document, instant
+from memory.wire import address_document, entry_document, instant
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 
 INJECTION = ("tokenBudget", "rank", "query")
-LEDGER_ONLY = ("q", "agentId", "runId", "nodeId", "state", "after")
+LEDGER_ONLY = ("q", "agentId", "runId", "nodeId", "state", "tier", "namespace", "sensitivity", "after")
 
 
 class MemoryQuery(Closed):
@@ -36,6 +37,9 @@ class MemoryQuery(Closed):
     runId = serializers.CharField(required=False, max_length=64)
     nodeId = serializers.CharField(required=False, max_length=256)
     state = serializers.ChoiceField(choices=STATES, required=False)
+    tier = serializers.ChoiceField(choices=[each.value for each in Tier], required=False)
+    namespace = serializers.CharField(required=False, max_length=255, trim_whitespace=False)
+    sensitivity = serializers.ChoiceField(choices=[each.value for each in Sensitivity], required=False)
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("mem")
     tokenBudget = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
@@ -70,6 +74,9 @@ class MemoryQuery(Closed):
             memory_ref=given.get("memoryRef", ""),
             text=given.get("q", ""),
             state=given.get("state", "present"),
+            tier=given.get("tier", ""),
+            namespace=given.get("namespace", ""),
+            sensitivity=given.get("sensitivity", ""),
         )
 
 
@@ -164,7 +171,8 @@ class WorkspaceOp(Closed):
 
 
 def entry_of(row: "MemoryEntry") -> dict[str, Any]:
-    return entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
+    document = entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
+    return document | address_document(row.address)
 
 
 def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:

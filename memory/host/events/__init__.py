@@ -60,6 +60,16 @@ from memory.host.events.lifecycle import (
     RunResumed,
     RunStarted,
 )
+from memory.host.events.openintent import (
+    EntryCreated,
+    EntryDeleted,
+    EntryEvicted,
+    EntryExpired,
+    EntryLifecycle,
+    EntryUpdated,
+    IntentLogged,
+    MemoryArchived,
+)
 
 CLOSED_PAYLOADS = (
     ApprovalGranted,
@@ -91,13 +101,21 @@ __all__ = [
     "CorrelationDigest",
     "CustomAsk",
     "DistillationFigures",
+    "EntryCreated",
+    "EntryDeleted",
+    "EntryEvicted",
+    "EntryExpired",
+    "EntryLifecycle",
+    "EntryUpdated",
     "Event",
     "ExternalEventAsk",
     "Failure",
     "HeartbeatEvaluated",
     "HeartbeatStateChanged",
+    "IntentLogged",
     "InterruptRequested",
     "InterruptResolved",
+    "MemoryArchived",
     "MemoryCompacted",
     "MemoryConsolidated",
     "MemoryWritten",

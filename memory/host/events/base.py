@@ -49,6 +49,7 @@ class Event:
 
 WIRE_PREFIX = {
     "memory_id": "mem",
+    "entry_id": "mem",
     "output_id": "mem",
     "source_ids": "mem",
     "merged_ids": "mem",

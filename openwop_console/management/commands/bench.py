@@ -9,7 +9,17 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from openwop_console.bench import distilling, reading, reconciling, redacting, searching, serving, throwaway, writing
+from openwop_console.bench import (
+    distilling,
+    openintent,
+    reading,
+    reconciling,
+    redacting,
+    searching,
+    serving,
+    throwaway,
+    writing,
+)
 from openwop_console.bench.outcomes import Outcome, table
 from openwop_console.bench.plan import Plan
 from openwop_console.testing.postgres import NoPostgres
@@ -28,6 +38,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B20": distilling.archived,
     "B21": distilling.ranked,
     "B24": serving.beside_streams,
+    "B25": openintent.spoken,
     "Q1": reconciling.judged,
     "Q2": distilling.judged,
 }

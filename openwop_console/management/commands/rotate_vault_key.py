@@ -6,15 +6,19 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memory.host import vault
-from memory.host.vault import VaultLocked
+from memory.host.sealing import VaultLocked
 
 
 class Command(BaseCommand):
-    help = "Seal every secret under a fresh data key, wrapped by OPENWOP_SECRET_KEY. All or nothing."
+    help = "Seal every secret and sealed value under a fresh data key, wrapped by OPENWOP_SECRET_KEY."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            count = vault.rotate(now=timezone.now())
+            done = vault.rotate(now=timezone.now())
         except VaultLocked as problem:
             raise CommandError(f"{problem}. Set OPENWOP_SECRET_KEY_FALLBACKS to the key it was sealed with.") from None
-        self.stdout.write(f"{count} secrets are sealed under a fresh key.")
+        self.stdout.write(f"{done.sealed} secrets are sealed under a fresh key.")
+        if done.broken:
+            self.stderr.write(
+                f"{len(done.broken)} were tampered with and do not open; they stay as they are under their old key."
+            )

@@ -1,5 +1,6 @@
 """What the nodes of a run have left (openwop-host 3.1)."""
 
+from django.utils import timezone
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,12 +16,12 @@ from openwop_console.runtime.api.serializers import artifact_document
 @operation("listRunArtifacts", scope="artifacts:read", gives={200: schemas.ARTIFACTS}, tag="runs")
 @api_view(["GET"])
 def run_artifacts(request: Request, run_id: str) -> Response:
-    found = intake.read_artifacts(scope_of(request), ids.parse("run", run_id))
+    found = intake.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response({"artifacts": [artifact_document(run_id, artifact) for artifact in found], "total": len(found)})
 
 
 @operation("getRunArtifact", scope="artifacts:read", gives={200: schemas.ARTIFACT}, tag="runs")
 @api_view(["GET"])
 def run_artifact(request: Request, run_id: str, artifact_id: str) -> Response:
-    found = intake.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id)
+    found = intake.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
     return Response(artifact_document(run_id, found))

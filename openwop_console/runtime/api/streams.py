@@ -1,6 +1,7 @@
 """A run's events over HTTP: as JSON, as a long poll, and as a stream of server-sent events (openwop-host 3.5, 3.6)."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -16,8 +17,8 @@ from memory.host import ids
 from memory.host.event_log import Recorded
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
-from memory.host.tenancy import scope_of
-from openwop_console.runtime import notifier, streaming
+from memory.host.tenancy import TenantScope, scope_of
+from openwop_console.runtime import intake, notifier, streaming
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import EventsQuery, PollQuery, event_document, run_document
 from openwop_console.runtime.notifier import Place
@@ -64,13 +65,15 @@ class Body:
 @content_negotiation_class(AlwaysJson)
 def run_events(request: Request, run_id: str) -> HttpResponseBase:
     reading = checked(EventsQuery, query_of(request)).reading(request.headers.get("Last-Event-ID", ""))
-    scope, found = scope_of(request), ids.parse("run", run_id)
+    scope, found, now = scope_of(request), ids.parse("run", run_id), timezone.now()
     if request.get_preferred_type([JSON, STREAM]) != STREAM:
-        events, complete = streaming.whole_log(scope, found)
+        events, complete = streaming.whole_log(scope, found, now=now)
         response: HttpResponseBase = Response(_events_document(events, complete))
     else:
-        place = streaming.open_place(scope, found)
-        frames = streaming.follow(scope, place, reading, render=_rendered, clock=timezone.now)
+        place = streaming.open_place(scope, found, now=now)
+        frames = streaming.follow(
+            scope, place, reading, render=_rendered, clock=timezone.now, still_holds=_look(scope, place)
+        )
         response = StreamingHttpResponse(Body(place, frames), content_type=STREAM)
         response["Cache-Control"] = "no-cache"
         response["X-Accel-Buffering"] = "no"
@@ -87,8 +90,13 @@ def run_events_poll(request: Request, run_id: str) -> Response:
         ids.parse("run", run_id),
         after=given.get("lastSequence", -1),
         seconds=given.get("timeout", DEFAULT_WAIT),
+        now=timezone.now(),
     )
     return Response(_events_document(events, complete))
+
+
+def _look(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
+    return lambda now: intake.still_readable(scope, place.stream_id, now=now)
 
 
 def _events_document(events: list[Recorded], complete: bool) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The run surface of the OpenWOP face."""
+"""The run surface of the OpenWOP face, and what OpenIntent has on the same notifier."""
 
 from django.urls import include, path
 
-from openwop_console.runtime.api import artifacts, control, forks, interrupts, streams, views
+from openwop_console.runtime.api import artifacts, control, forks, interrupts, openintent_streams, streams, views
 from openwop_console.runtime.api.audit import views as audit
 
 urlpatterns = [
@@ -25,4 +25,14 @@ urlpatterns = [
     path("v1/host/console/events", audit.tenant_events, name="api-console-events"),
     path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
     path("", include("openwop_console.runtime.api.schedules.urls")),
+    path(
+        "api/v1/intents/<str:intent_id>/subscribe",
+        openintent_streams.intent_subscription,
+        name="openintent-intent-subscription",
+    ),
+    path(
+        "api/v1/agents/<path:agent_id>/subscribe",
+        openintent_streams.agent_subscription,
+        name="openintent-agent-subscription",
+    ),
 ]

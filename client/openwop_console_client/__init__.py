@@ -1,0 +1,34 @@
+"""Memory as RFC-0015 describes it to its users: ``client.memory``, ``ctx.memory``, and errors that carry the state."""
+
+from openwop_console_client.attaching import AsyncClient, Client, WithAsyncMemory, WithMemory, install
+from openwop_console_client.entries import Entries, Entry
+from openwop_console_client.errors import (
+    MemoryAccessError,
+    MemoryCapacityError,
+    MemoryConflictError,
+    MemoryInvalidError,
+    MemoryNotFoundError,
+    TaskClosedError,
+)
+from openwop_console_client.memory import AsyncMemory, AsyncTaskMemory, Memory, TaskMemory, current_task
+
+__all__ = [
+    "AsyncClient",
+    "AsyncMemory",
+    "AsyncTaskMemory",
+    "Client",
+    "Entries",
+    "Entry",
+    "Memory",
+    "MemoryAccessError",
+    "MemoryCapacityError",
+    "MemoryConflictError",
+    "MemoryInvalidError",
+    "MemoryNotFoundError",
+    "TaskClosedError",
+    "TaskMemory",
+    "WithAsyncMemory",
+    "WithMemory",
+    "current_task",
+    "install",
+]

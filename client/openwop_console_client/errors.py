@@ -1,0 +1,103 @@
+"""What memory says no with (RFC-0015, "Error Handling").
+
+Where the published client is installed these are kinds of its own errors, so code that catches those goes on working.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from openwop_console_client.standing_in import ConflictError, NotFoundError, OpenIntentError, ValidationError
+else:
+    try:
+        from openintent.exceptions import ConflictError, NotFoundError, OpenIntentError, ValidationError
+    except ImportError:
+        from openwop_console_client.standing_in import ConflictError, NotFoundError, OpenIntentError, ValidationError
+
+Json = dict[str, Any]
+
+
+class MemoryConflictError(ConflictError):
+    """Somebody was faster, or has the key (409). ``current`` is the entry as it is, where one may read it."""
+
+    def __init__(self, message: str, *, current: Json | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.current = current
+        self.current_value: Json | None = current.get("value") if current else None
+
+
+class MemoryCapacityError(OpenIntentError):
+    """There is no room (429); ``limit_kind`` says which bound it is."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        current_count: int | None = None,
+        max_capacity: int | None = None,
+        limit_kind: str = "",
+        **more: Any,
+    ) -> None:
+        super().__init__(message, **more)
+        self.current_count, self.max_capacity, self.limit_kind = current_count, max_capacity, limit_kind
+
+
+class MemoryAccessError(OpenIntentError):
+    """This agent may not (403)."""
+
+
+class MemoryNotFoundError(NotFoundError):
+    """There is no such entry (404), or there is none any more."""
+
+
+class MemoryInvalidError(ValidationError):
+    """The server did not accept what it was given (400)."""
+
+
+class TaskClosedError(OpenIntentError):
+    """The task has ended and takes no memory any more (409)."""
+
+
+def raise_for(answer: httpx.Response) -> None:
+    """Nothing for an answer that is good; for any other the error that it stands for."""
+    if answer.status_code < 300:
+        return
+    body = body_of(answer)
+    message = str(body.get("message") or f"Request failed with status {answer.status_code}")
+    said: Json = {"status_code": answer.status_code, "response": body}
+    raise _error(answer.status_code, message, body, said)
+
+
+def body_of(answer: httpx.Response) -> Json:
+    """The JSON object of the answer; an empty one when it has none."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _error(status: int, message: str, body: Json, said: Json) -> OpenIntentError:
+    if status == 409 and body.get("error") == "TASK_CLOSED":
+        return TaskClosedError(message, **said)
+    if status == 409:
+        return conflict(message, body, **said)
+    if status == 429 and "max_capacity" in body:
+        bounds = {key: body[key] for key in ("current_count", "max_capacity", "limit_kind") if key in body}
+        return MemoryCapacityError(message, **bounds, **said)
+    if status in {400, 422}:
+        errors = body.get("errors")
+        return MemoryInvalidError(message, errors=errors if isinstance(errors, list) else None, **said)
+    kind: type[OpenIntentError] = {403: MemoryAccessError, 404: MemoryNotFoundError}.get(status, OpenIntentError)
+    return kind(message, **said)
+
+
+def conflict(message: str, body: Json, **said: Any) -> MemoryConflictError:
+    """The conflict of a 409, with the state that it tells of."""
+    current = body.get("current")
+    found = current if isinstance(current, dict) else None
+    if found is None and isinstance(body.get("current_value"), dict):
+        found = {"value": body["current_value"], "version": body.get("current_version")}
+    version = body.get("current_version") or (found or {}).get("version")
+    return MemoryConflictError(message, current=found, current_version=version, **said)

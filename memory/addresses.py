@@ -1,0 +1,118 @@
+"""Where an entry of RFC-0015 has its place: tier, agent, namespace and key; what may stand there, and its form. Pure.
+
+The memory_ref of such an entry follows from its address (design.md 1), and its content is the canonical JSON of its
+value. No run and no pass writes under these refs except through an address.
+"""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import rfc8785
+
+PREFIX = "openintent/"
+MAX_AGENT = 128
+MAX_NAME = 255
+MAX_SHARED_NAMESPACE = 200
+MAX_SCOPE_ID = 100
+MAX_VALUE_BYTES = 65_536
+NOWHERE = "-"
+TASK_LIFETIME = "task_lifetime"
+AGENT_ID = f"must be 1 to {MAX_AGENT} printable characters, with no blank at either end"
+PRIORITIES = ("low", "normal", "high")
+
+
+class Tier(StrEnum):
+    """RFC-0015 2."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+
+
+class Sensitivity(StrEnum):
+    """RFC-0015 9.2."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    CONFIDENTIAL = "confidential"
+    RESTRICTED = "restricted"
+
+
+SEALED = frozenset({Sensitivity.CONFIDENTIAL, Sensitivity.RESTRICTED})
+
+
+def _segment(text: str) -> str:
+    """The text as one segment of a ref, so that no two addresses of different agents have the same ref."""
+    return text.replace("%", "%25").replace("/", "%2F")
+
+
+def is_agent_id(text: str) -> bool:
+    """Whether an agent may be called so: what a header and a line of a form hold as it is."""
+    return 0 < len(text) <= MAX_AGENT and text.isprintable() and text == text.strip()
+
+
+def owner_of(ref: str) -> str | None:
+    """The agent whose memory alone stands under a ref of ours; None when agents share it."""
+    tier, _, rest = ref.removeprefix(PREFIX).partition("/")
+    owner = rest.rpartition("/")[0] if tier == Tier.WORKING else rest
+    return None if tier == Tier.SEMANTIC else owner
+
+
+def is_working(ref: str) -> bool:
+    """Whether the ref holds the state of work in progress, which changes under everybody who puts it together."""
+    return ref.startswith(f"{PREFIX}{Tier.WORKING}/")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The place of one entry, and what RFC-0015 says of it besides its value.
+
+    ``agent_id`` owns it; of a semantic one it is the creator. ``task_id`` and ``intent_id`` are the scope as it was
+    sent, of this host or not. ``ttl`` is ``task_lifetime``, ``duration:<ISO 8601>`` or empty.
+    """
+
+    tier: Tier
+    agent_id: str
+    namespace: str
+    key: str
+    task_id: str = ""
+    intent_id: str = ""
+    pinned: bool = False
+    priority: str = "normal"
+    sensitivity: str = ""
+    ttl: str = ""
+    created_by: str = ""
+    curated_by: str = ""
+
+    @property
+    def memory_ref(self) -> str:
+        if self.tier == Tier.SEMANTIC:
+            return f"{PREFIX}semantic/{self.namespace}"
+        if self.tier == Tier.EPISODIC:
+            return f"{PREFIX}episodic/{self.agent_id}"
+        return f"{PREFIX}working/{self.agent_id}/{_segment(self.task_id) or NOWHERE}"
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its value is kept encrypted, and stands nowhere in clear (RFC-0015 9.2)."""
+        return self.sensitivity in SEALED
+
+
+def canonical(value: dict[str, Any]) -> str:
+    """The value as it is kept: RFC 8785, with the numbers that it cannot hold written out exactly."""
+    try:
+        return rfc8785.dumps(value).decode()
+    except rfc8785.CanonicalizationError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def size_of(value: dict[str, Any]) -> int:
+    """The bytes of the value in compact JSON, which is what limits count (R18, R76)."""
+    return len(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
+
+
+def kept_form(address: Address, value: dict[str, Any]) -> str:
+    """The content of the entry's row; of a sealed value a sign that there is one."""
+    return json.dumps({"sealed": address.sensitivity}) if address.is_sealed else canonical(value)

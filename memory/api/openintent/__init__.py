@@ -1,0 +1,1 @@
+"""``/api/v1``: OpenIntent as its real client speaks it."""

@@ -1,0 +1,35 @@
+"""Which agent calls, behind which credential (R108, C19)."""
+
+from rest_framework.request import Request
+
+from memory import addresses
+from memory.host.errors import Forbidden, Invalid
+from memory.host.tenancy import scope_of
+from memory.tiers import Caller
+
+
+def caller_of(request: Request, *, otherwise: str = "") -> Caller:
+    """The agent that the key stands for, or the one of its agents that ``X-Agent-ID`` chooses.
+
+    A key that is bound to agents acts as those alone; the first it was given unless the header says otherwise. Another
+    key of the tenant acts as any agent, or as itself. Without the header it acts as ``otherwise``, where it may.
+    """
+    scope, named = scope_of(request), _named(request)
+    bound = scope.principal.agent_ids
+    if bound is None:
+        return Caller(scope, named or otherwise or scope.principal.id)
+    if named and named not in bound:
+        raise Forbidden("This key is not bound to that agent.", rule="agent-binding")
+    return Caller(scope, named or (otherwise if otherwise in bound else scope.principal.first_agent))
+
+
+def _named(request: Request) -> str:
+    """The agent in ``X-Agent-ID``; "" without that header. The web server empties one that holds more than ASCII, so an
+    empty one names nobody, and is not passed over."""
+    named: str | None = request.headers.get("X-Agent-ID")
+    if named is None:
+        return ""
+    if not 0 < len(named) <= addresses.MAX_AGENT or not (named.isascii() and named.isprintable()):
+        message = f"must be 1 to {addresses.MAX_AGENT} printable characters of ASCII"
+        raise Invalid("There is no agent of that name.", errors=[{"field": "X-Agent-ID", "message": message}])
+    return named

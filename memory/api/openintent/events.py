@@ -1,0 +1,53 @@
+"""``GET /api/v1/intents/{id}/events`` and ``GET /api/v1/agents/{id}/events``: what has happened (C20, R65, R68)."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.agent_memory import asked, happenings, readership
+from memory.agent_memory.happenings import Asked
+from memory.agent_memory.readership import Log
+from memory.api.openintent.bodies import ExactJSONParser
+from memory.api.openintent.calling import caller_of
+from memory.api.openintent.paging import Problems, page_of
+from memory.api.openintent.work.views import log_event
+from memory.host.errors import Invalid
+
+LONGEST_TYPE = 64
+
+
+@api_view(["GET", "POST"])
+@parser_classes([ExactJSONParser])
+def intent_events(request: Request, intent_id: str) -> Response:
+    if request.method == "POST":
+        return log_event(request, intent_id)
+    return _page(readership.of_intent(caller_of(request), intent_id, now=timezone.now()), request)
+
+
+@api_view(["GET"])
+def agent_events(request: Request, agent_id: str) -> Response:
+    return _page(readership.of_agent(caller_of(request), agent_id, now=timezone.now()), request)
+
+
+def _page(log: Log, request: Request) -> Response:
+    """The bare array that the published client wants; how many there are stands in ``X-Total-Count``."""
+    told = happenings.page(log, _asked(request.query_params))
+    return Response(told.events, headers={"X-Total-Count": str(told.total)})
+
+
+def _asked(query: Any) -> Asked:
+    """Parameters that nobody knows are ignored, and a page that is too large is the largest there is (R59, R63)."""
+    problems: Problems = []
+    limit, offset = page_of(query, problems)
+    since = asked.moment_of(query["since"]) if query.get("since") else None
+    if query.get("since") and since is None:
+        problems.append({"field": "since", "message": "must be a time in ISO 8601"})
+    kind = query.get("event_type", "")
+    if len(kind) > LONGEST_TYPE or not kind.isprintable():
+        problems.append({"field": "event_type", "message": "is no type of event"})
+    if problems:
+        raise Invalid("The events cannot be listed like that.", errors=problems)
+    return Asked(kind, since, limit, offset)

@@ -1,0 +1,50 @@
+"""Sealed values as a store of a forget: each is opened and looked through, and is shown to nobody.
+
+An entry whose confidential value names the subject goes whole. One whose seal does not open may name anybody: a person
+decides about it.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from memory import adapter, addresses, ledger
+from memory.erasers.entries import LedgerEntries
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import is_exact, is_mentioned, judged, search_form, texts_in
+
+
+class SealedValues(LedgerEntries):
+    """Values of confidential and restricted entries. One may have been public once: what was made of it then goes with
+    it."""
+
+    store = "sealed values"
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        exact: list[UUID] = []
+        suspected: list[UUID] = []
+        for row in adapter.sealed(tenant_id):
+            value = ledger.value_if_whole(row)
+            text = None if value is None else _words(value)
+            if text is not None and is_exact(subject.terms, text):
+                exact.append(row.id)
+            elif text is None or is_mentioned(subject.terms, text):
+                suspected.append(row.id)
+        return Holding(self.store, tuple(exact), tuple(suspected))
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over each value as it is written, whole; and none that does not open is left undecided."""
+        values = [(row.id, ledger.value_if_whole(row)) for row in adapter.sealed(tenant_id)]
+        written = ((row, search_form(addresses.canonical(value))) for row, value in values if value is not None)
+        found = judged(subject.terms, written, chosen, spared)
+        locked = {row for row, value in values if value is None}
+        return Remains(found.left + len(locked & chosen), found.undecided + len(locked - chosen - spared))
+
+
+def _words(value: dict[str, Any]) -> str:
+    """All that a value says, its numbers too."""
+    return search_form(f"{' '.join(texts_in(value))} {addresses.canonical(value)}")
+
+
+SEALED_VALUES = SealedValues()

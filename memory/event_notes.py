@@ -1,0 +1,73 @@
+"""What events of RFC-0015 say beyond ids, kept beside the log (design.md 3.12). Its only writer.
+
+The event itself is content-free and stays; a forget blanks the note, and the event then reads without it.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import TextField
+from django.db.models.functions import Cast, Length
+
+from memory.host import event_log
+from memory.host.event_log import Recorded
+from memory.host.events import Event
+from memory.models import EventNote
+
+WRITER = "memory.event_notes"
+Note = dict[str, Any]
+
+
+def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]], *, now: datetime) -> int:
+    """The events stand at the end of the stream, each with its note; in the caller's transaction.
+
+    The notes are redacted by whoever brings them. The sequence of the last event is returned.
+    """
+    last = event_log.append(tenant_id, stream_id, *(event for event, _ in noted), now=now)
+    first = last - len(noted) + 1
+    rows = [
+        EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=first + offset, body=note)
+        for offset, (_, note) in enumerate(noted)
+        if note
+    ]
+    EventNote.objects.written_by(WRITER).bulk_create(rows)
+    return last
+
+
+def of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:
+    """The notes of these events of one stream, by sequence, however long."""
+    if not told:
+        return {}
+    return dict(_of(tenant_id, told[0].run_id, [each.sequence for each in told]).values_list("sequence", "body"))
+
+
+def fitting(
+    tenant_id: UUID, told: Sequence[Recorded], *, each: int, most: int = 0
+) -> tuple[dict[int, Note], dict[int, int]]:
+    """The notes of at most ``each`` characters; of the longer ones the first, in the order of the events, that come to
+    ``most`` together, but always one where there is room at all. And how long those are that were left out."""
+    if not told:
+        return {}, {}
+    stream_id = told[0].run_id
+    found = _of(tenant_id, stream_id, [event.sequence for event in told]).order_by("sequence")
+    sizes = dict(found.values_list("sequence", Length(Cast("body", TextField()))))
+    left, room = {}, most
+    for sequence, size in sizes.items():
+        if size > each and (size > room and (room < most or not most)):
+            left[sequence] = size
+        elif size > each:
+            room -= size
+    fits = [sequence for sequence in sizes if sequence not in left]
+    return dict(_of(tenant_id, stream_id, fits).values_list("sequence", "body")), left
+
+
+def _of(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> Any:
+    return EventNote.objects.of(tenant_id).filter(stream_id=stream_id, sequence__in=sequences)
+
+
+def erase_kept(row: EventNote, body: Note) -> None:
+    """The note says this from now on, which is less than before. For forgetting alone."""
+    row.body = body
+    row.save(by=WRITER, update_fields=["body"])

@@ -1,0 +1,114 @@
+"""The address of an entry: what RFC-0015 knows of it beside its value. One row an entry, with the entry's key."""
+
+from django.db import models
+from django.db.models import Q
+
+from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
+from memory.host.models import TenantFK, TenantOwned, tenant_link
+
+
+class EntryAddress(TenantOwned):
+    """An entry's tier, owner, namespace and key, its version, and its classification (RFC-0015 1.1).
+
+    ``agent_id`` owns the entry; of a semantic one it is the creator. ``task_id`` and ``intent_id`` are the scope as it
+    was sent. ``priority`` is an index into ``PRIORITIES``. ``hidden`` follows the entry's retirement, so that a key is
+    free while its entry cannot be read. ``sealed`` is the value of a confidential or restricted entry, under ``key_id``
+    of the vault; null for all others. ``size`` is the value's bytes in compact JSON.
+    """
+
+    writer = "memory.ledger"
+
+    tier = models.CharField(max_length=8, choices=[(each.value, each.value) for each in Tier])
+    agent_id = models.CharField(max_length=128)
+    namespace = models.CharField(max_length=255)
+    key = models.CharField(max_length=255)
+    version = models.PositiveIntegerField(default=1)
+    task_id = models.CharField(max_length=128, default="", blank=True)
+    intent_id = models.CharField(max_length=128, default="", blank=True)
+    pinned = models.BooleanField(default=False)
+    priority = models.PositiveSmallIntegerField(default=PRIORITIES.index("normal"))
+    sensitivity = models.CharField(
+        max_length=12, choices=[(each.value, each.value) for each in Sensitivity], default="", blank=True
+    )
+    ttl = models.CharField(max_length=128, default="", blank=True)
+    created_by = models.CharField(max_length=128, default="", blank=True)
+    curated_by = models.CharField(max_length=128, default="", blank=True)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    accessed_at = models.DateTimeField()
+    size = models.PositiveIntegerField()
+    hidden = models.BooleanField(default=False)
+    sealed = models.BinaryField(null=True)
+    vault_key = models.ForeignKey(
+        "host.VaultKey", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+
+    entry = tenant_link("memory.MemoryEntry", "id")
+
+    @property
+    def priority_word(self) -> str:
+        return PRIORITIES[self.priority]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether its value is kept encrypted; said of one whose value was not read, too."""
+        return self.sensitivity in SEALED
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="id",
+                to="memory_memoryentry",
+                name="an_address_is_of_an_entry_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+            models.UniqueConstraint(
+                fields=("tenant", "agent_id", "namespace", "key"),
+                condition=~Q(tier="semantic") & Q(hidden=False),
+                name="an_agent_has_a_key_once",
+            ),
+            models.UniqueConstraint(
+                fields=("tenant", "namespace", "key"),
+                condition=Q(tier="semantic", hidden=False),
+                name="a_namespace_has_a_key_once",
+            ),
+            models.CheckConstraint(condition=Q(version__gte=1), name="an_entry_has_a_version"),
+            models.CheckConstraint(
+                condition=Q(sealed__isnull=True, vault_key__isnull=True)
+                | Q(sealed__isnull=False, vault_key__isnull=False),
+                name="a_sealed_value_names_its_key",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "agent_id", "-updated_at", "id", "hidden", "tier"), name="memory_address_agent"
+            ),
+            models.Index(
+                fields=("tenant", "-updated_at", "id", "hidden", "tier"),
+                condition=Q(tier="semantic"),
+                name="memory_address_updated",
+            ),
+            models.Index(
+                fields=("tenant", "agent_id", "pinned", "priority", "accessed_at", "id"),
+                condition=Q(tier="episodic"),
+                name="memory_address_eviction",
+            ),
+            models.Index(
+                fields=("tenant", "task_id", "-updated_at", "id"),
+                condition=~Q(task_id=""),
+                name="memory_address_task",
+            ),
+            models.Index(
+                fields=("tenant", "intent_id", "-updated_at", "id"),
+                condition=~Q(intent_id=""),
+                name="memory_address_intent",
+            ),
+            models.Index(
+                fields=("tenant", "namespace", "-updated_at", "id", "hidden", "tier"),
+                condition=Q(tier="semantic"),
+                name="memory_address_shared",
+            ),
+            models.Index(
+                fields=("tenant", "vault_key"), condition=Q(vault_key__isnull=False), name="memory_address_vault_key"
+            ),
+        )

@@ -1,0 +1,166 @@
+"""B25: OpenIntent over HTTP against the public server, and how a query by tags grows with what is remembered."""
+
+import http.client
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from statistics import median
+from time import monotonic
+from typing import Any
+
+from django.utils import timezone
+
+from memory.agent_memory import queries
+from memory.host import access, tenancy
+from memory.tiers import Caller
+from openwop_console.bench import ground, public_server, remembering, rounds, serving
+from openwop_console.bench.outcomes import Outcome
+from openwop_console.bench.peers import NotInstalled
+from openwop_console.bench.plan import Plan
+from openwop_console.listening import Address
+
+AGENT, SIZE, PAGE = "bench.agent", 10_000, 100
+CONNECTIONS = (1, 8)
+WANTED = (remembering.COMMON, remembering.RARE)
+PLACE = f"/api/v1/agents/{AGENT}/memory"
+NUMBERS = count(10**9)
+GOALS = {"GET by id": 1.0, "POST": 0.8, "AND-tag page over 10,000": 50.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A server with 10,000 entries of one agent. ``page`` is where its page of two tags starts from: all entries where
+    it passes over tags, which the client then looks through."""
+
+    address: Address
+    key: str
+    entry_id: str
+    page: str
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.address.host, self.address.port, timeout=120)
+
+    def ask(self, client: http.client.HTTPConnection, method: str, path: str, body: str | None = None) -> bytes:
+        headers = {"X-API-Key": self.key, "X-Agent-ID": AGENT, "Content-Type": "application/json"}
+        client.request(method, path, body, headers)
+        try:
+            answer = client.getresponse()
+        except ConnectionError:  # the public server hangs up on those whom it keeps waiting
+            client.close()
+            client.request(method, path, body, headers)
+            answer = client.getresponse()
+        text = answer.read()
+        if answer.status not in (200, 201):
+            raise serving.NotServed(f"{method} {path} was answered with {answer.status}.")
+        return text
+
+
+def _get(side: Side, client: http.client.HTTPConnection) -> None:
+    side.ask(client, "GET", f"/api/v1/memory/{side.entry_id}")
+
+
+def _post(side: Side, client: http.client.HTTPConnection) -> None:
+    given = next(remembering.entries(AGENT, 1)) | {"key": f"new-{next(NUMBERS)}"}
+    side.ask(client, "POST", "/api/v1/memory", json.dumps(given))
+
+
+def _page(side: Side, client: http.client.HTTPConnection) -> None:
+    """The newest entries that have both tags; the test that they are, is the client's work on both sides."""
+    every = json.loads(side.ask(client, "GET", side.page))
+    found = [entry for entry in every if set(WANTED) <= set(entry["tags"])]
+    found.sort(key=lambda entry: str(entry["updated_at"]), reverse=True)
+    if len(found[:PAGE]) != PAGE:
+        raise serving.NotServed("A page of entries by tags is not whole.")
+
+
+WORK: dict[str, tuple[Callable[[Side, http.client.HTTPConnection], None], int]] = {
+    "GET by id": (_get, 1),
+    "POST": (_post, 2),
+    "AND-tag page over 10,000": (_page, 20),
+}
+
+
+def spoken(plan: Plan) -> Iterator[Outcome]:
+    """Both servers do the same work in turn, with one connection and with eight; then the query alone, as it grows."""
+    owner = ground.tenant()
+    run = ground.running_run(owner)
+    try:
+        with ExitStack() as stack:
+            theirs = stack.enter_context(public_server.running(list(remembering.entries(AGENT, SIZE))))
+            entry_id = remembering.fill(run, AGENT, SIZE)
+            key = access.create_api_key(owner, role="agent", now=timezone.now()).text
+            ours = Side(stack.enter_context(serving.server()), key, entry_id, f"{PLACE}?tags={','.join(WANTED)}")
+            peer = Side(theirs[0], public_server.KEY, theirs[1], f"{PLACE}?limit={10 * SIZE}")
+            yield from _compared(plan, ours, peer)
+    except NotInstalled as reason:
+        for name, goal in GOALS.items():
+            yield Outcome(
+                "B25",
+                f"{name}; requests/s, times the public server's",
+                plan.engine,
+                None,
+                goal,
+                at_least=True,
+                note=str(reason),
+            )
+    yield from _grown(plan)
+
+
+def _compared(plan: Plan, ours: Side, peer: Side) -> Iterator[Outcome]:
+    for name, (work, share) in WORK.items():
+        for connections in CONNECTIONS:
+            calls = max(plan.calls // share // connections, 1)
+            _rate(ours, work, connections, calls)
+            _rate(peer, work, connections, min(calls, 3))
+            ratios = [
+                _rate(ours, work, connections, calls) / _rate(peer, work, connections, calls)
+                for _ in range(plan.rounds)
+            ]
+            workload = f"{name}, connections: {connections}; requests/s, times the public server's"
+            yield Outcome("B25", workload, plan.engine, median(ratios), GOALS[name], at_least=True)
+
+
+def _rate(side: Side, work: Callable[[Side, Any], None], connections: int, calls: int) -> float:
+    """Requests a second, of all connections at once."""
+    clients = [side.connect() for _ in range(connections)]
+
+    def repeat(client: http.client.HTTPConnection) -> None:
+        for _ in range(calls):
+            work(side, client)
+
+    with rounds.undisturbed(), ThreadPoolExecutor(connections) as together:
+        began = monotonic()
+        for _ in together.map(repeat, clients):
+            pass
+        taken = monotonic() - began
+    for client in clients:
+        client.close()
+    return connections * calls / taken
+
+
+def _grown(plan: Plan) -> Iterator[Outcome]:
+    """A page of 100 by two tags, with its exact total, out of all that one agent remembers."""
+    pairs = {
+        "common and rare": WANTED,
+        "common and oldest": (remembering.COMMON, remembering.OLDEST),
+        "two common": (remembering.COMMON, remembering.HALF),
+    }
+    callers = {}
+    for size in sorted({min(SIZE, plan.largest), plan.largest}):
+        owner = ground.tenant()
+        remembering.fill(ground.running_run(owner), AGENT, size)
+        callers[size] = Caller(tenancy.host_scope(owner), AGENT)
+    for name, tags in pairs.items():
+        calls = [partial(_queried, caller, tags) for caller in callers.values()]
+        taken = rounds.rounds_of(list(calls), rounds=plan.rounds, calls=max(plan.calls // 40, 3))
+        for size, times in zip(callers, zip(*taken, strict=True), strict=True):
+            workload = f"page of 100 by two tags ({name}) with its exact total, of {size:,} entries"
+            yield Outcome("B25", workload, plan.engine, median(times) * 1000, None, unit=" ms")
+
+
+def _queried(caller: Caller, tags: tuple[str, ...]) -> queries.Page:
+    return queries.page(caller, queries.Wanted(agent_id=AGENT, tags=tags), now=timezone.now())

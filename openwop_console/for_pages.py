@@ -1,0 +1,43 @@
+"""Middleware that does something for a page and nothing for a face, which has neither a session nor markup.
+
+A request of a face passes it by. What faces need as well stands in ``settings.MIDDLEWARE`` as it comes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from csp.middleware import CSPMiddleware
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest, HttpResponse
+from django_htmx.middleware import HtmxMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from openwop_console import error_envelope
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
+    """The same middleware for pages; none of these has a hook beside its call."""
+
+    def around(get_response: GetResponse) -> GetResponse:
+        of_page = middleware(get_response)
+
+        def answer(request: HttpRequest) -> HttpResponse:
+            is_page = error_envelope.face_of(request.path) == "page"
+            response: HttpResponse = of_page(request) if is_page else get_response(request)
+            return response
+
+        return answer
+
+    return around
+
+
+static_files = only(WhiteNoiseMiddleware)
+content_policy = only(CSPMiddleware)
+sessions = only(SessionMiddleware)
+authentication = only(AuthenticationMiddleware)
+messages = only(MessageMiddleware)
+htmx = only(HtmxMiddleware)

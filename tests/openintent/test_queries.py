@@ -1,0 +1,312 @@
+"""Lists of memory over HTTP, both of them, by the published client where it can (RFC-0015 4; R37, R43, R50 to R63)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from openintent.exceptions import ValidationError
+
+from tests.awaiting import awaited
+from tests.openintent.conftest import Served
+
+Asked = dict[str, Any]
+
+
+def asked(served: Served, caller: str, **params: Any) -> httpx.Response:
+    """What the envelope answers the caller; ``scope__task_id`` stands for ``scope.task_id``."""
+    with served.http(caller) as client:
+        return client.get("/api/v1/memory", params={name.replace("__", "."): value for name, value in params.items()})
+
+
+def of_agent(served: Served, caller: str, agent: str, **params: Any) -> httpx.Response:
+    """The same of the list of one agent."""
+    given = {name.replace("__", "."): value for name, value in params.items()}
+    with served.http(caller) as client:
+        return client.get(f"/api/v1/agents/{agent}/memory", params=given)
+
+
+def keys(served: Served, caller: str, agent: str, **params: Any) -> list[str]:
+    """The keys of both lists, which are one: that of the agent, and the envelope when it is asked for the agent."""
+    array, envelope = of_agent(served, caller, agent, **params), asked(served, caller, agent_id=agent, **params)
+    assert (array.status_code, envelope.status_code) == (200, 200), array.text + envelope.text
+    assert array.json() == envelope.json()["entries"]
+    assert array.headers["X-Total-Count"] == str(envelope.json()["total"])
+    return [entry["key"] for entry in array.json()]
+
+
+def refused(answer: httpx.Response, *fields: str) -> None:
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, "VALIDATION_ERROR"), answer.text
+    assert {each["field"] for each in body["errors"]} == set(fields), answer.text
+
+
+@pytest.fixture
+def agent(served: Served) -> str:
+    return served.agent()
+
+
+@pytest.fixture
+def remember(served: Served, agent: str) -> Callable[..., dict[str, Any]]:
+    """An entry of the agent's."""
+    return lambda key, **more: served.remembers(agent, key, **more)
+
+
+Remember = Callable[..., dict[str, Any]]
+
+
+def test_R37_what_its_owner_s_query_returned_is_evicted_last(served: Served, remember: Remember, agent: str) -> None:
+    with served.http(agent) as client:
+        given = {"agent_id": agent, "name": agent, "episodic_memory": {"capacity": 2}}
+        assert client.post("/api/v1/agents/register", json=given).status_code in (200, 201)
+    for key in ("first", "second"):
+        remember(key, memory_type="episodic", tags=[key])
+    assert keys(served, agent, agent, tags="first") == ["first"]
+    with served.http(role="operator") as operator:
+        assert len(operator.get(f"/api/v1/agents/{agent}/memory", params={"tags": "second"}).json()) == 1
+    remember("third", memory_type="episodic")
+    assert keys(served, agent, agent) == ["third", "first"]
+
+
+def test_R43_an_agent_s_list_of_semantic_memory_is_all_that_it_may_read(served: Served, agent: str) -> None:
+    other, space = served.agent(), served.agent("space")
+    served.remembers(agent, "mine", namespace=f"{space}.mine", memory_type="semantic")
+    served.remembers(other, "theirs", namespace=f"{space}.theirs", memory_type="semantic")
+    with served.client(agent) as client:
+        every = client.list_memory(agent, namespace=f"{space}*", memory_type="semantic")
+        own = client.list_memory(agent, namespace=f"{space}*")
+    assert [entry.key for entry in every] == ["theirs", "mine"]
+    assert [(entry.key, entry.agent_id) for entry in own] == [("mine", agent)]
+
+
+def test_R50_working_and_episodic_memory_needs_an_agent_or_a_task(served: Served, agent: str) -> None:
+    for tier in ("working", "episodic"):
+        refused(asked(served, agent, memory_type=tier), "agent_id")
+        assert asked(served, agent, memory_type=tier, agent_id=agent).status_code == 200
+        assert asked(served, agent, memory_type=tier, scope__task_id="task_1").status_code == 200
+
+
+def test_R50_another_agent_s_list_is_empty_and_not_forbidden(served: Served, remember: Remember, agent: str) -> None:
+    remember("working"), remember("episodic", memory_type="episodic")
+    assert keys(served, served.agent(), agent) == []
+    with served.http(role="operator") as operator:
+        answer = operator.get(f"/api/v1/agents/{agent}/memory")
+    assert [entry["key"] for entry in answer.json()] == ["episodic", "working"]
+
+
+def test_R50_without_agent_task_and_tier_one_sees_one_s_own_and_what_is_shared(served: Served, agent: str) -> None:
+    other, space = served.agent(), served.agent("space")
+    for owner, tier in ((agent, "working"), (other, "working"), (other, "semantic"), (agent, "semantic")):
+        who = "me" if owner == agent else "other"
+        served.remembers(owner, f"{tier} of {who}", namespace=f"{space}.{who}", memory_type=tier)
+    found = asked(served, agent, namespace=f"{space}.*").json()
+    assert [entry["key"] for entry in found["entries"]] == ["semantic of me", "semantic of other", "working of me"]
+    assert found["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("billing", ["a"]),
+        ("billing.*", ["b"]),
+        ("billing*", ["e", "b", "a"]),
+        ("*", ["f", "e", "d", "c", "b", "a"]),
+        ("b%", ["c"]),
+        ("b%*", ["c"]),
+        ("b_l*", ["d"]),
+        ("BILLING*", []),
+        ("Billing*", ["f"]),
+        ("billing**", []),
+    ],
+)
+def test_R51_a_namespace_is_meant_exactly_or_by_how_it_begins(
+    served: Served, remember: Remember, agent: str, wanted: str, found: list[str]
+) -> None:
+    names = ["billing", "billing.invoices", "b%", "b_lling", "billings", "Billing"]
+    for key, namespace in zip("abcdef", names, strict=True):
+        remember(key, namespace=namespace)
+    assert keys(served, agent, agent, namespace=wanted) == found
+
+
+def test_R52_a_key_is_meant_exactly(served: Served, remember: Remember, agent: str) -> None:
+    remember("k"), remember("kk"), remember("K"), remember("k", namespace="other")
+    assert keys(served, agent, agent, key="k") == ["k", "k"]
+    assert keys(served, agent, agent, key="k", namespace="ns") == ["k"]
+    assert keys(served, agent, agent, key="k", namespace="n*") == ["k"]
+
+
+def test_R53_a_tier_is_one_of_three(served: Served, remember: Remember, agent: str) -> None:
+    remember("w"), remember("e", memory_type="episodic")
+    assert keys(served, agent, agent, memory_type="working") == ["w"]
+    assert keys(served, agent, agent, memory_type="episodic") == ["e"]
+    refused(asked(served, agent, memory_type="Working"), "memory_type")
+    with served.client(agent) as client, pytest.raises(ValidationError) as refusal:
+        client.list_memory(agent, memory_type="forever")
+    assert [each["field"] for each in refusal.value.errors] == ["memory_type"]
+
+
+@pytest.fixture
+def tagged(remember: Remember) -> None:
+    remember("both", tags=["red", "round"])
+    remember("red", tags=["red"])
+    remember("round", tags=["round", "in progress"])
+    remember("none")
+
+
+@pytest.mark.usefixtures("tagged")
+def test_R54_all_of_the_tags_are_meant(served: Served, agent: str) -> None:
+    assert keys(served, agent, agent, tags="red") == ["red", "both"]
+    assert keys(served, agent, agent, tags="red,round") == ["both"]
+    assert keys(served, agent, agent, tags="round,in progress") == ["round"]
+    assert keys(served, agent, agent, tags="red,square") == []
+    assert keys(served, agent, agent, tags="Red") == []
+
+    async def listed() -> list[str]:
+        async with served.async_client(agent) as client:
+            return [entry.key for entry in await client.list_memory(agent, tags=["red", "round"])]
+
+    with served.client(agent) as client:
+        assert [entry.key for entry in client.list_memory(agent, tags=["round", "red"])] == ["both"]
+    assert awaited(listed()) == ["both"]
+
+
+@pytest.mark.usefixtures("tagged")
+def test_R55_one_of_the_tags_is_enough_and_with_both_both_hold(served: Served, agent: str) -> None:
+    assert keys(served, agent, agent, tags_any="red,round") == ["round", "red", "both"]
+    assert keys(served, agent, agent, tags_any="square,in progress") == ["round"]
+    assert keys(served, agent, agent, tags="round", tags_any="red,in progress") == ["round", "both"]
+    assert keys(served, agent, agent, tags="red", tags_any="in progress") == []
+
+
+def test_R54_R55_tags_are_tags(served: Served, agent: str) -> None:
+    refused(asked(served, agent, tags=",", tags_any=""), "tags", "tags_any")
+    refused(asked(served, agent, tags=",".join(str(n) for n in range(65))), "tags")
+    refused(asked(served, agent, tags_any="a\0"), "tags_any")
+
+
+def test_R56_a_scope_is_asked_for_with_a_dot(served: Served, remember: Remember, agent: str) -> None:
+    remember("t", scope={"task_id": "task_1", "intent_id": "intent_1"})
+    remember("i", scope={"intent_id": "intent_1"}, memory_type="episodic")
+    remember("n")
+    assert keys(served, agent, agent, scope__task_id="task_1") == ["t"]
+    assert keys(served, agent, agent, scope__intent_id="intent_1") == ["i", "t"]
+    assert keys(served, agent, agent, scope__intent_id="intent_1", scope__task_id="task_1") == ["t"]
+    assert [entry["key"] for entry in asked(served, agent, scope__intent_id="intent_1").json()["entries"]] == ["i", "t"]
+    assert keys(served, agent, agent, scope__task_id="task_2") == []
+    assert keys(served, agent, agent, task_id="task_2") == ["n", "i", "t"]
+
+
+def test_R57_only_episodic_entries_are_pinned_or_not(served: Served, remember: Remember, agent: str) -> None:
+    remember("working"), remember("loose", memory_type="episodic")
+    remember("fast", memory_type="episodic", pinned=True)
+    assert keys(served, agent, agent, pinned="true") == ["fast"]
+    assert keys(served, agent, agent, pinned="false") == ["loose"]
+    assert keys(served, agent, agent, pinned="false", memory_type="working") == []
+    for wrong in ("yes", "1", "", "null"):
+        refused(asked(served, agent, pinned=wrong), "pinned")
+
+
+def test_R58_between_two_times_neither_counts(served: Served, remember: Remember, agent: str) -> None:
+    first, second, third = (remember(key)["updated_at"] for key in "abc")
+    assert keys(served, agent, agent, updated_after=first) == ["c", "b"]
+    assert keys(served, agent, agent, updated_before=third) == ["b", "a"]
+    assert keys(served, agent, agent, updated_after=first, updated_before=third) == ["b"]
+    assert keys(served, agent, agent, updated_after=second, updated_before=second) == []
+    naive = second.removesuffix("+00:00")
+    for form in (naive, f"{naive}Z", naive.replace("T", " "), f"{naive} 00:00"):
+        assert keys(served, agent, agent, updated_after=form) == ["c"], form
+    with served.http(agent) as client:  # a plus that nobody escaped
+        answer = client.get(f"/api/v1/agents/{agent}/memory?updated_after={second}")
+    assert [entry["key"] for entry in answer.json()] == ["c"]
+    for wrong in ("yesterday", "", "2026-02-30T00:00:00Z", "0001-01-01T00:00:00+14:00", "1700000000000000000000"):
+        refused(asked(served, agent, updated_after=wrong), "updated_after")
+
+
+@pytest.mark.parametrize(
+    ("given", "echoed"), [(None, 100), ("1", 1), ("1000", 1000), ("1001", 1000), (str(2**63), 1000), ("9" * 5000, 1000)]
+)
+def test_R59_a_limit_is_at_most_a_thousand(served: Served, agent: str, given: str | None, echoed: int) -> None:
+    answer = asked(served, agent, **({} if given is None else {"limit": given}))
+    assert (answer.status_code, answer.json()["limit"], answer.json()["offset"]) == (200, echoed, 0)
+
+
+def test_R59_pages_follow_each_other(served: Served, remember: Remember, agent: str) -> None:
+    for key in "abcde":
+        remember(key)
+    assert [keys(served, agent, agent, limit=2, offset=at) for at in (0, 2, 4, 5, 6)] == [
+        ["e", "d"], ["c", "b"], ["a"], [], [],
+    ]  # fmt: skip
+    with served.client(agent) as client:
+        assert [entry.key for entry in client.list_memory(agent, limit=2, offset=3)] == ["b", "a"]
+    far = asked(served, agent, agent_id=agent, offset=str(2**63)).json()
+    assert (far["entries"], far["total"]) == ([], 5)
+    for wrong in ("0", "-1", "1.5", "ten", "", "٣", "1e3", "0x10"):
+        refused(asked(served, agent, limit=wrong), "limit")
+    for wrong in ("-1", "none", ""):
+        refused(asked(served, agent, offset=wrong), "offset")
+
+
+def test_R60_the_envelope_counts_what_the_caller_may_see(served: Served, remember: Remember, agent: str) -> None:
+    for key in "abc":
+        remember(key)
+    found = asked(served, agent, agent_id=agent, limit=2).json()
+    assert set(found) == {"entries", "total", "limit", "offset"}
+    assert (len(found["entries"]), found["total"], found["limit"], found["offset"]) == (2, 3, 2, 0)
+    hidden = asked(served, served.agent(), agent_id=agent, limit=2).json()
+    assert (hidden["entries"], hidden["total"]) == ([], 0)
+
+
+def test_R61_the_latest_change_comes_first(served: Served, remember: Remember, agent: str) -> None:
+    first, *_ = (remember(key) for key in "abc")
+    for key in "bc":
+        remember(key, namespace="ns2")
+    with served.client(agent) as client:
+        client.update_memory(first["id"], 1, tags=["late"])
+    found = of_agent(served, agent, agent).json()
+    assert found[0]["key"] == "a"
+    assert found == sorted(sorted(found, key=lambda e: e["id"]), key=lambda e: e["updated_at"], reverse=True)
+
+
+def test_R62_what_has_expired_is_in_no_list_before_it_is_swept(served: Served, remember: Remember, agent: str) -> None:
+    remember("stays"), remember("goes", ttl="duration:PT2S", tags=["brief"])
+    with served.http(agent) as client:
+        while client.get(f"/api/v1/agents/{agent}/memory", params={"key": "goes"}).json():
+            pass
+    assert keys(served, agent, agent) == ["stays"]
+    assert keys(served, agent, agent, tags="brief") == []
+    assert asked(served, agent, agent_id=agent, limit=1).json()["total"] == 1
+
+
+def test_R63_parameters_that_nobody_knows_change_nothing(served: Served, remember: Remember, agent: str) -> None:
+    remember("a")
+    assert keys(served, agent, agent, q="zebra", sort="key", fields="id") == ["a"]
+
+
+@pytest.mark.parametrize("name", ["agent_id", "namespace", "key", "scope.task_id", "scope.intent_id"])
+@pytest.mark.parametrize("wrong", ["", "a\0b", "x" * 300])
+def test_a_text_that_no_entry_has_is_refused_by_name(served: Served, agent: str, name: str, wrong: str) -> None:
+    with served.http(agent) as client:
+        refused(client.get("/api/v1/memory", params={name: wrong}), name)
+
+
+def test_every_wrong_parameter_is_named_at_once(served: Served, agent: str) -> None:
+    wrong = {"memory_type": "x", "pinned": "x", "updated_after": "x", "updated_before": "x", "limit": "x"}
+    refused(asked(served, agent, **wrong), *wrong)
+
+
+def test_R74_a_query_by_a_task_has_what_its_parent_lends(served: Served) -> None:
+    boss, worker, stranger = served.agent("boss"), served.agent("worker"), served.agent()
+    with served.http(boss) as client:
+        intent = client.post("/api/v1/intents", json={"title": "t", "created_by": boss}).json()["id"]
+        parent = client.post("/api/v1/tasks", json={"intent_id": intent, "name": "parent"}).json()["id"]
+        lent = served.remembers(boss, "lent", scope={"task_id": parent})
+        for inherits in (True, False):
+            given = {"intent_id": intent, "name": "child", "parent_task_id": parent, "assigned_agent": worker}
+            policy = {"inherit_from_parent": inherits}
+            child = client.post("/api/v1/tasks", json=given | {"memory_policy": policy}).json()["id"]
+            own = served.remembers(worker, f"own {inherits}", scope={"task_id": child})
+            inherited = [lent | {"inherited_from": parent}] if inherits else []
+            found = asked(served, worker, scope__task_id=child).json()
+            assert (found["entries"], found["total"]) == ([own, *inherited], 1 + inherits)
+            assert of_agent(served, worker, worker, scope__task_id=child).json() == [own, *inherited]
+            assert asked(served, stranger, scope__task_id=child).json()["total"] == 0

@@ -1,0 +1,216 @@
+"""What a list asks of the database: the same number of queries however long it is, and always led by an index.
+
+SQLite keeps no statistics, so the plan there is the plan, whatever the size; PostgreSQL is asked not to read whole
+tables, which it rightly does while they are small.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import adapter
+from memory.addresses import Address, Tier
+from memory.agent_memory import batches, entries, queries, summaries
+from memory.agent_memory.documents import entry_document
+from memory.agent_memory.queries import Wanted
+from memory.agent_memory.targets import Item
+from memory.host import sql
+from memory.ledger import Given
+from memory.models.address import EntryAddress
+from memory.tiers import Caller
+from tests import building
+
+pytestmark = pytest.mark.django_db
+ME, TASK, INTENT = "reader", "task_1", "intent_1"
+WHOLE = ("TEMP B-TREE", "SCAN memory_", "Seq Scan", "(tenant_id=?)")
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller(building.scope(role="agent"), ME)
+
+
+@pytest.fixture
+def remember(caller: Caller) -> Callable[..., None]:
+    def made(count: int, tier: Tier = Tier.WORKING, **more: Any) -> None:
+        for number in range(count):
+            key = f"{tier}-{number}-{more.get('task_id', '')}"
+            place = Address(tier, ME, "ns", key, **more)
+            entries.create(caller, Given(place, {"n": number}, ("common", f"tag-{number}")), now=timezone.now())
+
+    return made
+
+
+def asked(caller: Caller, wanted: Wanted) -> list[str]:
+    """The statements of one page, as they were sent."""
+    with CaptureQueriesContext(connection) as sent:
+        queries.page(caller, wanted, now=timezone.now())
+    return [each["sql"] for each in sent.captured_queries]
+
+
+@pytest.fixture
+def plans() -> Iterator[Callable[[list[str]], list[str]]]:
+    """How the engine would go about each statement that looks for entries."""
+    with connection.cursor() as cursor:
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        if sql.is_postgres():
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_bitmapscan = off")
+
+        def plan(statement: str) -> str:
+            cursor.execute(f"{explain} {statement}")
+            return "; ".join(str(row[-1]) for row in cursor.fetchall())
+
+        yield lambda statements: [plan(each) for each in statements if "memory_entryaddress" in each]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Wanted(agent_id=ME),
+        Wanted(agent_id=ME, memory_type=Tier.EPISODIC),
+        Wanted(agent_id=ME, tags=("common",)),
+        Wanted(agent_id=ME, tags=("common", "tag-0")),
+        Wanted(),
+    ],
+)
+def test_a_longer_list_takes_no_more_queries(caller: Caller, remember: Callable[..., None], wanted: Wanted) -> None:
+    remember(2)
+    remember(2, Tier.EPISODIC)
+    few = len(asked(caller, wanted))
+    remember(12, task_id=TASK)
+    remember(12, Tier.EPISODIC, task_id=TASK)
+    assert len(asked(caller, wanted)) == few <= 11
+
+
+def test_an_entry_is_read_in_three_queries(client: Client) -> None:
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    body = {"namespace": "ns", "key": "k", "value": {}}
+    made = client.post("/api/v1/memory", body, content_type="application/json", **headers).json()
+    with CaptureQueriesContext(connection) as sent:
+        assert client.get(f"/api/v1/memory/{made['id']}", **headers).json() == made
+    assert len(sent) == 3, [each["sql"] for each in sent]
+
+
+def test_a_summary_takes_no_more_queries_for_more_memory(caller: Caller, remember: Callable[..., None]) -> None:
+    def taken() -> int:
+        with CaptureQueriesContext(connection) as sent:
+            summaries.of_agent(caller, ME, now=timezone.now())
+        return len(sent)
+
+    remember(1)
+    few = taken()
+    remember(5, task_id=TASK)
+    remember(5, Tier.EPISODIC)
+    remember(2, Tier.SEMANTIC)
+    assert taken() == few <= 10
+
+
+def taken(work: Callable[[], Any]) -> int:
+    """How many statements it sends."""
+    with CaptureQueriesContext(connection) as sent:
+        work()
+    return len(sent)
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+def test_a_longer_batch_takes_hardly_more_queries(caller: Caller, remember: Callable[..., None], tier: Tier) -> None:
+    remember(1, tier)
+    now, made = timezone.now(), dict[int, list[EntryAddress]]()
+
+    def new(count: int) -> None:
+        items = [Item(Given(Address(tier, ME, "ns", f"{count}-{number}"), {"n": 1}, ("a",))) for number in range(count)]
+        made[count] = batches.write(caller, items, now=now).rows
+
+    def change(count: int) -> None:
+        items = [Item(entry_id=row.id, version=1, named={"value": {"n": 2}, "tags": ("b",)}) for row in made[count]]
+        assert {row.version for row in batches.write(caller, items, now=now).rows} == {2}
+
+    for work, most in ((new, 1), (change, 3)):
+        few, many = (taken(partial(work, count)) for count in (10, 100))
+        assert (many - few) / 90 <= most, (few, many)
+        assert few < 60
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+def test_one_entry_takes_so_many_queries(caller: Caller, remember: Callable[..., None], tier: Tier) -> None:
+    remember(1, tier)
+    now, place = timezone.now(), Address(tier, ME, "ns", "one")
+    assert taken(lambda: entries.create(caller, Given(place, {"n": 1}, ("a",)), now=now)) <= 18
+    row = EntryAddress.objects.get(key="one")
+    assert taken(lambda: entries.update(caller, row.id, 1, {"value": {"n": 2}}, now=now)) <= 25
+    assert taken(lambda: entries.delete(caller, row.id, 2, now=now)) <= 25
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        (Wanted(agent_id=ME, limit=2), "memory_address_agent"),
+        (Wanted(agent_id=ME, memory_type=Tier.WORKING, limit=2), "memory_address_agent"),
+        (Wanted(agent_id=ME, task_id=TASK, limit=2), "memory_address_task"),
+        (Wanted(task_id=TASK, limit=2), "memory_address_task"),
+        (Wanted(intent_id=INTENT, memory_type=Tier.SEMANTIC, limit=2), "memory_address_intent"),
+        (Wanted(memory_type=Tier.SEMANTIC, limit=2), "memory_address_updated"),
+        (Wanted(memory_type=Tier.SEMANTIC, namespace="ns", limit=2), "memory_address_shared"),
+        (Wanted(agent_id=ME, namespace="ns", key="working-1-", limit=2), "an_agent_has_a_key_once"),
+    ],
+)
+def test_the_order_of_a_list_is_that_of_an_index(
+    caller: Caller, remember: Callable[..., None], plans: Any, wanted: Wanted, index: str
+) -> None:
+    remember(4)
+    remember(4, task_id=TASK, intent_id=INTENT)
+    remember(4, Tier.SEMANTIC, intent_id=INTENT)
+    found = plans(asked(caller, wanted))
+    assert any(index in plan for plan in found), found
+    if connection.vendor == "sqlite":
+        led = [part for plan in found for part in plan.split("; ") if "memory_entryaddress" in part]
+        assert not [part for part in led if "SCAN" in part], found
+        of_one_address = index == "an_agent_has_a_key_once"  # one or two entries, put in order when they are found
+        assert of_one_address or "TEMP B-TREE FOR ORDER BY" not in "".join(found), found
+
+
+@pytest.mark.parametrize("tags", [("tag-1", "common"), ("common", "tag-1", "nowhere"), ("nowhere",)])
+def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
+    caller: Caller, remember: Callable[..., None], plans: Any, tags: tuple[str, ...]
+) -> None:
+    remember(4)
+    found = plans(asked(caller, Wanted(agent_id=ME, tags=tags)))
+    assert not [plan for plan in found if "memory_address_" in plan], found
+    assert all("entrytag" in plan.lower() or "entryaddress" in plan for plan in found), found
+
+
+def test_a_tag_that_many_have_is_looked_up_along_the_agent_s_index(
+    caller: Caller, remember: Callable[..., None], plans: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.adapter.lists.FEW", (1, 2))
+    remember(4)
+    found = plans(asked(caller, Wanted(agent_id=ME, tags=("common",), limit=2)))
+    assert any("memory_address_agent" in plan for plan in found), found
+    page = queries.page(caller, Wanted(agent_id=ME, tags=("common",), limit=2), now=timezone.now())
+    assert (len(page.rows), page.total) == (2, 4)
+
+
+def test_rows_read_by_hand_are_those_of_the_orm(caller: Caller, remember: Callable[..., None]) -> None:
+    remember(2, task_id=TASK, intent_id=INTENT)
+    remember(1, Tier.EPISODIC, pinned=True, priority="high", sensitivity="restricted")
+    rows = EntryAddress.objects.of(caller.tenant_id).select_related("entry", "vault_key")
+    expected = {row.id: row for row in rows}
+    found = adapter.rows_of(caller.tenant_id, list(expected))
+    assert len(found) == 3
+    for entry_id, row in expected.items():
+        mine = found[entry_id]
+        assert mine == row
+        for field in EntryAddress._meta.concrete_fields:
+            assert getattr(mine, field.attname) == getattr(row, field.attname), field
+        for name in ("memory_ref", "content", "tags", "run_id", "node_id", "agent_id", "expires_at", "retired_at"):
+            assert getattr(mine.entry, name) == getattr(row.entry, name), name
+        assert mine.vault_key == row.vault_key
+        assert entry_document(mine) == entry_document(row)
+        assert mine.entry.search_text == row.entry.search_text

@@ -1,0 +1,219 @@
+"""The upload of a workflow file: looked at, put right, imported; by form and link alone, and only by who may."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+
+from memory import workflow_files
+from memory.host import ids, vault
+from memory.host.models import AuditRecord
+from memory.models import Agent, Intent, Namespace, Task
+from tests import building
+from tests.openintent.test_workflow_file import SEED
+from tests.pages.conftest import SignIn, body_of
+
+URL, SECRET = "/workflow-files", "PELICAN-4711-XYZ"
+
+
+def upload(raw: bytes) -> dict[str, Any]:
+    return {"file": SimpleUploadedFile("workflow.yaml", raw), "text": ""}
+
+
+@pytest.mark.django_db
+def test_a_file_is_looked_at_before_anything_is_made(ada: Client) -> None:
+    shown = body_of(ada.post(URL, upload(SEED.encode())))
+    for expected in ("What it would make", "quarterly-compliance", "company_policies", "room for 200 episodic entries"):
+        assert expected in shown
+    assert "pins what it writes in learned_patterns" in shown
+    assert "archived when the task ends, at most 100 entries" in shown
+    assert not Intent.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_confirmed_file_is_imported_and_what_was_made_has_an_address(ada: Client) -> None:
+    answer = ada.post(URL, {"text": SEED.replace("\n", "\r\n"), "confirmed": "on"})
+    intent_id = ids.wire("intent", Intent.objects.get().id)
+    assert answer["Location"] == f"{URL}/{intent_id}"
+    page = body_of(ada.get(answer["Location"]))
+    assert "The workflow is imported." in page
+    assert "gather-financial-data" in page
+    told = ada.get(f"{URL}/{intent_id}?format=json").json()
+    assert [each["name"] for each in told["tasks"]] == ["gather-financial-data", "process-billing"]
+    assert told["tasks"][1]["depends_on"] == [told["tasks"][0]["id"]]
+    assert AuditRecord.objects.filter(action="workflow-file.imported", target=intent_id).count() == 1
+    again = body_of(ada.post(URL, {"text": SEED}))
+    assert "1 intent of this name is there already" in again
+    assert "there already" in again
+
+
+@pytest.mark.django_db
+def test_every_problem_stands_beside_its_line_and_the_text_is_kept(ada: Client) -> None:
+    answer = ada.post(
+        URL, upload(SEED.replace("lru", "<b>fifo</b>").replace("agent: data-agent", "agent: no").encode())
+    )
+    shown = body_of(answer)
+    assert answer.status_code == 422
+    assert "2 problems: nothing was imported" in shown
+    assert "memory.episodic_memory.eviction_policy must be lru" in shown
+    assert '<code dir="auto">    eviction_policy: &lt;b&gt;fifo&lt;/b&gt;</code>' in shown
+    assert "<b>fifo" not in shown
+    assert "quarterly-compliance" in shown
+    assert "<title>Error: " in shown
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\0" * 100,
+        b"\xff\xd8\xff\xe0 JFIF",
+        b"name: \xe2\x80\xae\n",
+        b"#" * (workflow_files.MAX_BYTES + 1),
+        b"x" * 3_000_000,
+        b"[" * 100_000,
+        b"memory:\n" + b"".join(b" k%d: 1\n" % number for number in range(9_000)),
+        b"name: 'a\n",
+    ],
+    ids=range(9),
+)
+def test_no_upload_is_too_bad(ada: Client, raw: bytes) -> None:
+    answer = ada.post(URL, upload(raw))
+    assert answer.status_code == 422
+    assert "nothing was imported" in body_of(answer).lower()
+    assert not Intent.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", [{}, {"text": ""}, {"text": "a\0b"}, {"text": "\u202e: ["}, {"confirmed": "on"}])
+def test_no_form_is_too_bad(ada: Client, form: dict[str, Any]) -> None:
+    answer = ada.post(URL, form)
+    assert answer.status_code == 422
+    assert "\u202e" not in body_of(answer).split("<textarea")[0]
+    assert ada.post(URL, b"--x", content_type="multipart/form-data; boundary=y").status_code in {400, 422}
+
+
+@pytest.mark.django_db
+def test_a_list_of_problems_says_how_many_there_are(ada: Client) -> None:
+    raw = b"name: x\nmemory:\n" + b"".join(b" k%d: 1\n" % number for number in range(150))
+    shown = body_of(ada.post(URL, upload(raw)))
+    assert "150 problems: nothing was imported" in shown
+    assert "100 of 150, the first ones" in shown
+
+
+@pytest.mark.django_db
+def test_a_secret_of_the_tenant_does_not_get_in_by_a_file(ada: Client) -> None:
+    vault.put(building.tenant().id, "token", SECRET, now=timezone.now())
+    text = SEED.replace("quarterly", SECRET).replace("gather", SECRET).replace("learned_patterns", SECRET)
+    text = text.replace("financial_summary", SECRET).replace("billing_domain", SECRET)
+    assert ada.post(URL, {"text": text, "confirmed": "on"}).status_code == 302
+    rows = [*Intent.objects.values("title"), *Task.objects.values("name", "record")]
+    rows += [*Namespace.objects.values("name"), *Agent.objects.values("pinned_namespaces", "record")]
+    rows += [*AuditRecord.objects.values("details", "target")]
+    assert SECRET not in json.dumps(rows)
+    assert "REDACTED" in json.dumps(rows)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["viewer", "agent", "auditor", "reviewer"])
+def test_who_does_not_manage_agents_is_refused_in_the_shape_of_a_page(sign_in: SignIn, role: str) -> None:
+    browser = sign_in(role=role)
+    for answer in (browser.get(URL), browser.post(URL, {"text": SEED, "confirmed": "on"}), browser.get(f"{URL}/x")):
+        shown = body_of(answer)
+        assert answer.status_code == 403
+        assert "agents:manage" in shown
+        assert "<h1" in shown
+    assert not Intent.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_operator_imports_visitors_sign_in_and_globex_sees_nothing(sign_in: SignIn, client: Client) -> None:
+    olga, gil = sign_in(role="operator"), sign_in("globex")
+    made = olga.post(URL, {"text": SEED, "confirmed": "on"})["Location"]
+    assert olga.get(made).status_code == 200
+    assert 'href="/workflow-files"' in body_of(olga.get("/settings"))
+    assert gil.get(made).status_code == 404
+    assert gil.get(f"{URL}/intent_zz").status_code == 404
+    assert client.get(URL)["Location"].startswith("/login?next=")
+    assert URL not in body_of(sign_in(role="viewer").get("/settings"))
+
+
+@pytest.mark.django_db
+def test_a_form_from_elsewhere_is_refused(ada: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = ada.cookies
+    assert strict.post(URL, {"text": SEED, "confirmed": "on"}).status_code == 403
+    assert not Intent.objects.exists()
+
+
+# --- in a browser ----------------------------------------------------------------------------------------------------
+
+
+def sign_in_at(page: Page, url: str) -> None:
+    building.operator(email="ada@acme.example")
+    page.goto(f"{url}{URL}")
+    page.get_by_label("Email").fill("ada@acme.example")
+    page.get_by_label("Password").fill(building.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import a workflow file")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: Any, *, scripts: bool) -> None:
+    context = browser.new_context(java_script_enabled=scripts, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    sign_in_at(page, live_server.url)
+    wrong: Any = {"name": "w.yaml", "mimeType": "text/yaml", "buffer": SEED.replace("lru", "fifo").encode()}
+    page.get_by_label("File", exact=True).set_input_files(wrong)
+    page.get_by_role("button", name="Preview what it would make").click()
+    expect(page.get_by_role("heading", name="1 problem: nothing was imported")).to_be_visible()
+    text = page.get_by_label("Or its text")
+    text.fill(text.input_value().replace("fifo", "lru"))
+    page.get_by_role("button", name="Preview what it would make").click()
+    expect(page.get_by_role("heading", name="What it would make")).to_be_visible()
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
+    expect(page.locator("main")).to_contain_text("process-billing")
+    assert Task.objects.count() == 2
+    context.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server: Any) -> None:
+    sign_in_at(page, live_server.url)
+    page.get_by_label("File", exact=True).focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Or its text")).to_be_focused()
+    page.keyboard.insert_text(SEED)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#preview")).to_be_focused()
+    button = page.get_by_role("button", name="Import it")
+    while not button.evaluate("button => button === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_of_it_is_wider_than_the_window(page: Page, live_server: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    sign_in_at(page, live_server.url)
+    fits = "document.documentElement.scrollWidth <= window.innerWidth"
+    for text in (SEED.replace("lru", "f" * 200), SEED):
+        assert page.evaluate(fits)
+        page.get_by_label("Or its text").fill(text)
+        page.get_by_role("button", name="Preview what it would make").click()
+        expect(page.locator("#problems, #preview")).to_be_visible()
+        assert page.evaluate(fits)
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
+    assert page.evaluate(fits)
