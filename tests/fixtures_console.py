@@ -1,13 +1,17 @@
 """The real ``manage.py console``, as its own processes on its own data."""
 
+import atexit
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import LiteralString
 from urllib.request import urlopen
@@ -25,8 +29,9 @@ from openwop_console.testing import plugin
 class ConsoleProcess:
     """One host's data, and the console that runs on it, or does not."""
 
-    def __init__(self, data_folder: Path, database_url: str | None) -> None:
+    def __init__(self, data_folder: Path, database_url: str | None, *, empty: bool = False) -> None:
         self.data_folder = data_folder
+        self._begins_empty = empty or database_url is not None
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         ours = {key: value for key, value in os.environ.items() if not key.startswith(("OPENWOP_", "DJANGO_"))}
@@ -44,6 +49,9 @@ class ConsoleProcess:
 
     def start(self, *options: str, **environment: str) -> None:
         """The console answers on ``url``. ``environment`` is added to its own."""
+        if not self._begins_empty and not self.data_folder.exists():
+            self.data_folder.mkdir(mode=0o700)
+            shutil.copy(_migrated_file(), self.data_folder)
         with self._log.open("ab") as log:
             self._supervisor = psutil.Popen(
                 [sys.executable, "manage.py", "console", "--bind", f"127.0.0.1:{self.port}", *options],
@@ -139,20 +147,65 @@ def console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
         process.end()
 
 
+@pytest.fixture
+def empty_console_process(tmp_path: Path) -> Iterator[ConsoleProcess]:
+    """The same on a database that has no tables yet, as a new user's."""
+    with fresh_database(empty=True) as url:
+        process = ConsoleProcess(tmp_path / "data", url, empty=True)
+        yield process
+        process.end()
+
+
 @contextmanager
-def fresh_database() -> Iterator[str | None]:
-    """A new PostgreSQL database, dropped at the end; on SQLite none, since the data folder has its own."""
+def fresh_database(*, empty: bool = False) -> Iterator[str | None]:
+    """A new PostgreSQL database, dropped at the end, with the tables there unless it is to be ``empty``; on SQLite
+    none, since the data folder has its own."""
     if plugin.engine() == plugin.SQLITE:
         yield None
         return
-    server, _, rest = os.environ[plugin.PG_URL].rpartition("/")
-    _, mark, options = rest.partition("?")
     name = f"console_{uuid.uuid4().hex}"
-    _execute("CREATE DATABASE {}", name)
-    yield f"{server}/{name}{mark}{options}"
+    _execute("CREATE DATABASE {}", name) if empty else _execute("CREATE DATABASE {} TEMPLATE {}", name, _template())
+    yield _url_of(name)
     _execute("DROP DATABASE {} WITH (FORCE)", name)
 
 
-def _execute(statement: LiteralString, name: str) -> None:
+@cache
+def _migrated_file() -> Path:
+    """A SQLite file with all tables and no rows: making them takes longer than all else that a console begins with."""
+    folder = Path(tempfile.mkdtemp(prefix="console-")) / "data"
+    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
+    _migrate(ConsoleProcess(folder, None, empty=True))
+    assert not (folder / "console.sqlite3-wal").exists()
+    return folder / "console.sqlite3"
+
+
+@cache
+def _template() -> str:
+    """The same as a PostgreSQL database to be copied."""
+    name = f"template_{uuid.uuid4().hex}"
+    _execute("CREATE DATABASE {}", name)
+    atexit.register(_drop, name)
+    with tempfile.TemporaryDirectory(prefix="console-") as folder:
+        _migrate(ConsoleProcess(Path(folder) / "data", _url_of(name)))
+    return name
+
+
+def _migrate(process: ConsoleProcess) -> None:
+    done = process.manage("migrate")
+    assert done.returncode == 0, done.stderr
+
+
+def _drop(name: str) -> None:
+    with suppress(psycopg.Error):  # a server of the tests' own is gone before
+        _execute("DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _url_of(name: str) -> str:
+    server, _, rest = os.environ[plugin.PG_URL].rpartition("/")
+    _, mark, options = rest.partition("?")
+    return f"{server}/{name}{mark}{options}"
+
+
+def _execute(statement: LiteralString, *names: str) -> None:
     with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))

@@ -17,20 +17,20 @@ def one_line(text: str) -> str:
     return text
 
 
-def test_it_answers_until_sigterm_leaves_nothing_behind_and_starts_again_also_after_a_crash(console_process):
-    console_process.start()
-    assert f"Console: {console_process.url}/\n" in console_process.output
-    assert len(console_process.processes()) > 4
+def test_it_answers_until_sigterm_leaves_nothing_behind_and_starts_again_also_after_a_crash(empty_console_process):
+    empty_console_process.start()
+    assert f"Console: {empty_console_process.url}/\n" in empty_console_process.output
+    assert len(empty_console_process.processes()) > 4
 
-    assert console_process.terminate() == 0
+    assert empty_console_process.terminate() == 0
 
-    assert console_process.left_behind() == []
-    assert "Traceback" not in console_process.output
+    assert empty_console_process.left_behind() == []
+    assert "Traceback" not in empty_console_process.output
 
-    console_process.start()
-    console_process.kill()
-    console_process.start()
-    assert console_process.terminate() == 0
+    empty_console_process.start()
+    empty_console_process.kill()
+    empty_console_process.start()
+    assert empty_console_process.terminate() == 0
 
 
 @once
