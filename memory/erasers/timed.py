@@ -3,6 +3,7 @@
 One whose name, workflow or predicate spoke of the subject is not what it was any more, and stands still.
 """
 
+from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from memory.matching import Rule, rule_for
 GOES_ON = frozenset({"inputs", "prior_state"})
 
 
-class Timed(KeptValues):
+class Timed(KeptValues, ABC):
     """What both share: the rows are locked, and a name that had to go is replaced by one that nobody else has."""
 
     def erase(
@@ -38,8 +39,9 @@ class Timed(KeptValues):
             changes["name"] = f"forgotten-{row.id.hex}"
         return changes | ({"enabled": False, "next_at": None} if changes.keys() - GOES_ON else {})
 
+    @abstractmethod
     def write(self, row: Any, values: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """The locked row has these values from here on."""
 
 
 class ScheduleValues(Timed):

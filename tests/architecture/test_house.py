@@ -1,6 +1,5 @@
 """The house rules, checked against the source: one place for each thing (design.md, section 2)."""
 
-import ast
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -206,21 +205,3 @@ def test_an_event_has_no_field_that_could_hold_content(kind: type[events.Event])
 def test_the_house_has_no_shed() -> None:
     sheds = {"services", "utils", "helpers", "common", "misc"}
     assert [path for path in sources() if path.stem in sheds] == []
-
-
-def test_no_module_has_outgrown_its_noun() -> None:
-    long = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in sources()}
-    assert {path: lines for path, lines in long.items() if lines > 300} == {}
-
-
-def test_no_function_is_longer_than_forty_lines() -> None:
-    def length(function: ast.FunctionDef) -> int:
-        return (function.end_lineno or 0) - function.lineno + 1
-
-    long = [
-        f"{path.name}:{node.name}"
-        for path in sources()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and length(node) > 40
-    ]
-    assert long == []
