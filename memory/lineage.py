@@ -56,9 +56,15 @@ def count_of_pass(tenant_id: UUID, pass_id: UUID) -> int:
     return int(Lineage.objects.of(tenant_id).filter(pass_id=pass_id).count())
 
 
-def around(tenant_id: UUID, entry_id: UUID, *, limit: int) -> tuple[list[Lineage], int, list[Lineage], int]:
-    """What went into this one and what it went into, oldest first, each with how many there are in all."""
-    into = Lineage.objects.of(tenant_id).filter(target_id=entry_id).order_by("id")
+def around(
+    tenant_id: UUID, entry_id: UUID, *, archive_id: UUID | None, limit: int
+) -> tuple[list[Lineage], int, list[Lineage], int]:
+    """What went into this entry and what it went into, oldest first, each with how many there are in all.
+
+    ``archive_id`` is the archive whose text the entry is: a distillation records its sources under the archive's id.
+    """
+    targets = [entry_id, archive_id] if archive_id else [entry_id]
+    into = Lineage.objects.of(tenant_id).filter(target_id__in=targets).order_by("id")
     out_of = Lineage.objects.of(tenant_id).filter(source_id=entry_id).order_by("id")
     return list(into[:limit]), into.count(), list(out_of[:limit]), out_of.count()
 

@@ -4,18 +4,18 @@ Texts come from the adapter alone, for whoever may read them; what is gone is to
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from memory import adapter, differences, lineage, policies
+from memory import adapter, archives, differences, lineage, policies
 from memory.differences import Diff
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
 from memory.host.tenancy import TenantScope
-from memory.models import Lineage, LineageKind, Pass
+from memory.models import Archive, Lineage, LineageKind, Pass
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -187,33 +187,48 @@ def names_what_it_merged(work: Pass) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """What an entry came of, or what came of it: an entry, or an archive."""
+    """One entry or archive on either side of an entry, and the pass that joined them."""
 
     kind: str
     place: Place | None = None
-    archive_id: UUID | None = None
+    archive: Archive | None = None
     pass_id: UUID | None = None
+
+    @property
+    def id(self) -> str:
+        if self.archive:
+            return ids.wire("arc", self.archive.id)
+        return self.place.id if self.place else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kinship:
-    """Up and down from one entry, a few of each with how many there are."""
+    """The lineage of one entry in both directions, the first few of each side with the total.
 
-    sources: list[Kin] = field(default_factory=list)
-    sources_total: int = 0
-    became: list[Kin] = field(default_factory=list)
-    became_total: int = 0
+    ``text_of`` is the archive whose text the entry is. ``is_empty`` is False for an entry that a pass made or removed,
+    even when the rows of its lineage are gone.
+    """
+
+    text_of: Archive | None
+    sources: list[Kin]
+    sources_total: int
+    became: list[Kin]
+    became_total: int
+    is_empty: bool
 
 
-def kinship(scope: TenantScope, entry_id: UUID, *, now: datetime) -> Kinship:
-    """What went into the entry and what it went into, oldest first."""
-    into, into_total, out_of, out_total = lineage.around(scope.tenant_id, entry_id, limit=SHOWN_AROUND)
+def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinship:
+    """What the entry was made from and what it went into, oldest first; in a fixed number of queries."""
+    text_of = archives.of_entry(scope, entry.id)
+    into, into_total, out_of, out_total = lineage.around(
+        scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None, limit=SHOWN_AROUND
+    )
+    distilled = [row.target_id for row in out_of if row.kind == LineageKind.DISTILLED]
+    made = archives.named(scope.tenant_id, distilled)
     entries = [row.source_id for row in into]
-    entries += [row.target_id for row in out_of if row.kind != LineageKind.DISTILLED]
+    entries += [row.target_id for row in out_of if row.target_id not in made]
     places = _places(scope, entries, now) if entries else {}
     sources = [Kin(row.kind, places[row.source_id], pass_id=row.pass_id) for row in into]
-    became = [
-        Kin(row.kind, places.get(row.target_id), None if row.target_id in places else row.target_id, row.pass_id)
-        for row in out_of
-    ]
-    return Kinship(sources, into_total, became, out_total)
+    became = [Kin(row.kind, places.get(row.target_id), made.get(row.target_id), row.pass_id) for row in out_of]
+    passed = bool(text_of or into_total or out_total or entry.derived or entry.retired_kind)
+    return Kinship(text_of, sources, into_total, became, out_total, not passed)

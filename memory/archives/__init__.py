@@ -5,7 +5,7 @@ something that it was made from becomes confidential; its bytes are gone then, i
 design.md 3.13), and the memory index forgets it.
 """
 
-from memory.archives.finding import find, look, named, predecessor_of, sources_of, successor_of, visible
+from memory.archives.finding import find, look, named, of_entry, predecessor_of, sources_of, successor_of, visible
 from memory.archives.indexing import write as write_index
 from memory.archives.keeping import ArchiveDraft, recall, remember, remembered, same_work, store
 from memory.archives.rows import DISTILL, FORGOTTEN, INDEX, RETENTION, SEALED
@@ -38,6 +38,7 @@ __all__ = [
     "gc",
     "look",
     "named",
+    "of_entry",
     "predecessor_of",
     "recall",
     "redistil",

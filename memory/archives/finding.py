@@ -46,6 +46,12 @@ def named(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, Archive]
     return {row.id: row for part in parts(archive_ids) for row in rows.filter(id__in=part)}
 
 
+def of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
+    """The archive whose text agents read under this entry, without its bytes."""
+    found: Archive | None = visible(scope).defer("body").filter(entry_id=entry_id).order_by("-id").first()
+    return found
+
+
 def successor_of(row: Archive) -> Archive | None:
     """The archive that is current in the ref of this one, when it was made later."""
     rows = of_ref(row.tenant_id, row.memory_ref).filter(state=ArchiveState.CURRENT, id__gt=row.id)

@@ -55,6 +55,7 @@ class Archive(TenantOwned):
         )
         indexes = (
             models.Index(fields=("tenant", "memory_ref", "id"), name="memory_archive_ref"),
+            models.Index(fields=("tenant", "entry_id"), name="memory_archive_entry"),
             models.Index(
                 fields=("tenant", "keep_until"),
                 condition=~models.Q(state="withdrawn"),

@@ -19,6 +19,7 @@ from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events.openintent import VENDOR
 from memory.host.tenancy import TenantScope
+from memory.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
 from memory.views.ledger import row_of
 from memory.wire import instant
@@ -55,7 +56,8 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     found = _found(scope, mem_id)
     told = provenance.of_entry(scope, found)
     if request.GET.get("format") == "json":
-        return exports.document(row_of(found) | {"provenance": _document(told)})
+        kin = pass_reports.kinship(scope, found, now=timezone.now())
+        return exports.document(row_of(found) | {"provenance": _document(told), "lineage": _lineage(kin)})
     plain = found.address is not None and not found.sealed
     return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
 
@@ -64,7 +66,7 @@ def _page(
     request: HttpRequest, found: "MemoryEntry", told: Provenance, *, value: str | None, revealed: bool = False
 ) -> HttpResponse:
     scope, now, mem_id = tenancy.scope_of(request), timezone.now(), ids.wire("mem", found.id)
-    kin = pass_reports.kinship(scope, found.id, now=now)
+    kin = pass_reports.kinship(scope, found, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
     context |= {"value": value, "revealed": revealed, **_may(scope, mem_id)}
     return pages.render(request, "memory/entry.html", context)
@@ -143,6 +145,20 @@ def _document(told: Provenance) -> dict[str, Any]:
     ]
     digests = {"sha256WhenWritten": told.sha256_when_written, "sha256Now": told.sha256_now}
     return {"verdict": str(told.verdict), "writes": writes, **digests}
+
+
+def _lineage(kin: Kinship) -> dict[str, Any]:
+    return {
+        "archiveId": ids.wire("arc", kin.text_of.id) if kin.text_of else None,
+        "madeFrom": [_kin(each) for each in kin.sources],
+        "madeFromTotal": kin.sources_total,
+        "wentInto": [_kin(each) for each in kin.became],
+        "wentIntoTotal": kin.became_total,
+    }
+
+
+def _kin(each: Kin) -> dict[str, Any]:
+    return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id) if each.pass_id else None}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -253,7 +253,7 @@ def test_a_withdrawn_archive_says_why_and_what_came_after(ada: Client) -> None:
     assert "A subject was forgotten" in shown
     assert f'href="{address(new)}"' in shown
     assert "of nobody" not in shown
-    assert "Its time was over" in body_of(ada.get(address(lapsed)))
+    assert "Expired." in body_of(ada.get(address(lapsed)))
     assert ada.get(f"{address(old)}?format=json").json()["withdrawnBecause"] == "forgotten"
     assert ada.post(f"{address(old)}/compare").status_code == 410
 

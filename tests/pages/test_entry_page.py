@@ -4,14 +4,18 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memory import archives, lineage
 from memory.host import ids, runs
 from memory.host.run_orders import RunOrder
+from memory.lineage import Descent
+from memory.models import Archive
 from memory.passes import definition_of
-from tests import building
+from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +39,7 @@ def test_the_verdict_names_the_node_and_leads_to_its_write_in_the_trail(ada: Cli
     shown = page(ada, made.entries[1])
     assert "verdict-node" in shown
     assert "<code>remember-2</code>" in shown
-    link = shown.split("See it in the run trail")[0].rpartition('href="')[2].partition('"')[0]
+    link = shown.split("Open in run")[0].rpartition('href="')[2].partition('"')[0]
     assert link.startswith(f"/runs/{run_id}?at=")
     trail = body_of(ada.get(link.partition("#")[0]))
     assert 'aria-current="true"' in trail
@@ -62,7 +66,7 @@ def test_a_write_that_named_no_node_is_unattributed(ada: Client) -> None:
 def test_integrity_and_the_sentence_about_reads_are_there(ada: Client) -> None:
     shown = page(ada, building.remember("acme", "x").entries[0])
     assert "unchanged" in shown
-    assert "attributes writes and not reads" in shown
+    assert "Reads aren&#x27;t logged." in shown or "Reads aren't logged." in shown
 
 
 def test_expiry_is_shown_both_ways(ada: Client) -> None:
@@ -116,3 +120,69 @@ def test_a_viewer_sees_the_buttons_and_why_they_do_not_work(sign_in: SignIn) -> 
     assert "memory:forget" in shown
     assert "memory:retire" in body_of(viewer.post(f"/memory/{mem_id}/retire", {"reason": ""}))
     assert building.contents(building.scope()) == ["x"]
+
+
+NOT_DERIVED = "Not merged, distilled or superseded."
+
+
+def derived_part(browser: Client, mem_id: str) -> str:
+    return page(browser, mem_id).partition('id="derived"')[2].partition("</section>")[0]
+
+
+def text_of(made: Archive) -> str:
+    assert made.entry_id
+    return ids.wire("mem", made.entry_id)
+
+
+def test_an_entry_and_the_archive_it_went_into_lead_to_each_other(ada: Client) -> None:
+    made = archiving.distilled("acme", "one", "two")
+    arc_id, text_id = ids.wire("arc", made.id), text_of(made)
+    of_text = derived_part(ada, text_id)
+    sources = archives.sources_of(bytes(made.body))
+    assert NOT_DERIVED not in of_text
+    assert f"/archives/{arc_id}" in of_text
+    assert all(f"/memory/{ids.wire('mem', each)}" in of_text for each in sources)
+    of_source = derived_part(ada, ids.wire("mem", sources[0]))
+    assert NOT_DERIVED not in of_source
+    assert f"/archives/{arc_id}" in of_source
+    assert f"/memory/{text_id}" in of_source
+    of_archive = body_of(ada.get(f"/archives/{arc_id}"))
+    assert all(f"/memory/{ids.wire('mem', each)}" in of_archive for each in sources)
+    assert f"/memory/{text_id}" in of_archive
+
+
+def test_the_entry_as_json_names_its_archive_and_its_sources(ada: Client) -> None:
+    made = archiving.distilled("acme", "one", "two")
+    found = json.loads(ada.get(f"/memory/{text_of(made)}?format=json").content)["lineage"]
+    assert found["archiveId"] == ids.wire("arc", made.id)
+    assert found["madeFromTotal"] == 2
+    assert {each["kind"] for each in found["madeFrom"]} == {"distilled"}
+    (into,) = json.loads(ada.get(f"/memory/{found['madeFrom'][0]['id']}?format=json").content)["lineage"]["wentInto"]
+    assert into == {"id": ids.wire("arc", made.id), "kind": "distilled", "passId": None}
+
+
+@pytest.mark.parametrize("kind", ["merged", "superseded", "compacted"])
+def test_an_entry_that_a_pass_took_and_what_it_went_into_lead_to_each_other(ada: Client, kind: str) -> None:
+    owner = building.scope()
+    run = building.open_run(owner)
+    old, new = (building.write(owner, run, text) for text in ("old", "new"))
+    lineage.record(owner.tenant_id, [Descent(old.id, new.id, kind)], pass_id=None, now=timezone.now())
+    for here, there in ((old, new), (new, old)):
+        shown = derived_part(ada, ids.wire("mem", here.id))
+        assert f"/memory/{ids.wire('mem', there.id)}" in shown
+        assert kind in shown
+        assert NOT_DERIVED not in shown
+
+
+def test_only_an_entry_without_lineage_says_that_no_pass_touched_it(ada: Client) -> None:
+    assert NOT_DERIVED in derived_part(ada, building.remember("acme", "x").entries[0])
+
+
+def test_what_a_lineage_costs_does_not_grow_with_its_sources(ada: Client) -> None:
+    def cost(count: int) -> int:
+        made = archiving.distilled("acme", *(f"{count} {number}" for number in range(count)))
+        with CaptureQueriesContext(connection) as queries:
+            page(ada, text_of(made))
+        return len(queries)
+
+    assert cost(2) == cost(40)
