@@ -17,7 +17,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
@@ -91,6 +91,14 @@ class Key:
     agents: tuple[str, ...]
     expires_at: datetime | None
     revoked_at: datetime | None
+    owner_id: UUID | None = None
+    owner_is_active: bool = True
+    made_by: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The person that the key belongs to, or ``""`` for a service account."""
+        return ids.wire("usr", self.owner_id) if self.owner_id else ""
 
 
 def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
@@ -122,12 +130,50 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
     people = [found for text in wanted if (found := ids.parse("usr", text))]
     keys = [found for text in wanted if (found := ids.parse("key", text))]
     operators = Operator.objects.filter(tenant_id=tenant_id, id__in=people).values_list("id", "email")
-    programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name")
+    programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name", "owner__email")
     return {
         **{ids.wire("usr", found): email for found, email in operators},
-        **{ids.wire("key", found): name or "API key" for found, name in programs},
+        **{ids.wire("key", found): key_name(name, email or "") for found, name, email in programs},
         "host": "the host",
     }
+
+
+def key_name(name: str, owner: str) -> str:
+    """What a key is called: ``rosa@acme.example by key ci-bot``, or its own name when it is a service account."""
+    return f"{owner} by key {name}".rstrip() if owner else name or "API key"
+
+
+def person_of(tenant_id: UUID, principal: str) -> str:
+    """The person that this principal is or belongs to; a service account is a person of its own."""
+    return persons_of(tenant_id, [principal])[principal]
+
+
+def persons_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
+    """The person of each principal; revoked keys keep theirs. One query at most."""
+    return {principal: person for principal, (person, _) in _answerable(tenant_id, principals).items()}
+
+
+def people_behind(tenant_id: UUID, principals: Iterable[str]) -> frozenset[str]:
+    """Everyone whose word the acts of these principals may be: their persons, and who made their keys."""
+    found = _answerable(tenant_id, principals).values()
+    return frozenset(each for pair in found for each in pair if each)
+
+
+def principals_of(tenant_id: UUID, person: str) -> list[str]:
+    """The principals that speak for this person: itself, and every key of its own, whether it is good or not."""
+    owner = ids.parse("usr", person)
+    keys = ApiKey.objects.of(tenant_id).filter(owner_id=owner).order_by("id") if owner else ApiKey.objects.none()
+    return [person, *(ids.wire("key", key) for key in keys.values_list("id", flat=True))]
+
+
+def _answerable(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Each principal's person, and who made its key when that was another."""
+    wanted = set(principals)
+    keys = [found for text in wanted if (found := ids.parse("key", text))]
+    rows = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "owner_id", "made_by") if keys else []
+    known = {ids.wire("key", key): (owner, made_by) for key, owner, made_by in rows}
+    pairs = {each: known.get(each, (None, "")) for each in wanted}
+    return {each: (ids.wire("usr", owner) if owner else each, made_by) for each, (owner, made_by) in pairs.items()}
 
 
 @transaction.atomic
@@ -203,15 +249,22 @@ def create_api_key(
     role: str,
     agents: tuple[str, ...] = (),
     name: str = "",
+    owner: Operator | None = None,
     expires_at: datetime | None = None,
     actor: str = "host",
     now: datetime,
 ) -> NewKey:
-    """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once."""
+    """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once.
+
+    It belongs to ``owner`` and speaks for that person; without one it is a service account. ``actor`` answers for a
+    key that it makes for another: neither votes about what the other wrote.
+    """
     require_role_name(role)
     secret = random_secrets.token_urlsafe(32)
     key = ApiKey(
         tenant=tenant,
+        owner=owner,
+        made_by=_maker(tenant.id, actor),
         name=name,
         digest=_digest(secret),
         agents=list(dict.fromkeys(agents)),
@@ -220,8 +273,24 @@ def create_api_key(
     ).insert(by=WRITER)
     principal = ids.wire("key", key.id)
     grant_role(tenant.id, principal, role, now=now)
-    audit.append(tenant.id, actor=actor, action="key.created", target=principal, details={"role": role}, now=now)
+    details = {"role": role, "for": ids.wire("usr", owner.id) if owner else None}
+    audit.append(tenant.id, actor=actor, action="key.created", target=principal, details=details, now=now)
     return NewKey(key_id=key.id, text=f"owk_{tenant.id.hex}_{key.id.hex}_{secret}")
+
+
+def _maker(tenant_id: UUID, actor: str) -> str:
+    """The person who answers for a key that ``actor`` makes; of a service account, who made that one."""
+    person, made_by = _answerable(tenant_id, [actor])[actor]
+    return "" if person == "host" else made_by if made_by and person == actor else person
+
+
+def active_operator(tenant: Tenant, email: str) -> Operator:
+    """The person of this tenant with that address, who can sign in; refuses an unknown one."""
+    found = Operator.objects.filter(tenant=tenant, email=email.strip().lower(), is_active=True).first()
+    if found is None:
+        field = {"field": "for", "message": "is no active operator of this tenant"}
+        raise Invalid(f"There is no active operator {email.strip()!r} in {tenant.slug}.", errors=[field])
+    return found
 
 
 @transaction.atomic
@@ -258,15 +327,20 @@ def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
     found = sql.rows(_key_asked(), [sql.key(tenant_id), sql.key(key_id)])
     if not found:
         return None
-    slug, tenant_name, name, digest, agents, *moments = found[0]
-    bound, (expires_at, revoked_at) = tuple(sql.as_document(agents)), map(sql.as_utc, moments)
-    return Key(tenant_id, slug, tenant_name, key_id, name, digest, bound, expires_at, revoked_at)
+    slug, tenant_name, name, digest, agents, expires_at, revoked_at, owner, owner_active, made_by = found[0]
+    bound, (expires_at, revoked_at) = tuple(sql.as_document(agents)), map(sql.as_utc, (expires_at, revoked_at))
+    owner_id = sql.as_uuid(owner) if owner else None
+    active = owner is None or bool(owner_active)
+    return Key(
+        tenant_id, slug, tenant_name, key_id, name, digest, bound, expires_at, revoked_at, owner_id, active, made_by
+    )
 
 
 @cache
 def _key_asked() -> str:
     """The ORM's own statement, written once, as for roles."""
-    columns = ("tenant__slug", "tenant__name", "name", "digest", "agents", "expires_at", "revoked_at")
+    tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner__is_active", "made_by")
+    columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner)
     asked = ApiKey.objects.of(UUID(int=0)).filter(id=UUID(int=0)).values_list(*columns)
     return str(asked.query.sql_with_params()[0])
 
@@ -274,6 +348,8 @@ def _key_asked() -> str:
 def _let_in(key: Key, now: datetime) -> Key:
     if key.revoked_at:
         raise KeyRevoked
+    if not key.owner_is_active:
+        raise KeyRevoked("The person whose key this is was deactivated.")
     if key.expires_at and key.expires_at <= now:
         raise KeyExpired
     return key
@@ -281,8 +357,14 @@ def _let_in(key: Key, now: datetime) -> Key:
 
 def key_is_good(tenant_id: UUID, key_id: UUID, *, now: datetime) -> bool:
     """Whether the key, which was presented before, would still be let in."""
-    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
-    return bool(ApiKey.objects.of(tenant_id).filter(unexpired, id=key_id, revoked_at=None).exists())
+    return bool(good_keys(tenant_id, now=now).filter(id=key_id).exists())
+
+
+def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
+    """The keys of this tenant that would be let in: neither revoked nor expired, and of no deactivated person."""
+    unexpired, active = Q(expires_at=None) | Q(expires_at__gt=now), Q(owner=None) | Q(owner__is_active=True)
+    rows: QuerySet[ApiKey] = ApiKey.objects.of(tenant_id).filter(unexpired, active, revoked_at=None)
+    return rows
 
 
 def _digest(secret: str) -> str:

@@ -37,6 +37,18 @@ class Principal:
     display_name: str = ""
     agent_ids: frozenset[str] | None = None
     first_agent: str = ""
+    owner: str = ""
+    made_by: str = ""
+
+    @property
+    def person(self) -> str:
+        """Whose word this principal's acts are: the person that a key belongs to; a service account is its own."""
+        return self.owner or self.id
+
+    @property
+    def people(self) -> frozenset[str]:
+        """Everyone whose word its acts may be: the person, and who made the key for it."""
+        return frozenset({self.person, self.made_by} - {""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,8 @@ def _of_key(key: access.Key) -> Principal:
         key.name or "API key",
         frozenset(key.agents) or None,
         next(iter(key.agents), ""),
+        key.owner,
+        key.made_by,
     )
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import Schedule
 
-from memory.host import access, vault
+from memory.host import access, ids, tenancy, vault
 from memory.host.models import Operator, Secret
 from memory.tasks import lapse_previews, sweep
 from openwop_console import schedules
@@ -35,6 +35,31 @@ def test_a_key_is_the_only_line_and_opens_its_tenant_once_it_is_made(client: Cli
     assert (key.agents, key.name, key.tenant_name) == (("acme.bot",), "ci", "Acme Ltd")
     assert said.strip().rsplit("_", 1)[1] not in key.digest
     assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=said.strip()).status_code == 200
+
+
+def test_a_key_belongs_to_the_person_it_was_made_for_and_is_called_after_both(client: Client) -> None:
+    rosa = building.operator(role="reviewer", email="rosa@acme.example")
+    person = ids.wire("usr", rosa.id)
+    said = manage(
+        "create_api_key", **{"tenant": "acme", "role": "reviewer", "name": "ci-bot", "for": "Rosa@Acme.example"}
+    )
+    principal = tenancy.key_principal(said.strip(), now=timezone.now())
+    assert (principal.person, principal.owner) == (person, person)
+    called = access.names_of(building.tenant().id, [principal.id])
+    assert called[principal.id] == "rosa@acme.example by key ci-bot"
+    alone = building.scope().principal
+    assert alone.person == alone.id, "a key without a person is a service account of its own"
+    with pytest.raises(CommandError, match="no active operator 'rosa@globex"):
+        manage("create_api_key", **{"tenant": "acme", "role": "viewer", "for": "rosa@globex.example"})
+
+
+def test_the_key_of_a_deactivated_person_opens_nothing(client: Client) -> None:
+    rosa = building.operator(role="viewer", email="rosa@acme.example")
+    text = building.key(role="viewer", owner=rosa)
+    assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=text).status_code == 200
+    Operator.objects.filter(id=rosa.id).update(is_active=False)
+    answer = client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=text)
+    assert (answer.status_code, answer.json()["error"]) == (401, "key_revoked")
 
 
 def test_a_revoked_and_an_expired_key_open_nothing(client: Client) -> None:

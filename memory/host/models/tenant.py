@@ -52,9 +52,16 @@ class Operator(AbstractBaseUser):
 
 
 class ApiKey(TenantOwned):
-    """A program's credential. Only the SHA-256 of its secret is stored; the key itself was shown once."""
+    """A program's credential. Only the SHA-256 of its secret is stored; the key itself was shown once.
+
+    ``owner`` is the person that the key belongs to and speaks for; a key without one is a service account of its own.
+    ``made_by`` is the person or service account that made it over a door of the console, ``""`` for the administrator.
+    """
 
     writer = "memory.host.access"
+
+    owner = models.ForeignKey(Operator, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    made_by = models.CharField(max_length=64, default="", blank=True)
 
     name = models.CharField(max_length=200, default="", blank=True)
     digest = models.CharField(max_length=64)
@@ -62,6 +69,9 @@ class ApiKey(TenantOwned):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=("tenant", "owner"), name="host_apikey_owner"),)
 
 
 class RoleGrant(TenantOwned):

@@ -1,4 +1,4 @@
-"""``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT]``."""
+"""``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT] [--for EMAIL]``."""
 
 from typing import Any
 
@@ -17,6 +17,9 @@ class Command(BaseCommand):
         parser.add_argument("--role", required=True, choices=list(access.ROLES))
         parser.add_argument("--agent", action="append", default=[], metavar="ID", help="act as this agent and no other")
         parser.add_argument("--name", default="", help="what the key is for")
+        parser.add_argument(
+            "--for", dest="person", default="", metavar="EMAIL", help="whose key it is; a service account's without"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         tenant = tenant_named(options["tenant"])
@@ -26,6 +29,7 @@ class Command(BaseCommand):
                 role=options["role"],
                 agents=tuple(options["agent"]),
                 name=options["name"],
+                owner=access.active_operator(tenant, options["person"]) if options["person"] else None,
                 now=timezone.now(),
             )
         self.stdout.write(key.text)
