@@ -54,6 +54,7 @@ class Archive(TenantOwned):
             ),
         )
         indexes = (
+            models.Index(fields=("tenant", "run_id"), name="memory_archive_run"),
             models.Index(fields=("tenant", "memory_ref", "id"), name="memory_archive_ref"),
             models.Index(fields=("tenant", "entry_id"), name="memory_archive_entry"),
             models.Index(

@@ -70,6 +70,7 @@ class Pass(TenantOwned):
             ),
             models.Index(fields=("tenant", "kind", "id"), name="memory_pass_kind"),
             models.Index(fields=("tenant", "memory_ref", "id"), name="memory_pass_ref"),
+            models.Index(fields=("tenant", "run_id"), name="memory_pass_run"),
         )
 
 

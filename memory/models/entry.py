@@ -124,6 +124,7 @@ class EntryTag(TenantOwned):
                 column="id", to="memory_memoryentry", name="a_tag_is_on_an_entry_of_its_tenant", on_delete="CASCADE"
             ),
         )
+        indexes = (models.Index(fields=("tenant", "id"), name="memory_entrytag_entry"),)
 
 
 class Retirement(TenantOwned):

@@ -38,4 +38,9 @@ class ForgetRequest(TenantOwned):
 
     class Meta:
         constraints = (TenantFK(column="pass_id", to="memory_pass", name="a_forget_is_done_by_a_pass_of_its_tenant"),)
-        indexes = (models.Index(fields=("tenant", "state", "id"), name="memory_forget_state"),)
+        indexes = (
+            models.Index(fields=("tenant", "state", "id"), name="memory_forget_state"),
+            models.Index(
+                fields=("tenant", "pass_id"), condition=models.Q(pass_id__isnull=False), name="memory_forget_pass"
+            ),
+        )

@@ -35,6 +35,7 @@ class Agent(TenantOwned):
             models.UniqueConstraint(fields=("tenant", "agent_id"), name="an_agent_has_one_id"),
             TenantFK(column="run_id", to="host_run", name="an_agent_has_a_stream_of_its_tenant"),
         )
+        indexes = (models.Index(fields=("tenant", "run_id"), name="memory_agent_run"),)
 
 
 class Intent(TenantOwned):
@@ -63,6 +64,13 @@ class Intent(TenantOwned):
         constraints = (
             TenantFK(column="id", to="host_run", name="an_intent_has_a_log_of_its_tenant"),
             TenantFK(column="parent_intent_id", to="memory_intent", name="an_intent_comes_from_one_of_its_tenant"),
+        )
+        indexes = (
+            models.Index(
+                fields=("tenant", "parent_intent_id"),
+                condition=models.Q(parent_intent_id__isnull=False),
+                name="memory_intent_parent",
+            ),
         )
 
 
@@ -203,6 +211,9 @@ class Grant(TenantOwned):
             TenantFK(column="task_id", to="memory_task", name="a_grant_is_on_a_task_of_its_tenant"),
         )
         indexes = (
+            models.Index(
+                fields=("tenant", "task_id"), condition=models.Q(task_id__isnull=False), name="memory_grant_task"
+            ),
             models.Index(fields=("tenant", "intent_id", "agent_id"), name="memory_grant_intent"),
             models.Index(fields=("tenant", "agent_id", "permission"), name="memory_grant_agent"),
         )

@@ -42,3 +42,4 @@ class WorkspaceFile(TenantOwned):
             ),
             TenantFK(column="run_id", to="host_run", name="a_version_was_written_by_a_run_of_its_tenant"),
         )
+        indexes = (models.Index(fields=("tenant", "run_id"), name="memory_workspacefile_run"),)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 
 from memory.host import errors, events
 from memory.host.models import TenantFK, TenantOwned
@@ -205,3 +205,73 @@ def test_an_event_has_no_field_that_could_hold_content(kind: type[events.Event])
 def test_the_house_has_no_shed() -> None:
     sheds = {"services", "utils", "helpers", "common", "misc"}
     assert [path for path in sources() if path.stem in sheds] == []
+
+
+def foreign_keys() -> list[tuple[str, tuple[str, ...]]]:
+    """Every key of a table of ours that points at another: by the models, and by the database's own catalog."""
+    by_models = {
+        (model._meta.db_table, tuple(str(each.column) for each in field.local_related_fields))
+        for model in OUR_MODELS
+        for field in model._meta.get_fields()
+        if isinstance(field, models.ForeignObject) and not field.auto_created
+    }
+    tables = {model._meta.db_table for model in OUR_MODELS}
+    by_catalog: set[tuple[str, tuple[str, ...]]] = set()
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(
+                'SELECT m.name, f.id, f."from" FROM sqlite_master m, pragma_foreign_key_list(m.name) f '
+                "WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq"
+            )
+        else:
+            cursor.execute(
+                "SELECT c.conrelid::regclass::text, c.conname, a.attname FROM pg_constraint c "
+                "CROSS JOIN unnest(c.conkey) WITH ORDINALITY AS k(attnum, place) JOIN pg_attribute a "
+                "ON a.attrelid = c.conrelid AND a.attnum = k.attnum WHERE c.contype = 'f' ORDER BY 1, 2, k.place"
+            )
+        found: dict[tuple[str, Any], list[str]] = {}
+        for table, key, column in cursor.fetchall():
+            found.setdefault((table, key), []).append(column)
+        by_catalog = {(table, tuple(columns)) for (table, _), columns in found.items() if table in tables}
+    return sorted(by_models | by_catalog)
+
+
+def index_columns(table: str) -> list[list[str]]:
+    """The columns of each index of a table, in order; of partial ones those alone that leave out empty links."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(
+                "SELECT l.name, i.name FROM pragma_index_list(%s) l, pragma_index_info(l.name) i LEFT JOIN "
+                "sqlite_master m ON m.name = l.name WHERE l.partial = 0 OR "
+                "m.sql LIKE '%% WHERE \"' || i.name || '\" IS NOT NULL' OR m.sql LIKE '%% IS NOT NULL' "
+                "ORDER BY l.name, i.seqno",
+                [table],
+            )
+        else:
+            cursor.execute(
+                "SELECT x.indexrelid, a.attname FROM pg_index x CROSS JOIN unnest(x.indkey::int[]) WITH ORDINALITY "
+                "AS k(attnum, place) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum "
+                "WHERE x.indrelid = %s::regclass AND (x.indpred IS NULL "
+                "OR pg_get_expr(x.indpred, x.indrelid) LIKE '%% IS NOT NULL)') ORDER BY 1, k.place",
+                [table],
+            )
+        found: dict[Any, list[str]] = {}
+        for index, column in cursor.fetchall():
+            found.setdefault(index, []).append(column)
+    return list(found.values())
+
+
+@pytest.mark.django_db
+def test_every_link_of_a_tenant_begins_an_index_so_that_removing_a_row_reads_no_others() -> None:
+    keys = foreign_keys()
+    assert ("memory_entrytag", ("tenant_id", "id")) in keys
+    missing = [
+        f"{table} {columns}"
+        for table, columns in keys
+        if not any(
+            {*index[: len(begin)]} == begin
+            for begin in ({*columns}, {"tenant_id", *columns})
+            for index in index_columns(table)
+        )
+    ]
+    assert not missing, "\n".join(missing)
