@@ -51,11 +51,11 @@ def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[No
 
 def operator_scope(tenant: Tenant, email: str) -> TenantScope:
     """The scope of the operator with that address, with the rights that its roles give it now and no other."""
-    operator = Operator.objects.filter(tenant=tenant, email=email.strip().lower()).first()
+    operator = Operator.objects.of(tenant.id).filter(email=email.strip().lower()).first()
     if operator is None:
         raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
     with refusals_as_errors():
-        return tenancy.tenant_scope(tenancy.operator_principal(operator))
+        return tenancy.tenant_scope(tenancy.operator_principal(operator, tenant.id))
 
 
 def seen_through(row: Pass, carry_out: Callable[[UUID, UUID], Pass | None]) -> str:

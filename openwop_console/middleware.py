@@ -15,7 +15,7 @@ from django.utils.cache import patch_vary_headers
 from memory.host import tenancy
 from memory.host.errors import NotFound, Refusal, Unauthenticated
 from memory.host.tenancy import Principal
-from openwop_console import denials, error_envelope, idempotent
+from openwop_console import denials, error_envelope, idempotent, sign_in
 
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
@@ -58,8 +58,7 @@ class ConsoleMiddleware:
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:
     if face == "page":
-        operator = request.user
-        return tenancy.operator_principal(operator) if operator.is_authenticated else None
+        return sign_in.session_principal(request)
     if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
     return tenancy.key_principal(_credential(request), now=timezone.now())

@@ -55,7 +55,7 @@ def of_tenant(
     held: dict[str, list[str]] = {}
     for principal, role in RoleGrant.objects.of(tenant_id).order_by("role").values_list("principal", "role"):
         held.setdefault(principal, []).append(role)
-    people = Operator.objects.filter(tenant_id=tenant_id, is_active=True).order_by("email")
+    people = Operator.objects.active_in(tenant_id).order_by("email")
     found = list(people.values_list("id", "email")[: SHOWN + 1])
     beyond = people.count() - SHOWN if len(found) > SHOWN else 0
     writers = {each.revised_by for each in revisions} | set(contributors)

@@ -236,7 +236,7 @@ def others_may_manage(scope: TenantScope, *, now: datetime) -> bool:
     roles = roles_with(MANAGES)
     granted = RoleGrant.objects.of(scope.tenant_id).filter(role__in=roles).exclude(principal=scope.principal.id)
     holders = set(granted.values_list("principal", flat=True))
-    people = Operator.objects.filter(tenant_id=scope.tenant_id, is_active=True).values_list("id", flat=True)
+    people = Operator.objects.active_in(scope.tenant_id).values_list("id", flat=True)
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
     keys = ApiKey.objects.of(scope.tenant_id).filter(unexpired, revoked_at=None, agents=[]).values_list("id", flat=True)
     present = {ids.wire("usr", each) for each in people} | {ids.wire("key", each) for each in keys}

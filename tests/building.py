@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import adapter, agent_manifests, ledger, search
 from memory.drafts import EntryDraft
 from memory.host import access, advertised, ids, runs, tenancy
-from memory.host.models import Installation, Run, Tenant
+from memory.host.models import Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from openwop_console.runtime import definitions, engine, intake
@@ -45,6 +45,11 @@ def operator(slug: str = "acme", role: str = "owner", email: str = "") -> Any:
     """A person who can sign in with ``PASSWORD``."""
     address = email or f"ada.{role}@{slug}.example"
     return access.create_operator(tenant(slug), address, role=role, password=PASSWORD, now=timezone.now())
+
+
+def deactivate(person: Any) -> None:
+    """The person is no operator of any tenant any more."""
+    Membership.objects.written_by(access.WRITER).filter(operator=person).update(is_active=False)
 
 
 def ref(owner: TenantScope, memory_ref: str) -> MemoryScope:

@@ -17,11 +17,11 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
-from memory.host.models import ApiKey, Operator, RoleGrant, Tenant
+from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
@@ -129,7 +129,7 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
     wanted = set(principals)
     people = [found for text in wanted if (found := ids.parse("usr", text))]
     keys = [found for text in wanted if (found := ids.parse("key", text))]
-    operators = Operator.objects.filter(tenant_id=tenant_id, id__in=people).values_list("id", "email")
+    operators = Operator.objects.of(tenant_id).filter(id__in=people).values_list("id", "email")
     programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name", "owner__email")
     return {
         **{ids.wire("usr", found): email for found, email in operators},
@@ -217,13 +217,40 @@ def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
     return tenant
 
 
+def operator_by_email(email: str) -> Operator | None:
+    """The person with that address, of whatever tenant."""
+    return Operator.objects.filter(email=email.strip().lower()).first()
+
+
 @transaction.atomic
 def create_operator(
-    tenant: Tenant, email: str, *, role: str, password: str, actor: str = "host", now: datetime
+    tenant: Tenant, email: str, *, role: str, password: str = "", actor: str = "host", now: datetime
 ) -> Operator:
-    """A person who can sign in, with one role. Weak passwords and taken addresses are refused."""
+    """A person who can sign in to ``tenant``, with one role.
+
+    A person whose address exists becomes a member of this tenant too and keeps the password they have; one who was
+    deactivated here is active again. Weak passwords are refused, and so is an active operator of this tenant.
+    """
     require_role_name(role)
-    operator = Operator(tenant=tenant, email=email.strip().lower(), created_at=now)
+    lock_tenant(tenant.id)
+    operator = operator_by_email(email) or _new_operator(email, password, now=now)
+    principal = ids.wire("usr", operator.id)
+    membership = membership_of(tenant.id, operator.id)
+    if membership and membership.is_active:
+        raise Conflict("An operator with this e-mail address exists already in this tenant.")
+    if membership:
+        membership.is_active = True
+        membership.generation += 1
+        membership.save(by=WRITER, update_fields=["is_active", "generation"])
+    else:
+        Membership(tenant_id=tenant.id, operator=operator, created_at=now).insert(by=WRITER)
+    replace_roles(tenant.id, principal, role, now=now)
+    audit.append(tenant.id, actor=actor, action="operator.created", target=principal, details={"role": role}, now=now)
+    return operator
+
+
+def _new_operator(email: str, password: str, *, now: datetime) -> Operator:
+    operator = Operator(email=email.strip().lower(), created_at=now)
     try:
         validate_email(operator.email)
         validate_password(password, operator)
@@ -235,11 +262,27 @@ def create_operator(
         with transaction.atomic():
             operator.save(force_insert=True)
     except IntegrityError:
-        raise Conflict("An operator with this e-mail address exists already.") from None
-    principal = ids.wire("usr", operator.id)
-    grant_role(tenant.id, principal, role, now=now)
-    audit.append(tenant.id, actor=actor, action="operator.created", target=principal, details={"role": role}, now=now)
+        raise Conflict("An operator with this e-mail address was created just now; try again.") from None
     return operator
+
+
+def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:
+    """The membership of this person in this tenant, active or not, with its tenant."""
+    rows = Membership.objects.of(tenant_id).filter(operator_id=operator_id).select_related("tenant")
+    found: Membership | None = rows.first()
+    return found
+
+
+def memberships_of(operator_id: UUID) -> list[Membership]:
+    """The tenants that this person may sign in to, with the one joined first in front."""
+    rows = Membership.objects.filter(operator_id=operator_id, is_active=True).select_related("tenant")
+    return list(rows.order_by("created_at", "tenant__slug"))
+
+
+def replace_roles(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:
+    """``principal`` holds ``role`` and no other in this tenant."""
+    RoleGrant.objects.written_by(WRITER).filter(tenant_id=tenant_id, principal=principal).exclude(role=role).delete()
+    grant_role(tenant_id, principal, role, now=now)
 
 
 @transaction.atomic
@@ -286,7 +329,7 @@ def _maker(tenant_id: UUID, actor: str) -> str:
 
 def active_operator(tenant: Tenant, email: str) -> Operator:
     """The person of this tenant with that address, who can sign in; refuses an unknown one."""
-    found = Operator.objects.filter(tenant=tenant, email=email.strip().lower(), is_active=True).first()
+    found = Operator.objects.active_in(tenant.id).filter(email=email.strip().lower()).first()
     if found is None:
         field = {"field": "for", "message": "is no active operator of this tenant"}
         raise Invalid(f"There is no active operator {email.strip()!r} in {tenant.slug}.", errors=[field])
@@ -339,10 +382,16 @@ def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
 @cache
 def _key_asked() -> str:
     """The ORM's own statement, written once, as for roles."""
-    tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner__is_active", "made_by")
+    tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner_is_active", "made_by")
     columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner)
-    asked = ApiKey.objects.of(UUID(int=0)).filter(id=UUID(int=0)).values_list(*columns)
-    return str(asked.query.sql_with_params()[0])
+    asked = ApiKey.objects.of(UUID(int=0)).filter(id=UUID(int=0))
+    return str(asked.annotate(owner_is_active=_owner_is_active()).values_list(*columns).query.sql_with_params()[0])
+
+
+def _owner_is_active() -> Subquery:
+    """Whether the person of a key is an active operator of its tenant; null for a service account."""
+    rows = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), operator_id=OuterRef("owner_id"))
+    return Subquery(rows.values("is_active"))
 
 
 def _let_in(key: Key, now: datetime) -> Key:
@@ -362,8 +411,9 @@ def key_is_good(tenant_id: UUID, key_id: UUID, *, now: datetime) -> bool:
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
     """The keys of this tenant that would be let in: neither revoked nor expired, and of no deactivated person."""
-    unexpired, active = Q(expires_at=None) | Q(expires_at__gt=now), Q(owner=None) | Q(owner__is_active=True)
-    rows: QuerySet[ApiKey] = ApiKey.objects.of(tenant_id).filter(unexpired, active, revoked_at=None)
+    unexpired, active = Q(expires_at=None) | Q(expires_at__gt=now), Q(owner=None) | Q(owner_is_active=True)
+    known = ApiKey.objects.of(tenant_id).annotate(owner_is_active=_owner_is_active())
+    rows: QuerySet[ApiKey] = known.filter(unexpired, active, revoked_at=None)
     return rows
 
 

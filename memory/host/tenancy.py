@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from memory.host import access, ids
 from memory.host.errors import Forbidden, Unauthenticated
-from memory.host.models import Operator, Run, Tenant
+from memory.host.models import Membership, Operator, Run, Tenant
 
 MAX_REF = 256
 RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
@@ -88,12 +88,22 @@ class MemoryScope:
         return self.tenant.tenant_id
 
 
-def operator_principal(operator: Operator) -> Principal:
-    """The principal behind a signed-in session."""
-    if not operator.is_active:
+def operator_principal(operator: Operator, tenant_id: UUID | None = None) -> Principal:
+    """The principal of a person in the tenant named, or in the one that they joined first."""
+    if tenant_id is None:
+        membership = next(iter(access.memberships_of(operator.id)), None)
+    else:
+        membership = access.membership_of(tenant_id, operator.id)
+    if membership is None:
         raise Unauthenticated
-    principal_id = ids.wire("usr", operator.id)
-    return _principal(operator.tenant, principal_id, "operator", operator.email)
+    return member_principal(membership, operator)
+
+
+def member_principal(membership: Membership, operator: Operator) -> Principal:
+    """The principal behind a session that is signed in to the tenant of ``membership``."""
+    if not membership.is_active or membership.operator_id != operator.id:
+        raise Unauthenticated
+    return _principal(membership.tenant, ids.wire("usr", operator.id), "operator", operator.email)
 
 
 def key_principal(text: str, *, now: datetime) -> Principal:
@@ -128,11 +138,10 @@ def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> Tena
     key_id, operator_id = ids.parse("key", principal_id), ids.parse("usr", principal_id)
     if key_id:
         return tenant_scope(_of_key(access.standing_key(tenant_id, key_id, now=now)))
-    operators = Operator.objects.filter(tenant_id=tenant_id).select_related("tenant")
-    operator = operators.filter(id=operator_id).first() if operator_id else None
+    operator = Operator.objects.active_in(tenant_id).filter(id=operator_id).first() if operator_id else None
     if operator is None:
         raise Unauthenticated
-    return tenant_scope(operator_principal(operator))
+    return tenant_scope(operator_principal(operator, tenant_id))
 
 
 def still_holds(scope: TenantScope, name: str, *, now: datetime) -> bool:

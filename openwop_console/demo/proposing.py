@@ -70,8 +70,8 @@ def _draft(suggestion: Suggestion, sources: Mapping[str, Run]) -> ProposalDraft:
 
 
 def _operator(tenant: Tenant, email: str) -> TenantScope:
-    operator = Operator.objects.select_related("tenant").get(tenant=tenant, email=email)
-    return tenancy.tenant_scope(tenancy.operator_principal(operator))
+    operator = Operator.objects.of(tenant.id).get(email=email)
+    return tenancy.tenant_scope(tenancy.operator_principal(operator, tenant.id))
 
 
 def under_way(tenant_id: UUID) -> list[UUID]:

@@ -69,7 +69,7 @@ def _tenant(story: Story, made: Made, *, now: datetime) -> Tenant:
 
 def _operators(tenant: Tenant, story: Story, passwords: dict[str, str], made: Made, clock: Clock) -> list[Login]:
     """Everybody can sign in. Who was there before keeps the password they have, whatever is kept here."""
-    stored = dict(Operator.objects.filter(tenant=tenant).values_list("email", "password"))
+    stored = dict(Operator.objects.of(tenant.id).values_list("email", "password"))
     found = []
     for email, role in story.operators.items():
         password = passwords[email]

@@ -186,8 +186,7 @@ def test_an_operator_who_was_locked_out_starts_nothing() -> None:
     acme = tenancy.tenant_scope(tenancy.operator_principal(operator))
     schedule = make(acme)
     assert firing.fire_due(minutes(1)) == 1
-    operator.is_active = False
-    operator.save()
+    building.deactivate(operator)
     assert firing.fire_due(minutes(2)) == 0
     assert [tick.code for tick in scheduling.ticks_of(schedule, size=10)[0]] == ["unauthenticated", ""]
 

@@ -57,7 +57,7 @@ def test_the_key_of_a_deactivated_person_opens_nothing(client: Client) -> None:
     rosa = building.operator(role="viewer", email="rosa@acme.example")
     text = building.key(role="viewer", owner=rosa)
     assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=text).status_code == 200
-    Operator.objects.filter(id=rosa.id).update(is_active=False)
+    building.deactivate(rosa)
     answer = client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=text)
     assert (answer.status_code, answer.json()["error"]) == (401, "key_revoked")
 

@@ -451,7 +451,7 @@ def picture(slug):
         "runs": sorted((key, run.workflow_id, run.status) for key, run in ordered.items()),
         "all runs": Run.objects.of(tenant.id).count(),
         "entries": [(entry.memory_ref, entry.node_id, entry.content) for entry in entries(tenant)],
-        "operators": Operator.objects.filter(tenant=tenant).count(),
+        "operators": Operator.objects.of(tenant.id).count(),
         "secrets": Secret.objects.of(tenant.id).count(),
         "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
         "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id).order_by("id")],

@@ -131,8 +131,7 @@ def test_a_foreign_a_missing_and_a_malformed_id_and_nobody_are_refused() -> None
 def test_an_operator_who_was_shut_out_does_nothing_from_the_shell_either() -> None:
     made = proposing.propose()
     person = building.operator(role="owner", email="owner@acme.example")
-    person.is_active = False
-    person.save(update_fields=["is_active"])
+    building.deactivate(person)
     with pytest.raises(CommandError, match="credential"):
         manage("archive", wire(made))
     assert proposing.fresh(made).state == "draft"

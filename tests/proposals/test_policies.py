@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from memory.host import access, audit, event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import Operator
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import intake
 from proposals import lifecycle, overrides, policies, policy_review
@@ -105,8 +104,7 @@ def test_where_nobody_else_could_confirm_a_change_is_in_force_at_once_and_says_t
     building.scope(role="operator")
     building.scope(role="owner", agents=("acme.writer",))
     building.key(role="owner", expires_at=timezone.now() - timedelta(seconds=1))
-    building.operator()
-    Operator.objects.update(is_active=False)
+    building.deactivate(building.operator())
     building.scope("globex")
     made = ask(ada, quorum=2)
     assert isinstance(made, ApprovalPolicy)

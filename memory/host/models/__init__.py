@@ -18,7 +18,7 @@ from memory.host.models.run import (
 )
 from memory.host.models.schedule import Heartbeat, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
 from memory.host.models.secret import Secret, SecretResolution, SecretScope, VaultKey
-from memory.host.models.tenant import ApiKey, Operator, RoleGrant, Tenant
+from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 __all__ = [
     "TERMINAL",
@@ -36,6 +36,7 @@ __all__ = [
     "Installation",
     "Interrupt",
     "InterruptVote",
+    "Membership",
     "MissedFirePolicy",
     "Operator",
     "Resolution",

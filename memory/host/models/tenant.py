@@ -1,6 +1,7 @@
 """Tenants, and the principals that act for them: operators with a password, agents and programs with a key."""
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
@@ -30,16 +31,25 @@ class OperatorManager(models.Manager["Operator"]):
     def get_by_natural_key(self, email: str) -> "Operator":
         return self.get(email__iexact=email)
 
+    def of(self, tenant_id: UUID) -> "models.QuerySet[Operator]":
+        """The people who are or were operators of one tenant."""
+        return self.filter(memberships__tenant_id=tenant_id)
+
+    def active_in(self, tenant_id: UUID) -> "models.QuerySet[Operator]":
+        """The people who may sign in to one tenant now."""
+        return self.filter(memberships__tenant_id=tenant_id, memberships__is_active=True)
+
 
 class Operator(AbstractBaseUser):
-    """A person who signs in with a password. What they may do stands in ``RoleGrant``, not here."""
+    """A person who signs in with one password, to each tenant that has a ``Membership`` of theirs.
+
+    What they may do there is in ``RoleGrant``, under the same principal in every tenant.
+    """
 
     writer = "memory.host.access"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
     email = models.EmailField(max_length=254, unique=True)
-    is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField()
 
     USERNAME_FIELD = "email"
@@ -49,6 +59,25 @@ class Operator(AbstractBaseUser):
 
     class Meta:
         constraints = (models.CheckConstraint(condition=models.Q(email=Lower("email")), name="an_email_is_lower_case"),)
+
+
+class Membership(TenantOwned):
+    """A person is an operator of this tenant; of others by other rows, which this tenant never sees.
+
+    A session carries the ``generation`` it began under and ends when that changes: with a new role, with deactivation.
+    """
+
+    writer = "memory.host.access"
+
+    operator = models.ForeignKey(Operator, on_delete=models.PROTECT, related_name="memberships")
+    is_active = models.BooleanField(default=True)
+    generation = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+
+    operator_id: UUID
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "operator"), name="a_person_is_a_member_once"),)
 
 
 class ApiKey(TenantOwned):

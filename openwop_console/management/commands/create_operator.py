@@ -13,7 +13,7 @@ from openwop_console.commanding import refusals_as_errors, tenant_named
 
 
 class Command(BaseCommand):
-    help = "Create an operator who signs in with a password."
+    help = "Create an operator who signs in with a password; a person who has one already joins this tenant too."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
@@ -22,13 +22,13 @@ class Command(BaseCommand):
         parser.add_argument("--password-env", default="", metavar="VAR", help="the variable that holds the password")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant = tenant_named(options["tenant"])
-        password = _password(options["password_env"])
+        tenant, email, role = tenant_named(options["tenant"]), options["email"], options["role"]
+        has_password = access.operator_by_email(email) is not None
+        password = "" if has_password else _password(options["password_env"])
         with refusals_as_errors():
-            access.create_operator(
-                tenant, options["email"], role=options["role"], password=password, now=timezone.now()
-            )
-        self.stdout.write(f"Operator {options['email']} created in {tenant.slug} as {options['role']}.")
+            access.create_operator(tenant, email, role=role, password=password, now=timezone.now())
+        kept = " They sign in with the password they have." if has_password else ""
+        self.stdout.write(f"Operator {email} created in {tenant.slug} as {role}.{kept}")
 
 
 def _password(variable: str) -> str:
