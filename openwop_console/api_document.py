@@ -20,9 +20,10 @@ from rest_framework.negotiation import BaseContentNegotiation
 from memory.host.operations import operation
 from openwop_console import discovery
 from openwop_console.discovery import CACHE_SECONDS, VERSION
+from openwop_console.readiness import ready
 
 Document = dict[str, Any]
-SERVED = ("/v1/", "/.well-known/", "/healthz")
+SERVED = ("/v1/", "/.well-known/", "/healthz", "/readyz")
 METHODS = ("get", "post", "put", "patch", "delete")
 MUTATING = frozenset(METHODS) - {"get"}
 ENVELOPE = {"$ref": "#/components/schemas/ErrorEnvelope"}
@@ -79,6 +80,19 @@ DISCOVERY: Document = {
     "description": "What this host honours; every family stands at the root and under `capabilities`.",
     "required": ["protocolVersion", "implementation", "supportedEnvelopes", "schemaVersions", "limits"],
     "properties": {"protocolVersion": {"type": "string", "pattern": r"^1\."}, "capabilities": {"type": "object"}},
+}
+
+
+READINESS: Document = {
+    "title": "Readiness",
+    "type": "object",
+    "description": "Whether this host can serve; a check that was not reached is left out.",
+    "required": ["ready", "reason", "checks"],
+    "properties": {
+        "ready": {"type": "boolean"},
+        "reason": {"type": "string", "description": "Empty when the host is ready."},
+        "checks": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    },
 }
 
 
@@ -211,3 +225,4 @@ CONDITIONAL = ("If-None-Match",)
 openapi = public("getApiDocument", _openapi, {200: OPENAPI, 304: None}, CONDITIONAL)
 discovered = public("getDiscovery", discovery.discovery, {200: DISCOVERY, 304: None}, CONDITIONAL)
 health = public("getHealth", discovery.health, {(200, "text/plain"): {"type": "string"}})
+readiness = public("getReadiness", ready, {200: READINESS, 503: READINESS})

@@ -1,24 +1,46 @@
 """How the database is opened: the options that were measured (performance.md, section 2)."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-SQLITE = {
-    "transaction_mode": "IMMEDIATE",
-    "timeout": 20,
-    "init_command": (
-        "PRAGMA busy_timeout=20000;"
-        "PRAGMA journal_mode=WAL;"
-        "PRAGMA synchronous=NORMAL;"
-        "PRAGMA secure_delete=ON;"
-        "PRAGMA cache_size=-20000;"
-    ),
-}
+# How long a request waits for a lock or a connection before it is refused with 503. A worker waits longer.
+REQUEST_PATIENCE_MS = 1500
+WORKER_PATIENCE_MS = 20_000
+# For this and everything beside the file that SQLite makes: the write-ahead log and its index.
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+def sqlite_options(*, is_web: bool) -> dict[str, Any]:
+    """FULL: a write that was acknowledged survives a power cut; NORMAL would lose the last of them in WAL mode."""
+    patience = REQUEST_PATIENCE_MS if is_web else WORKER_PATIENCE_MS
+    return {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": patience / 1000,
+        "init_command": (
+            f"PRAGMA busy_timeout={patience};"
+            "PRAGMA journal_mode=WAL;"
+            "PRAGMA synchronous=FULL;"
+            "PRAGMA secure_delete=ON;"
+            "PRAGMA cache_size=-20000;"
+        ),
+    }
+
+
 POSTGRES = {"server_side_binding": True, "prepare_threshold": 3, "connect_timeout": 5}
-# The web process alone: django-q2 forks, and its children would share the pool's sockets.
-POOL = {"min_size": 1, "max_size": 8, "timeout": 10}
+# The web process alone: a request waits for no row lock longer than for anything else, and a server that vanished
+# from the network is noticed.
+POSTGRES_WEB = {
+    "connect_timeout": 2,
+    "options": f"-c lock_timeout={REQUEST_PATIENCE_MS}",
+    "tcp_user_timeout": REQUEST_PATIENCE_MS,
+}
+# The web process alone: django-q2 forks, and its children would share the pool's sockets. A connection that cannot be
+# made is given up soon, or the pool would go on waiting for minutes after the server is back. A request may wait for a
+# connection twice: what counts sign-ins goes on without its count.
+POOL = {"min_size": 1, "max_size": 8, "timeout": 0.8, "reconnect_timeout": 5}
 
 
 def sqlite_file(folder: Path) -> dict[str, Any]:
@@ -31,14 +53,28 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, is_web: boo
     if given["NAME"] == ":memory:":
         raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
     if given["ENGINE"] == "django.db.backends.sqlite3":
+        file = base / given["NAME"]  # the same file whatever folder a process is started in
+        keep_private(file)
         return given | {
-            "NAME": str(base / given["NAME"]),  # the same file whatever folder a process is started in
+            "NAME": str(file),
             "CONN_MAX_AGE": None,
-            "OPTIONS": SQLITE | given.get("OPTIONS", {}),
+            "OPTIONS": sqlite_options(is_web=is_web) | given.get("OPTIONS", {}),
             # A file for tests too: the in-memory default shares its cache, and threads get "table is locked" at once.
             "TEST": {"NAME": str(folder / "test.sqlite3")},
         }
     if given["ENGINE"] == "django.db.backends.postgresql":
-        options = POSTGRES | ({"pool": POOL} if is_web else {}) | given.get("OPTIONS", {})
+        options = POSTGRES | ({**POSTGRES_WEB, "pool": POOL} if is_web else {}) | given.get("OPTIONS", {})
         return given | {"CONN_MAX_AGE": 0 if is_web else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
+
+
+def keep_private(file: Path) -> None:
+    """Only the owner may read and write the SQLite ``file`` and what SQLite puts beside it, which takes its mode.
+
+    A file that belongs to another user keeps the mode that user gave it.
+    """
+    with contextlib.suppress(OSError):
+        file.touch(mode=0o600, exist_ok=False)
+    for suffix in SQLITE_SUFFIXES:
+        with contextlib.suppress(OSError):
+            file.with_name(file.name + suffix).chmod(0o600)

@@ -5,12 +5,17 @@ stranger a correlation id and nothing else.
 """
 
 import logging
+import sqlite3
+import sys
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -52,6 +57,7 @@ TABLE: dict[type[Refusal], Answer] = {
     errors.CapabilityNotProvided: Answer(501, "NOT_SUPPORTED"),
     errors.EndpointFailed: Answer(502, "UPSTREAM_FAILED"),
     errors.Busy: Answer(503, "BUSY"),
+    errors.StoreUnavailable: Answer(503, "STORE_UNAVAILABLE"),
     errors.KeyExists: Answer(409, "KEY_EXISTS"),
     errors.VersionMismatch: Answer(409, "VERSION_MISMATCH"),
     errors.TaskClosed: Answer(409, "TASK_CLOSED"),
@@ -74,6 +80,15 @@ FRAMEWORK: dict[type[Exception], type[Refusal]] = {
     drf.NotAcceptable: errors.Invalid,
     drf.Throttled: errors.RateLimited,
 }
+# What a database that is down, locked, full or out of connections raises, through Django or from its driver directly; a
+# pool's timeout is one of psycopg's.
+DATABASE_FAILURES = (
+    OperationalError,
+    InterfaceError,
+    sqlite3.OperationalError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+)
 FACES = {
     "/v1/": "openwop",
     "/.well-known/openwop": "openwop",
@@ -95,7 +110,7 @@ TITLES = {
     500: "The console failed",
     501: "Not offered here",
     502: "Somebody else's failure",
-    503: "Busy",
+    503: "Not available now",
 }
 
 
@@ -156,6 +171,10 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "errors": refusal.details.get("errors", []),
         "correlation_id": refusal.details.get("correlationId", ""),
     }
+    if isinstance(refusal, errors.StoreUnavailable):
+        # Without the request: who is signed in and what waits for them stand in the database.
+        page = render_to_string("errors/page.html", context)
+        return HttpResponse(page, status=status, headers=_headers(refusal, status))
     return render(request, "errors/page.html", context, status=status)
 
 
@@ -167,8 +186,20 @@ def refusal_of(problem: Exception) -> Refusal:
         return errors.Invalid(errors=_field_errors(problem.detail))
     if isinstance(problem, drf.ParseError):
         return errors.Invalid(str(problem.detail))
+    if is_unavailable(problem):
+        log.warning("the database does not answer: %s", " ".join(str(problem).split()))
+        return errors.StoreUnavailable()
     kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
     return kind() if kind else _bug(problem)
+
+
+def is_unavailable(problem: BaseException | None) -> bool:
+    """Whether the database cannot be used now. SQLite calls a faulty statement operational too; that is a bug."""
+    if not isinstance(problem, DATABASE_FAILURES):
+        return False
+    source = problem.__cause__ if isinstance(problem, OperationalError) else problem
+    primary_code = getattr(source, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF
+    return primary_code != sqlite3.SQLITE_ERROR
 
 
 def _bug(problem: Exception) -> Refusal:
@@ -210,6 +241,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """What a middleware outside of ours raised; Django calls this while it handles the exception."""
+    if is_unavailable(sys.exc_info()[1]):
+        return answer(request, errors.StoreUnavailable())
     return answer(request, errors.Internal(correlationId=ids.wire("err", ids.new_id())))
 
 

@@ -18,6 +18,7 @@ from memory.host.tenancy import Principal
 from openwop_console import denials, error_envelope, idempotent, sign_in
 
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
+PROBES = ("/healthz", "/readyz")
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -36,8 +37,8 @@ class ConsoleMiddleware:
         try:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
             response = idempotent.answer(request, self.get_response, clock=timezone.now)
-        except Refusal as refusal:
-            response = error_envelope.answer(request, refusal)
+        except (Refusal, *error_envelope.DATABASE_FAILURES) as problem:
+            response = error_envelope.answer(request, error_envelope.refusal_of(problem))
         denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
@@ -48,15 +49,18 @@ class ConsoleMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """A refusal of a page. Visitors are sent to sign in and back; a bug stays a bug, for Django to report."""
-        if not isinstance(exception, Refusal):
+        """A refusal of a page, or a database that does not answer. Visitors are sent to sign in and back; a bug stays
+        a bug, for Django to report."""
+        if not isinstance(exception, Refusal) and not error_envelope.is_unavailable(exception):
             return None
         if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
             return _to_login(request)
-        return error_envelope.answer(request, exception)
+        return error_envelope.answer(request, error_envelope.refusal_of(exception))
 
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:
+    if request.path in PROBES:
+        return None
     if face == "page":
         return sign_in.session_principal(request)
     if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):

@@ -53,9 +53,16 @@ DEBUG = False
 # --- the secret -----------------------------------------------------------------------------------------------------
 
 
+SECRET_KEY_CHARACTERS = 32
+
+
 def _secret_key() -> str:
     """The operator's key; outside production, one that the data folder keeps."""
     given = env.str("OPENWOP_SECRET_KEY", default="")
+    if IN_PRODUCTION and given and len(given) < SECRET_KEY_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"OPENWOP_SECRET_KEY must have at least {SECRET_KEY_CHARACTERS} characters when OPENWOP_ENV is production"
+        )
     if given or IN_TESTS:
         return given or "only-for-tests"
     if IN_PRODUCTION:
@@ -172,8 +179,8 @@ DATABASES = {"default": _database()}
 CACHES = {
     # In the database because the limits on failed sign-ins must hold across processes.
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "console_cache"},
-    # django-q2 writes its statistics twice a second; nobody reads them.
-    "queue": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+    # django-q2 writes its statistics twice a second; they become the workers' heartbeat.
+    "queue": {"BACKEND": "openwop_console.readiness.WorkerStatistics"},
 }
 TASK_TIMEOUT = 60
 Q_CLUSTER = {
@@ -249,7 +256,7 @@ CSRF_TRUSTED_ORIGINS = [OPENWOP_PUBLIC_URL] if OPENWOP_PUBLIC_URL else []
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = IN_PRODUCTION
 # A client that sent its key in the clear must hear of it, not be helped along: no redirect on the faces.
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^\.well-known/", r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^\.well-known/", r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if IN_PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IN_PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if OPENWOP_TRUSTED_PROXIES else None

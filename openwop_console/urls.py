@@ -14,6 +14,7 @@ public: list[URLPattern] = [
     path(".well-known/openwop", api_document.discovered, name="discovery"),
     path("v1/openapi.json", api_document.openapi, name="api-document"),
     path("healthz", api_document.health, name="health"),
+    path("readyz", api_document.readiness, name="readiness"),
     path("login", account.login, name="account_login"),
     path("logout", account.logout, name="account_logout"),
 ]

@@ -128,6 +128,16 @@ class Busy(Refusal):
     message = "This host has no room for that now; try again later."
 
 
+class StoreUnavailable(Busy):
+    """The database does not answer, is locked, or has no space left; a commit whose answer was lost may stand."""
+
+    code = "store_unavailable"
+    message = "The database of this host does not answer now; try again in a moment."
+
+    def __init__(self) -> None:
+        super().__init__(retryAfterMs=2000)
+
+
 class RunForbidden(Forbidden):
     code = "run_forbidden"
     message = "That run belongs to somebody else."

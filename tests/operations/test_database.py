@@ -14,7 +14,7 @@ def _pragma(name: str) -> object:
 @pytest.mark.only_db("sqlite")
 @pytest.mark.parametrize(
     ("pragma", "value"),
-    [("journal_mode", "wal"), ("synchronous", 1), ("busy_timeout", 20000), ("secure_delete", 1), ("foreign_keys", 1)],
+    [("journal_mode", "wal"), ("synchronous", 2), ("busy_timeout", 20000), ("secure_delete", 1), ("foreign_keys", 1)],
 )
 def test_sqlite_writes_ahead_waits_its_turn_and_overwrites_what_it_deletes(pragma, value):
     assert _pragma(pragma) == value

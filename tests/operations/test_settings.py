@@ -78,10 +78,16 @@ def test_production_needs_a_secret_key_from_its_operator(refusal, tmp_path):
     assert not (tmp_path / "data" / "secret_key").exists()
 
 
+def test_production_refuses_a_secret_key_that_is_short_in_one_sentence(refusal):
+    assert refusal(OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 31) == (
+        "Settings: OPENWOP_SECRET_KEY must have at least 32 characters when OPENWOP_ENV is production\n"
+    )
+
+
 def test_production_sends_cookies_over_tls_alone_and_redirects_pages_but_no_client(fresh):
     shown = SHOW.format("settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT")
 
-    production = fresh("-c", shown, OPENWOP_ENV="production", OPENWOP_SECRET_KEY="a-key")
+    production = fresh("-c", shown, OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 32)
     development = fresh("-c", shown)
 
     assert production.stdout == "(True, True, True)\n"

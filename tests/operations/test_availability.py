@@ -1,0 +1,184 @@
+"""A database that cannot be used now: who asks hears of it soon, in the shape they know, and all is well afterwards."""
+
+import json
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from django.core.cache import caches
+from django.db import OperationalError, connection
+from django.test import Client
+from psycopg import sql
+
+from openwop_console import error_envelope, readiness
+from openwop_console.testing import plugin
+from tests import building
+from tests.fixtures_console import ConsoleProcess
+
+SOON_S = 2.0
+
+
+@contextmanager
+def unusable_database(console: ConsoleProcess) -> Iterator[None]:
+    """SQLite: another program holds the write lock. PostgreSQL: every connection is cut and no new one is let in."""
+    if plugin.engine() == plugin.SQLITE:
+        holder = sqlite3.connect(console.data_folder / "console.sqlite3", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        yield
+        holder.close()
+        return
+    name = console.environment["DATABASE_URL"].rpartition("/")[2].partition("?")[0]
+    with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as server:
+        allow = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        server.execute(allow.format(sql.Identifier(name), sql.SQL("false")))
+        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        yield
+        server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
+
+
+def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_again_afterwards(
+    console_process: ConsoleProcess,
+) -> None:
+    console_process.start()
+    console_process.manage("create_tenant", "acme")
+    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=20) as client:
+        _until_ready(client)
+        form = client.get("/login")
+        token = form.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+        sign_in = {"csrfmiddlewaretoken": token, "login": "ada@acme.example", "password": "not the password"}
+
+        with unusable_database(console_process):
+            openwop = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
+            openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
+            page = _timed(client, "POST", "/login", data=sign_in, headers={"Accept": "text/html"})
+            alive = _timed(client, "GET", "/healthz")
+            ready = _timed(client, "GET", "/readyz")
+
+        _refused_soon(openwop, openintent)
+        assert alive.status_code == 200
+        if plugin.engine() == plugin.POSTGRES:  # a locked SQLite is read as before, and so a sign-in is answered
+            _refused_soon(page)
+            assert "The database of this host does not answer now" in page.text
+            assert (ready.status_code, ready.json()["reason"]) == (503, readiness.NO_DATABASE)
+        assert openwop.json()["error"] == "store_unavailable"
+        assert {"message", "details"} <= openwop.json().keys()
+        assert openintent.json()["error"] == "STORE_UNAVAILABLE"
+        assert openintent.json()["detail"] == openintent.json()["message"]
+        _until_ready(client)
+        again = client.post("/v1/runs", json={"workflowId": "conformance-noop"})
+        assert again.status_code == 201, again.text
+
+
+def _timed(client: httpx.Client, method: str, path: str, **sent: Any) -> httpx.Response:
+    began = time.monotonic()
+    answer = client.request(method, path, **sent)
+    taken = time.monotonic() - began
+    assert taken < SOON_S + 0.3, (path, taken)  # the machine's own noise on top
+    return answer
+
+
+def _refused_soon(*answers: httpx.Response) -> None:
+    for answer in answers:
+        assert answer.status_code == 503, (answer.url, answer.text)
+        assert int(answer.headers["Retry-After"]) >= 1
+
+
+def _until_ready(client: httpx.Client) -> None:
+    deadline = time.monotonic() + 30
+    while (answer := client.get("/readyz")).status_code != 200:
+        assert time.monotonic() < deadline, answer.text
+        time.sleep(0.2)
+    assert answer.json() == {
+        "ready": True,
+        "reason": "",
+        "checks": {"database": True, "migrations": True, "worker": True},
+    }
+
+
+@pytest.mark.django_db
+def test_a_host_without_a_worker_is_not_ready_and_says_so(client: Client) -> None:
+    caches["default"].delete(readiness.HEARTBEAT)
+
+    alone = client.get("/readyz")
+    readiness.WorkerStatistics("", {}).set("django_q:statistics", "of a worker", 3)
+    together = client.get("/readyz")
+
+    assert (alone.status_code, alone.json()["reason"]) == (503, readiness.NO_WORKER)
+    assert (together.status_code, together.json()["ready"]) == (200, True)
+
+
+@pytest.mark.django_db
+def test_a_database_that_lacks_a_migration_is_not_ready(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'proposals'")
+
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()["reason"]) == (503, readiness.NO_MIGRATIONS)
+    assert answer.json()["checks"] == {"database": True, "migrations": False}
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_a_page_whose_database_is_locked_is_a_page_that_says_when_to_come_back(client: Client) -> None:
+    operator = building.operator()
+    client.force_login(operator)
+    mem_id = building.remember("acme", "The plan is Gold.").entries[0]
+    holder = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 100")
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        answer = client.post(f"/memory/{mem_id}/retire", {"reason": "stale"})
+    finally:
+        holder.close()
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert b"The database of this host does not answer now" in answer.content
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db
+def test_a_statement_that_sqlite_does_not_understand_stays_a_bug() -> None:
+    with pytest.raises(OperationalError) as caught, connection.cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+
+    assert not error_envelope.is_unavailable(caught.value)
+
+
+@pytest.mark.only_db("sqlite")
+def test_the_database_of_a_console_is_for_its_owner_alone(console_process: ConsoleProcess) -> None:
+    console_process.data_folder.mkdir()
+    file = console_process.data_folder / "console.sqlite3"
+    sqlite3.connect(file).close()
+    file.touch(0o644)
+    file.chmod(0o644)
+
+    done = console_process.manage("migrate")
+    held = console_process.manage("shell", "-c", SHOW_MODES)
+
+    assert done.returncode == 0, done.stderr
+    modes = json.loads(held.stdout.splitlines()[-1])
+    assert modes.keys() >= {"console.sqlite3", "console.sqlite3-wal", "console.sqlite3-shm"}
+    assert {name: mode for name, mode in modes.items() if name.startswith("console.sqlite3")} == dict.fromkeys(
+        [name for name in modes if name.startswith("console.sqlite3")], 0o600
+    )
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+SHOW_MODES = """
+import json, stat
+from django.conf import settings
+from memory.host.models import Tenant
+list(Tenant.objects.all())
+files = settings.OPENWOP_DATA_DIR.iterdir()
+print(json.dumps({file.name: stat.S_IMODE(file.stat().st_mode) for file in files}))
+"""
