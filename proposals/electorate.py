@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
-
 from memory.host import access, ids
-from memory.host.models import ApiKey, Operator, RoleGrant
+from memory.host.models import Operator, RoleGrant
 from proposals import rules
 from proposals.models import Revision
 
@@ -31,7 +29,8 @@ class Elector:
 
 @dataclass(frozen=True, slots=True)
 class Electorate:
-    """The operators of the tenant, by their addresses; ``beyond`` are not listed, ``keys`` may vote too."""
+    """The operators of the tenant, by their addresses; ``beyond`` are not listed, ``keys`` of service accounts
+    may vote too."""
 
     eligible: list[Elector]
     others: list[Elector]
@@ -59,13 +58,23 @@ def of_tenant(
     found = list(people.values_list("id", "email")[: SHOWN + 1])
     beyond = people.count() - SHOWN if len(found) > SHOWN else 0
     writers = {each.revised_by for each in revisions} | set(contributors)
-    wrote = {who: authored(revisions, who) or LEARNT_FROM for who in writers}
-    electors = [_elector(ids.wire("usr", person), email, held, wrote, roles, voted) for person, email in found[:SHOWN]]
-    barred = writers | set(voted)
-    entitled = {who for who, mine in held.items() if _may(mine, roles) and who not in barred}
+    barred = _by_person(tenant_id, writers | set(voted))
+    wrote = {who: authored(revisions, mine) or LEARNT_FROM for who in barred if (mine := barred[who] & writers)}
+    cast = {who: voted[each] for who in barred for each in barred[who] & set(voted)}
+    electors = [_elector(ids.wire("usr", person), email, held, wrote, roles, cast) for person, email in found[:SHOWN]]
+    entitled = {who for who, mine in held.items() if _may(mine, roles)}
     eligible = [each for each in electors if not each.why_not]
     others = [each for each in electors if each.why_not]
-    return Electorate(eligible, others, beyond, _keys(tenant_id, entitled, now))
+    return Electorate(eligible, others, beyond, _keys(tenant_id, entitled, set(barred), now))
+
+
+def _by_person(tenant_id: UUID, principals: Collection[str]) -> dict[str, set[str]]:
+    """Each person with those of ``principals`` that may be that person's word."""
+    found: dict[str, set[str]] = {}
+    for principal, people in access.people_behind(tenant_id, principals).items():
+        for person in people:
+            found.setdefault(person, set()).add(principal)
+    return found
 
 
 def _elector(
@@ -92,19 +101,19 @@ def _may(mine: Collection[str], roles: Collection[str]) -> bool:
     return bool(set(mine) & set(roles)) and any(needed in access.ROLES.get(role, ()) for role in mine)
 
 
-def _keys(tenant_id: UUID, entitled: Collection[str], now: datetime) -> int:
-    """How many keys that are good now and bound to no agent may vote."""
+def _keys(tenant_id: UUID, entitled: Collection[str], barred: Collection[str], now: datetime) -> int:
+    """How many service accounts whose keys are good now and bound to no agent may vote; a person's key is no other
+    voice than the person's."""
     wanted = [found for each in entitled if (found := ids.parse("key", each))]
-    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
-    rows = ApiKey.objects.of(tenant_id).filter(unexpired, id__in=wanted, revoked_at=None)
-    return sum(1 for agents in rows.values_list("agents", flat=True) if not agents) if wanted else 0
+    rows = access.good_keys(tenant_id, now=now).filter(id__in=wanted, owner=None) if wanted else []
+    free = {ids.wire("key", key.id) for key in rows if not key.agents}
+    return len(free - access.same_people(tenant_id, barred, free))
 
 
-def authored(revisions: Sequence[Revision], principal: str) -> str:
-    """Which revisions the principal wrote: ``revision 3``, ``revisions 1, 2 and 4``, or nothing."""
-    numbers = [
-        str(each.number) for each in sorted(revisions, key=lambda each: each.number) if each.revised_by == principal
-    ]
+def authored(revisions: Sequence[Revision], principals: Collection[str]) -> str:
+    """Which revisions one of these principals wrote: ``revision 3``, ``revisions 1, 2 and 4``, or nothing."""
+    in_order = sorted(revisions, key=lambda each: each.number)
+    numbers = [str(each.number) for each in in_order if each.revised_by in principals]
     if len(numbers) < 2:
         return f"revision {numbers[0]}" if numbers else ""
     return f"revisions {', '.join(numbers[:-1])} and {numbers[-1]}"

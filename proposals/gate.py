@@ -23,6 +23,7 @@ from memory.host.events import (
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
 from memory.host.run_orders import RunOrder
+from memory.host.tenancy import Principal
 from memory.matching import FORGOTTEN
 from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
 from proposals.policies import Policy
@@ -38,6 +39,7 @@ GATE_NODE, INSTALL_NODE = "gate", "install"
 GATE_TYPE = "core.openwop.governance.approvalGate"
 INSTALL_TYPE = "vendor.console.install-artifact"
 REQUIRED_SCOPE = "approvals:respond"
+ONE_VOICE = "one-voice-a-person"
 JUSTIFIED = "The reason is on record in the audit log, under approval.override of this gate."
 
 
@@ -135,28 +137,31 @@ def question(gate: Gate, *, now: datetime) -> Wait:
 
 
 def vote(
-    gate: Gate, run: Run, *, principal: str, decision: str, reason: str, overrides: bool = False, now: datetime
+    gate: Gate, run: Run, *, principal: Principal, decision: str, reason: str, overrides: bool = False, now: datetime
 ) -> Vote:
     """The vote is on record and the gate decided by it: one rejection vetoes, so does one request for changes, and
     ``quorum`` grants grant.
 
     The run is locked. It goes on when it waits for this; one that has not asked yet finds the answer when it does. The
-    same vote again changes nothing; another one by the same principal is refused. An override counts as one grant,
-    unless the gate's policy lets it stand for all.
+    same vote again changes nothing; another one by the same person, whether by login or by key, is refused. An override
+    counts as one grant, unless the gate's policy lets it stand for all.
     """
-    there: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal).first()
+    there = vote_of(gate, principal)
     if there and (there.decision, there.overrides) != (decision, overrides):
         raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=there.decision)
+    if there is None:
+        _require_own_voice(gate, principal)
     if there:
         return there
     cast = Vote(
         tenant_id=gate.tenant_id,
         gate_id=gate.id,
-        principal=principal,
+        principal=principal.id,
+        person=principal.person,
         decision=decision,
         revision=gate.revision,
         sha256=gate.sha256,
-        roles=access.roles_of(gate.tenant_id, principal),
+        roles=access.roles_of(gate.tenant_id, principal.id),
         reason=reason,
         overrides=overrides,
         at=now,
@@ -171,8 +176,24 @@ def vote(
     return cast
 
 
+def vote_of(gate: Gate, principal: Principal) -> Vote | None:
+    """What this very login or key has voted at the gate."""
+    found: Vote | None = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, principal=principal.id).first()
+    return found
+
+
+def _require_own_voice(gate: Gate, principal: Principal) -> None:
+    """Refuse a second voice of one person: by a login beside a key, or by two keys."""
+    cast = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id)
+    same = access.same_people(gate.tenant_id, principal.people, cast.values_list("principal", flat=True))
+    if same:
+        called = access.names_of(gate.tenant_id, same)
+        message = f"{', '.join(sorted(called.get(each, each) for each in same))} has voted at this gate; that is the same person's voice."
+        raise Conflict(message, gateState=gate.state, rule=ONE_VOICE)
+
+
 def grants_at(gate: Gate) -> int:
-    """How many principals have granted so far, overrides included."""
+    """How many persons have granted so far, overrides included."""
     return int(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED).count())
 
 

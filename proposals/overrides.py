@@ -37,7 +37,7 @@ def override(
         gate.vote(
             under_way,
             run,
-            principal=scope.principal.id,
+            principal=scope.principal,
             decision=Decision.GRANTED,
             reason=stored,
             overrides=True,

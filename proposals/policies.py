@@ -12,11 +12,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 
 from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import ApiKey, Operator, RoleGrant
+from memory.host.models import Operator, RoleGrant
 from memory.host.tenancy import TenantScope
 from memory.matching import FORGOTTEN
 from proposals import drafts
@@ -220,7 +219,7 @@ def denial(scope: TenantScope) -> Forbidden | None:
 
 def denial_of_confirming(scope: TenantScope, asked: PolicyChange) -> Forbidden | None:
     """Why this principal may not confirm what was asked for, or None; refusing it is for all who manage policies."""
-    if asked.asked_by == scope.principal.id:
+    if access.same_people(scope.tenant_id, scope.principal.people, [asked.asked_by]):
         return Forbidden("Who asked for a change of a policy does not confirm it.", rule="separation-of-duties")
     return denial(scope)
 
@@ -232,15 +231,15 @@ def _check_who(scope: TenantScope) -> None:
 
 
 def others_may_manage(scope: TenantScope, *, now: datetime) -> bool:
-    """Whether somebody else who would be let in now may manage policies."""
+    """Whether another person who would be let in now may manage policies; a second key of one's own is no other."""
     roles = roles_with(MANAGES)
     granted = RoleGrant.objects.of(scope.tenant_id).filter(role__in=roles).exclude(principal=scope.principal.id)
     holders = set(granted.values_list("principal", flat=True))
     people = Operator.objects.active_in(scope.tenant_id).values_list("id", flat=True)
-    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
-    keys = ApiKey.objects.of(scope.tenant_id).filter(unexpired, revoked_at=None, agents=[]).values_list("id", flat=True)
+    keys = access.good_keys(scope.tenant_id, now=now).filter(agents=[]).values_list("id", flat=True)
     present = {ids.wire("usr", each) for each in people} | {ids.wire("key", each) for each in keys}
-    return bool(holders & present)
+    there = holders & present
+    return bool(there - access.same_people(scope.tenant_id, scope.principal.people, there))
 
 
 def _kind(kind: str) -> str:

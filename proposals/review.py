@@ -114,10 +114,10 @@ class Detail:
         name = artifacts.name_in(kind, text)
         return f"{name}@{artifacts.version_in(kind, text)}" if name else ""
 
-    def vote_of(self, principal: str) -> Vote | None:
-        """What the principal voted at the gate under way."""
+    def vote_of(self, person: str) -> Vote | None:
+        """What the person voted at the gate under way, by login or by key."""
         votes = self.last.votes if self.last and self.gate else []
-        return next((vote for vote in votes if vote.principal == principal), None)
+        return next((vote for vote in votes if vote.person == person), None)
 
     def revision(self, number: int) -> Revision | None:
         return next((each for each in self.revisions if each.number == number), None)

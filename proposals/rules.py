@@ -79,9 +79,16 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gat
     decides = action in A_PERSON_DECIDES or (action == "apply" and activates_directly())
     if decides and scope.principal.agent_ids is not None:
         return Forbidden("A key that is bound to agents never decides about a proposal.", rule=AGENTS_NEVER_VOTE)
-    if action == "decide" and proposal and scope.principal.id in proposal.contributors:
+    if proposal and action == "decide" and _had_a_part(scope, proposal):
         return Forbidden("Who wrote or revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
+    if proposal and action == "override" and scope.principal.kind == "key" and _had_a_part(scope, proposal):
+        return Forbidden("A key does not override for what its own person wrote.", rule=SEPARATION_OF_DUTIES)
     return _denial_at(gate, scope, action) if gate else None
+
+
+def _had_a_part(scope: TenantScope, proposal: Proposal) -> bool:
+    """Whether this person wrote or revised it, by login or by any key."""
+    return bool(access.same_people(scope.tenant_id, scope.principal.people, proposal.contributors))
 
 
 def _denial_at(gate: Gate, scope: TenantScope, action: str) -> Forbidden | None:

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import logging
 import secrets as random_secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -145,25 +145,27 @@ def key_name(name: str, owner: str) -> str:
 
 def person_of(tenant_id: UUID, principal: str) -> str:
     """The person that this principal is or belongs to; a service account is a person of its own."""
-    return persons_of(tenant_id, [principal])[principal]
+    return _answerable(tenant_id, [principal])[principal][0]
 
 
-def persons_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
-    """The person of each principal; revoked keys keep theirs. One query at most."""
-    return {principal: person for principal, (person, _) in _answerable(tenant_id, principals).items()}
+def same_people(tenant_id: UUID, people: Collection[str], principals: Iterable[str]) -> set[str]:
+    """Those of ``principals`` that may be the word of one of ``people``: they are or belong to that person, or that
+    person made the key. Revoked keys still belong to whom they did. One query at most."""
+    behind = people_behind(tenant_id, principals)
+    return {principal for principal, found in behind.items() if not found.isdisjoint(people)}
 
 
-def people_behind(tenant_id: UUID, principals: Iterable[str]) -> frozenset[str]:
-    """Everyone whose word the acts of these principals may be: their persons, and who made their keys."""
-    found = _answerable(tenant_id, principals).values()
-    return frozenset(each for pair in found for each in pair if each)
+def people_behind(tenant_id: UUID, principals: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Of each principal everyone whose word it may be: its person, and who made its key."""
+    answerable = _answerable(tenant_id, principals)
+    return {principal: frozenset(pair) - {""} for principal, pair in answerable.items()}
 
 
 def principals_of(tenant_id: UUID, person: str) -> list[str]:
-    """The principals that speak for this person: itself, and every key of its own, whether it is good or not."""
+    """The principals that speak for this person: its login, and every key of its own, whether it is good or not."""
     owner = ids.parse("usr", person)
-    keys = ApiKey.objects.of(tenant_id).filter(owner_id=owner).order_by("id") if owner else ApiKey.objects.none()
-    return [person, *(ids.wire("key", key) for key in keys.values_list("id", flat=True))]
+    keys = ApiKey.objects.of(tenant_id).filter(owner_id=owner).order_by("id").values_list("id", flat=True)
+    return [person, *(ids.wire("key", key) for key in (keys if owner else []))]
 
 
 def _answerable(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -45,6 +45,7 @@ def denial(scope: TenantScope, interrupt: Interrupt) -> Forbidden | None:
     if scope.principal.agent_ids is not None:
         return Forbidden("A key that is bound to agents never decides an approval.", rule="agents-never-decide")
     approvers = interrupt.policy.get("approversList", [])
-    if approvers and scope.principal.id not in approvers:
+    principal = scope.principal
+    if approvers and principal.id not in approvers and not principal.people <= set(approvers):
         return Forbidden("This approval names who decides, and you are not among them.", rule="approvers-list")
     return None

@@ -210,8 +210,8 @@ def add_exchange(interrupt: Interrupt, exchange: dict[str, Any]) -> None:
     interrupt.save(by=WRITER, update_fields=["data"])
 
 
-def add_vote(interrupt: Interrupt, *, voter: str, action: str, now: datetime) -> bool:
-    """The voice counts from now on; False when ``voter`` has raised it before. The run is locked.
+def add_vote(interrupt: Interrupt, *, voter: str, principal: str, action: str, now: datetime) -> bool:
+    """The voice of ``voter``, raised by ``principal``, counts; False when it was raised before. The run is locked.
 
     A voice is raised one way: the same voter may not raise it otherwise later.
     """
@@ -221,9 +221,8 @@ def add_vote(interrupt: Interrupt, *, voter: str, action: str, now: datetime) ->
         raise Conflict("You have answered otherwise at this gate.", nodeId=interrupt.node_id, action=earlier.action)
     if earlier:
         return False
-    InterruptVote(tenant_id=interrupt.tenant_id, interrupt_id=interrupt.id, voter=voter, action=action, at=now).insert(
-        by=WRITER
-    )
+    cast = {"interrupt_id": interrupt.id, "voter": voter, "principal": principal, "action": action}
+    InterruptVote(tenant_id=interrupt.tenant_id, at=now, **cast).insert(by=WRITER)
     return True
 
 

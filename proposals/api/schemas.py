@@ -46,6 +46,7 @@ REVISION = closed(
 VOTE = closed(
     "Vote",
     principal=TEXT,
+    person=TEXT,
     decision=words(Decision.values),
     override={"type": "boolean"},
     reason=STRING,

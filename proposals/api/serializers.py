@@ -206,6 +206,7 @@ def ballot_document(ballot: Ballot) -> dict[str, Any]:
 def _vote_document(vote: Vote) -> dict[str, Any]:
     return {
         "principal": vote.principal,
+        "person": vote.person,
         "decision": vote.decision,
         "override": vote.overrides,
         "reason": vote.reason,

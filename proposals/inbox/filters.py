@@ -1,5 +1,7 @@
 """What an inbox may be asked for, and which proposals that are. For this package alone, but for the filter itself."""
 
+import functools
+import operator
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -115,7 +117,7 @@ def _shown(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
     if show == NEEDS_ME:
         return _awaiting(scope, rows, now)
     if show == MINE:
-        return rows.alias(wrote=Cast("contributors", TextField())).filter(_names("wrote", scope.principal.id))
+        return rows.alias(wrote=Cast("contributors", TextField())).filter(_names_one("wrote", _me(scope)))
     return rows if show == ALL else rows.none()
 
 
@@ -123,15 +125,24 @@ def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> Qu
     """Those with an open gate at which ``rules`` lets this principal vote, and it has not."""
     if not scope.can(rules.scope_for("decide")) or scope.principal.agent_ids is not None:
         return rows.none()
-    me = scope.principal.id
-    voted = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), principal=me)
+    voted = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), person=scope.principal.person)
     gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN, closed_at=None)
     gates = gates.filter(Q(expires_at=None) | Q(expires_at__gt=now), ~Exists(voted))
     for_me = Q(roles="[]")
-    for role in access.roles_of(scope.tenant_id, me):
+    for role in access.roles_of(scope.tenant_id, scope.principal.id):
         for_me |= _names("roles", role)
     gates = gates.alias(roles=Cast("eligible_roles", TextField())).filter(for_me)
-    return rows.alias(wrote=Cast("contributors", TextField())).filter(Exists(gates), ~_names("wrote", me))
+    return rows.alias(wrote=Cast("contributors", TextField())).filter(Exists(gates), ~_names_one("wrote", _me(scope)))
+
+
+def _me(scope: TenantScope) -> list[str]:
+    """The logins and keys that are this person."""
+    return access.principals_of(scope.tenant_id, scope.principal.person)
+
+
+def _names_one(column: str, names: list[str]) -> Q:
+    """Whether a list of names holds one of ``names``."""
+    return functools.reduce(operator.or_, (_names(column, name) for name in names))
 
 
 def _names(column: str, name: str) -> Q:

@@ -121,7 +121,7 @@ def decide(
         if decision == Decision.CHANGES_REQUESTED and not stored:
             errors = [{"field": "reason", "message": "says what is to be changed"}]
             raise Invalid("Asking for changes needs a reason.", errors=errors)
-        gate.vote(under_way, run, principal=scope.principal.id, decision=decision, reason=stored, now=now)
+        gate.vote(under_way, run, principal=scope.principal, decision=decision, reason=stored, now=now)
         details = {**records.about_gate(under_way), "decision": decision, "gateState": under_way.state}
         records.step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
     return under_way

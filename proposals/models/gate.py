@@ -59,15 +59,17 @@ class Gate(TenantOwned):
 
 
 class Vote(TenantOwned):
-    """What one principal decided at a gate, with the revision and digest it saw; ``overrides`` marks it for good.
+    """What one person decided at a gate, with the revision and digest it saw; ``overrides`` marks it for good.
 
-    ``roles`` are those it held at that moment, as they were looked up then.
+    ``principal`` is the login or key that cast it, ``person`` whose voice that is. ``roles`` are those it held at that
+    moment, as they were looked up then.
     """
 
     writer = "proposals.gate"
 
     gate_id = models.UUIDField()
     principal = models.CharField(max_length=64)
+    person = models.CharField(max_length=64)
     decision = models.CharField(max_length=17, choices=Decision)
     roles = models.JSONField(default=list)
     revision = models.PositiveIntegerField()
@@ -80,7 +82,7 @@ class Vote(TenantOwned):
 
     class Meta:
         constraints = (
-            models.UniqueConstraint(fields=("tenant", "gate_id", "principal"), name="a_principal_votes_once_a_gate"),
+            models.UniqueConstraint(fields=("tenant", "gate_id", "person"), name="a_person_votes_once_a_gate"),
             models.CheckConstraint(
                 condition=Q(overrides=False) | (Q(decision=Decision.GRANTED) & ~Q(reason="")),
                 name="an_override_grants_and_says_why",

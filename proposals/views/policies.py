@@ -74,7 +74,7 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
 
     sent = pages.submit(forms.Form({}), act)
     if sent.result:
-        mine = asked.asked_by == scope.principal.id
+        mine = asked.asked_by in access.principals_of(scope.tenant_id, scope.principal.person)
         messages.success(request, CONFIRMED if confirmed else TAKEN_BACK if mine else REFUSED)
         return redirect("approval-policy", asked.kind)
     standing, _ = policy_review.detail(scope, asked.kind)

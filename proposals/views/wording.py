@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.host import registry
+from memory.host import access, registry
 from memory.host.errors import Refusal
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, electorate, rules
-from proposals.models import Decision, Gate
+from proposals.models import Decision, Gate, Vote
 from proposals.policies import Policy
 from proposals.policy_review import approvals_in_words, roles_in_words
 from proposals.review import Detail
@@ -95,24 +95,33 @@ def _hindrances(why: Mapping[str, str], shown: Mapping[str, str]) -> Iterable[Hi
 
 
 def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Detail, now: datetime) -> str:
-    me = scope.principal.id
-    cast = told.vote_of(me) if action in ("decide", "override") else None
+    cast = told.vote_of(scope.principal.person) if action in ("decide", "override") else None
     if refusal is None and cast:
-        return f"you have {CAST[cast.decision]} revision {cast.revision} already"
+        how = "" if cast.principal == scope.principal.id else f" by {_called(cast)}"
+        return f"you have {CAST[cast.decision]} revision {cast.revision} already{how}"
     if refusal is None and action == "apply" and told.gate and not rules.has_expired(told.gate, now):
         return "a gate is under way already"
     if refusal is None:
         return ""
-    return _rule_in_words(refusal, told, me) or _state_in_words(refusal) or refusal.message
+    return _rule_in_words(refusal, told, scope) or _state_in_words(refusal) or refusal.message
 
 
-def _rule_in_words(refusal: Refusal, told: Detail, me: str) -> str:
-    rule, scope = refusal.details.get("rule"), refusal.details.get("requiredScope")
+def _called(cast: Vote) -> str:
+    """``key ci-bot``, or ``login``: how the voter cast a vote."""
+    name = access.names_of(cast.tenant_id, [cast.principal]).get(cast.principal, "")
+    return f"key {name.partition(' by key ')[2]}".rstrip() if cast.principal.startswith("key_") else "login"
+
+
+def _rule_in_words(refusal: Refusal, told: Detail, scope: TenantScope) -> str:
+    rule, needed = refusal.details.get("rule"), refusal.details.get("requiredScope")
     roles = roles_in_words(refusal.details.get("roles", ()))
-    if scope:
-        return f"it needs the permission {scope}"
+    if needed:
+        return f"it needs the permission {needed}"
+    writers = {each.revised_by for each in told.revisions}
+    mine = access.same_people(scope.tenant_id, scope.principal.people, writers)
+    part = electorate.authored(told.revisions, mine) or electorate.LEARNT_FROM
     return {
-        rules.SEPARATION_OF_DUTIES: f"you authored {electorate.authored(told.revisions, me) or electorate.LEARNT_FROM}",
+        rules.SEPARATION_OF_DUTIES: f"you authored {part}",
         rules.NOT_ELIGIBLE: f"this gate is for {roles}",
         rules.NO_OVERRIDE: f"only {roles} override this gate" if roles else "the policy of this gate knows no override",
     }.get(str(rule), "")

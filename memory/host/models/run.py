@@ -213,12 +213,16 @@ class Interrupt(TenantOwned):
 
 
 class InterruptVote(TenantOwned):
-    """One voice at an interrupt that needs several; ``voter`` has one, and repeating it changes nothing."""
+    """One voice at an interrupt that needs several; ``voter`` has one, and repeating it changes nothing.
+
+    ``voter`` is a person, ``principal`` the login or key that answered.
+    """
 
     writer = "memory.host.suspensions"
 
     interrupt_id = models.UUIDField()
     voter = models.CharField(max_length=128)
+    principal = models.CharField(max_length=64, default="", blank=True)
     action = models.CharField(max_length=16)
     at = models.DateTimeField()
 

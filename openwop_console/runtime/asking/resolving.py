@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness
-from memory.host import audit, denials, ids, interrupts, runs, suspensions
+from memory.host import access, audit, denials, ids, interrupts, runs, suspensions
 from memory.host.errors import Conflict, Invalid
 from memory.host.events import ApprovalReceived
 from memory.host.models import Interrupt, Run
@@ -32,10 +32,12 @@ MAX_EXCHANGES = 100
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who answers: ``principal`` is whom the record names, ``voter`` whose voice is counted."""
+    """Who answers: ``principal`` is whom the record names, ``voter`` whose voice is counted; ``people`` are those whose
+    word it may be, none at a conformance fixture that says which of its voices speaks."""
 
     principal: str
     voter: str
+    people: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _voice(scope: TenantScope, interrupt: Interrupt, value: Any) -> Voice:
     principal = scope.principal.id
     said = value.get("voter") if isinstance(value, dict) and interrupt.policy.get("voters") else None
     if said is None:
-        return Voice(principal, principal)
+        return Voice(principal, scope.principal.person, scope.principal.people)
     if not isinstance(said, str) or not 0 < len(said) <= MAX_VOTER:
         problem = f"must be a text of at most {MAX_VOTER} characters"
         raise Invalid(errors=[{"field": "resumeValue.voter", "message": problem}])
@@ -133,7 +135,9 @@ def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any]
     required, action = interrupt.policy["requiredApprovals"], answer["action"]
     decided_by: str | None = voice.principal
     if required > 1:
-        if not suspensions.add_vote(interrupt, voter=voice.voter, action=action, now=now):
+        _require_own_voice(interrupt, voice)
+        cast = {"voter": voice.voter, "principal": voice.principal, "action": action}
+        if not suspensions.add_vote(interrupt, **cast, now=now):
             return False
         decided_by = _outcome(interrupt, required, voice)
     if decided_by is None:
@@ -142,6 +146,16 @@ def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any]
         received = ApprovalReceived(interrupt.node_id, action, decided_by)
         suspensions.answer(run, interrupt, {**answer, "decidedBy": decided_by}, received, now=now)
     return True
+
+
+def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
+    """Refuse a second voice of one person: by a login beside a key, or by two keys."""
+    raised = [vote.principal for vote in suspensions.votes_at(interrupt) if vote.principal != voice.principal]
+    same = access.same_people(interrupt.tenant_id, voice.people, raised)
+    if same:
+        called = access.names_of(interrupt.tenant_id, same)
+        message = f"{', '.join(sorted(called.get(each, each) for each in same))} has answered at this gate; that is the same person's voice."
+        raise Conflict(message, nodeId=interrupt.node_id, rule="one-voice-a-person")
 
 
 def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
