@@ -188,7 +188,8 @@ def _require_own_voice(gate: Gate, principal: Principal) -> None:
     same = access.same_people(gate.tenant_id, principal.people, cast.values_list("principal", flat=True))
     if same:
         called = access.names_of(gate.tenant_id, same)
-        message = f"{', '.join(sorted(called.get(each, each) for each in same))} has voted at this gate; that is the same person's voice."
+        names = ", ".join(sorted(called.get(each, each) for each in same))
+        message = f"{names} has voted at this gate; that is the same person's voice."
         raise Conflict(message, gateState=gate.state, rule=ONE_VOICE)
 
 

@@ -81,9 +81,14 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gat
         return Forbidden("A key that is bound to agents never decides about a proposal.", rule=AGENTS_NEVER_VOTE)
     if proposal and action == "decide" and _had_a_part(scope, proposal):
         return Forbidden("Who wrote or revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
-    if proposal and action == "override" and scope.principal.kind == "key" and _had_a_part(scope, proposal):
+    if proposal and action == "override" and _is_of_a_person(scope) and _had_a_part(scope, proposal):
         return Forbidden("A key does not override for what its own person wrote.", rule=SEPARATION_OF_DUTIES)
     return _denial_at(gate, scope, action) if gate else None
+
+
+def _is_of_a_person(scope: TenantScope) -> bool:
+    """Whether this is a person's key. A service account overrides what it wrote as a person's login does: on record."""
+    return scope.principal.people != {scope.principal.id}
 
 
 def _had_a_part(scope: TenantScope, proposal: Proposal) -> bool:

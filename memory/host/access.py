@@ -148,6 +148,13 @@ def person_of(tenant_id: UUID, principal: str) -> str:
     return _answerable(tenant_id, [principal])[principal][0]
 
 
+def with_persons(tenant_id: UUID, principals: Iterable[str]) -> list[str]:
+    """These principals and the persons that they are or belong to, in the order of their names."""
+    return sorted(
+        {each for found, (person, _) in _answerable(tenant_id, principals).items() for each in (found, person)}
+    )
+
+
 def same_people(tenant_id: UUID, people: Collection[str], principals: Iterable[str]) -> set[str]:
     """Those of ``principals`` that may be the word of one of ``people``: they are or belong to that person, or that
     person made the key. Revoked keys still belong to whom they did. One query at most."""

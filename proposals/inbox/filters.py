@@ -1,7 +1,5 @@
 """What an inbox may be asked for, and which proposals that are. For this package alone, but for the filter itself."""
 
-import functools
-import operator
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -117,7 +115,7 @@ def _shown(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
     if show == NEEDS_ME:
         return _awaiting(scope, rows, now)
     if show == MINE:
-        return rows.alias(wrote=Cast("contributors", TextField())).filter(_names_one("wrote", _me(scope)))
+        return rows.alias(wrote=Cast("contributors", TextField())).filter(_names("wrote", scope.principal.person))
     return rows if show == ALL else rows.none()
 
 
@@ -132,17 +130,9 @@ def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> Qu
     for role in access.roles_of(scope.tenant_id, scope.principal.id):
         for_me |= _names("roles", role)
     gates = gates.alias(roles=Cast("eligible_roles", TextField())).filter(for_me)
-    return rows.alias(wrote=Cast("contributors", TextField())).filter(Exists(gates), ~_names_one("wrote", _me(scope)))
-
-
-def _me(scope: TenantScope) -> list[str]:
-    """The logins and keys that are this person."""
-    return access.principals_of(scope.tenant_id, scope.principal.person)
-
-
-def _names_one(column: str, names: list[str]) -> Q:
-    """Whether a list of names holds one of ``names``."""
-    return functools.reduce(operator.or_, (_names(column, name) for name in names))
+    return rows.alias(wrote=Cast("contributors", TextField())).filter(
+        Exists(gates), ~_names("wrote", scope.principal.person)
+    )
 
 
 def _names(column: str, name: str) -> Q:

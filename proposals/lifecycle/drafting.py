@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import ids, registry, runs
+from memory.host import access, ids, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalCreated
 from memory.host.models import Run
@@ -49,7 +49,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
             title=texts.title,
             rationale=texts.rationale,
             last_reviser=author,
-            contributors=sorted({author, *draft.contributors}),
+            contributors=access.with_persons(scope.tenant_id, {author, *draft.contributors}),
             created_at=now,
             updated_at=now,
         ).insert(by=WRITER)
@@ -151,6 +151,6 @@ def _revised(proposal: Proposal, before: Revision, change: Change, *, by: str, n
     proposal.revision += 1
     proposal.title, proposal.rationale = texts.title, texts.rationale
     proposal.last_reviser, proposal.updated_at = by, now
-    proposal.contributors = sorted({*proposal.contributors, by})
+    proposal.contributors = access.with_persons(proposal.tenant_id, {*proposal.contributors, by})
     proposal.save(by=WRITER)
     return revisions.add(proposal, sealed, texts, against=before.text, by=by, now=now)

@@ -154,7 +154,8 @@ def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
     same = access.same_people(interrupt.tenant_id, voice.people, raised)
     if same:
         called = access.names_of(interrupt.tenant_id, same)
-        message = f"{', '.join(sorted(called.get(each, each) for each in same))} has answered at this gate; that is the same person's voice."
+        names = ", ".join(sorted(called.get(each, each) for each in same))
+        message = f"{names} has answered at this gate; that is the same person's voice."
         raise Conflict(message, nodeId=interrupt.node_id, rule="one-voice-a-person")
 
 
