@@ -137,7 +137,7 @@ def _require_confirmable(
         errors.append({"field": "typed", "message": "is not the subject of this preview"})
     if not reason.strip() or len(reason) > MAX_REASON:
         errors.append({"field": "reason", "message": f"a reason or ticket of up to {MAX_REASON} characters is needed"})
-    elif is_mentioned(terms, search_form(reason)):
+    elif is_mentioned(terms, reason):
         errors.append({"field": "reason", "message": "must not name the subject: the reason stays on record"})
     if errors:
         raise Invalid("The request was not confirmed.", errors=errors)

@@ -1,21 +1,39 @@
 """How text is searched and how a subject is recognised in it. Pure.
 
-*Exact* is a whole name: ``ana@x.org`` in "write to ana@x.org." but not in "joana@x.org" or "ana@x.org.uk"; those are
-*suspected*, and a person decides about them.
+*Exact* is a whole name, as it stands or in an encoding of it: ``ana@x.org`` in "write to ana@x.org.", in
+``mailto:ANA%40x.org`` and inside base64. *Suspected* is what may be somebody else, and a person decides about it: a
+name inside a longer word (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), or with a tag
+(``ana+news@x.org``, which is the same mailbox only where the mail host says so).
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
+import re2
+
+from memory import encodings
 from memory.host.erasure import Remains
 
 FORGOTTEN = "[FORGOTTEN]"
+SURE_BASE64 = 6  # letters of base64 that no other text has by chance
+MOST_MEMORY = 256 * 1024 * 1024
+_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
+
+
+class Mention(IntEnum):
+    """How surely a text names the subject."""
+
+    NONE = 0
+    SUSPECTED = 1
+    EXACT = 2
 
 
 def search_form(text: str) -> str:
@@ -24,23 +42,127 @@ def search_form(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def hidden_form(text: str) -> str:
+    """What ``text`` says beyond its search form, without diacritics and in search form: decoded, and without what shows
+    nothing. Empty for most texts. It is stored beside the search form, so that a scan for ``needles`` finds every form.
+    """
+    if text.isascii() and not encodings.may_be_encoded(text):
+        return ""
+    folded = search_form(text)
+    found = dict.fromkeys(encodings.bare(search_form(reading)) for reading in encodings.readings(text))
+    return "\n".join(form for form in found if form and form != folded)
+
+
 @lru_cache(maxsize=64)
-def _whole(terms: tuple[str, ...]) -> re.Pattern[str]:
-    names = "|".join(re.escape(term) for term in sorted(terms, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?<!\w[.@+\-])(?:{names})(?!\w)(?![.@\-]\w)")
+def needles(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Strings of which every text that mentions a name has one, in its search form or in its hidden form."""
+    found: set[str] = set()
+    for term in terms:
+        local, at, domain = term.partition("@")
+        found |= {term, _bare(term), *_transliterated(term)}
+        found |= {f"{_bare(local)}+"} if at and local and domain else set()
+        found |= {_bare(term).replace(" ", "+")} if _is_spaced(term) else set()
+    return tuple(each for each in sorted(found) if not any(other in each for other in found if other != each))
 
 
-def is_exact(terms: tuple[str, ...], folded: str) -> bool:
-    """Whether ``folded`` (a ``search_form``) holds one of the names as a whole."""
-    return _whole(terms).search(folded) is not None
+def mention(terms: tuple[str, ...], text: str) -> Mention:
+    """How surely ``text``, as it was written, names the subject."""
+    looked_for, found = needles(terms), Mention.NONE
+    for reading in encodings.readings(text):
+        folded = search_form(reading)
+        bare = encodings.bare(folded)
+        if any(needle in folded or needle in bare for needle in looked_for):
+            known = _patterns(terms)
+            if known.whole.search(folded) or (known.spaced and known.spaced.search(_with_spaces(folded))):
+                return Mention.EXACT
+            if not found and known.part.search(bare):
+                found = Mention.SUSPECTED
+    return found
 
 
-def is_mentioned(terms: tuple[str, ...], folded: str) -> bool:
-    """Whether ``folded`` holds one of the names at all, inside another word too."""
-    return any(term in folded for term in terms)
+def is_exact(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` holds one of the names as a whole, in whatever encoding."""
+    return mention(terms, text) is Mention.EXACT
 
 
-def texts_in(value: Any) -> Iterable[str]:
+def is_mentioned(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` holds one of the names at all, or what may be one."""
+    return mention(terms, text) is not Mention.NONE
+
+
+class _Patterns:
+    """The names as they are looked for in one reading of a text, in search form."""
+
+    def __init__(self, terms: tuple[str, ...]) -> None:
+        self.whole = _whole(terms)
+        apart = [term for term in terms if _is_spaced(term)]
+        self.spaced = _whole(apart) if apart else None
+        parts = {re.escape(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
+        parts |= {re.escape(_bare(term)).replace(r"\ ", r"[ +]") for term in apart}
+        tagged = (_bare(term).partition("@") for term in terms)
+        parts |= {
+            rf"{re.escape(local)}\+[^\s@]*@{re.escape(domain)}" for local, _, domain in tagged if local and domain
+        }
+        self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
+
+
+@lru_cache(maxsize=64)
+def _patterns(terms: tuple[str, ...]) -> _Patterns:
+    return _Patterns(terms)
+
+
+def _whole(names: Iterable[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?<!\w[.@+\-])(?:{either})(?!\w)(?![.@\-]\w)")
+
+
+def _is_spaced(term: str) -> bool:
+    """Whether it is a name of several words, which an address writes with a plus between them."""
+    return " " in term and "@" not in term
+
+
+def _with_spaces(folded: str) -> str:
+    return " ".join(folded.replace("+", " ").split())
+
+
+def _bare(term: str) -> str:
+    return encodings.bare(encodings.visible(term))
+
+
+def _transliterated(term: str) -> tuple[str, ...]:
+    """Mueller for Müller."""
+    written = term.translate(_TWO_LETTERS)
+    return (encodings.bare(written),) if written != term else ()
+
+
+@lru_cache(maxsize=16)
+def _shadow(terms: tuple[str, ...]) -> Any:
+    """One pattern (RE2) of every form in which a text may be written that mentions a name."""
+    found: dict[str, None] = {}
+    for term in terms:
+        local, at, domain = _bare(term).partition("@")
+        found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
+        if at and local and domain:
+            tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
+            found[encodings.spelled(f"{local}+") + tag + sign + encodings.spelled(domain)] = None
+        if not term.isascii():
+            found[encodings.spelled(encodings.in_punycode(term))] = None
+        for each in sorted({term, quote(term), quote(term, safe="")}):
+            found |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
+    options = re2.Options()
+    options.max_mem = MOST_MEMORY
+    return re2.compile("|".join(found), options)
+
+
+def shadows(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` may mention a name: found by the name's encodings in the text as it is, nothing is decoded.
+
+    What a receipt rests on: another path than ``mention``, for the same forms.
+    """
+    return _shadow(terms).search(text) is not None
+
+
+def texts_in(value: Any) -> Iterator[str]:
     """Every string inside a JSON value, the keys of objects too."""
     if isinstance(value, str):
         yield value
@@ -60,13 +182,18 @@ def whole_text(row: dict[str, Any]) -> str:
 
 def mentioned_in(terms: tuple[str, ...], value: Any, rule: Rule = is_mentioned) -> bool:
     """Whether any string inside a JSON value names the subject, by ``rule``."""
-    return any(rule(terms, search_form(text)) for text in texts_in(value))
+    return any(rule(terms, text) for text in texts_in(value))
+
+
+def mention_in(terms: tuple[str, ...], value: Any) -> Mention:
+    """How surely the strings inside a JSON value name the subject: the surest of them."""
+    return max((mention(terms, text) for text in texts_in(value)), default=Mention.NONE)
 
 
 def without_subject(terms: tuple[str, ...], value: Any, rule: Rule) -> Any:
     """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
     if isinstance(value, str):
-        return FORGOTTEN if rule(terms, search_form(value)) else value
+        return FORGOTTEN if rule(terms, value) else value
     if isinstance(value, list):
         return [without_subject(terms, item, rule) for item in value]
     if isinstance(value, dict):
@@ -82,11 +209,27 @@ def rule_for(*, ticked: bool) -> Rule:
 def judged(
     terms: tuple[str, ...], found: Iterable[tuple[UUID, str]], chosen: frozenset[UUID], spared: frozenset[UUID]
 ) -> Remains:
-    """What is left among ``found`` rows and their texts in search form: whole names and ticked rows had to go."""
+    """What is left among ``found`` rows and their texts: whole names and ticked rows had to go.
+
+    A text is looked through for the encodings of the names; only what has one is decoded, to see how sure it is.
+    """
+    return counted(((row, second_look(terms, text)) for row, text in found), chosen, spared)
+
+
+def counted(found: Iterable[tuple[UUID, Mention]], chosen: frozenset[UUID], spared: frozenset[UUID]) -> Remains:
+    """What is left among rows that were looked at already."""
     left = undecided = 0
-    for row, folded in found:
-        if is_mentioned(terms, folded):
-            had_to_go = row in chosen or is_exact(terms, folded)
-            left += had_to_go
-            undecided += not had_to_go and row not in spared
+    for row, how in found:
+        had_to_go = how is Mention.EXACT or (how is Mention.SUSPECTED and row in chosen)
+        left += had_to_go
+        undecided += how is Mention.SUSPECTED and not had_to_go and row not in spared
     return Remains(left, undecided)
+
+
+def second_look(terms: tuple[str, ...], text: str) -> Mention:
+    """How surely ``text`` names the subject, found by another path than ``mention``: what has the look of an encoded
+    name is suspected at least, whatever it decodes to."""
+    if shadows(terms, text):
+        return max(mention(terms, text), Mention.SUSPECTED)
+    bare = encodings.bare(search_form(text))
+    return mention(terms, text) if any(needle in bare for needle in needles(terms)) else Mention.NONE

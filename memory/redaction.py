@@ -5,17 +5,15 @@ each union is replaced once, by the mark of the longest secret inside it. Replac
 leftmost-longest match, would leave a part of a secret behind where two of them overlap (performance.md, section 4).
 """
 
-import base64
-import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 import ahocorasick_rs
 import re2
 
+from memory.encodings import forms_of
 from memory.host import ids
 
 MIN_LENGTH = 8
@@ -85,31 +83,6 @@ def _replace(text: str, unions: list[tuple[int, int, list[int]]], owners: list[t
         parts += [text[at:start], ids.redacted(secret_id)]
         at = end
     return Redacted("".join([*parts, text[at:]]), len(unions))
-
-
-def forms_of(value: str) -> set[str]:
-    """The value as it stands, JSON-escaped, percent-encoded, and as base64 at each of the three alignments."""
-    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
-    lowered = {_lower_escapes(form) for form in encoded}
-    return {value} | escaped | encoded | lowered | _base64_forms(value.encode("utf-8", "surrogatepass"))
-
-
-def _lower_escapes(form: str) -> str:
-    parts = form.split("%")
-    return "%".join([parts[0], *(part[:2].lower() + part[2:] for part in parts[1:])])
-
-
-def _base64_forms(raw: bytes) -> set[str]:
-    forms = set()
-    for shift in range(3):
-        text = base64.b64encode(bytes(shift) + raw).decode()
-        first = (0, 2, 3)[shift]
-        loose = (shift + len(raw)) % 3
-        last = len(text) - (0, 3, 2)[loose] if loose else len(text)
-        core = text[first:last]
-        forms |= {core, core.replace("+", "-").replace("/", "_")}
-    return {form for form in forms if len(form) >= MIN_LENGTH}
 
 
 SHAPES = (

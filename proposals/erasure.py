@@ -17,11 +17,11 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import (
-    is_exact,
+    Mention,
     is_mentioned,
     judged,
+    mention,
     rule_for,
-    search_form,
     texts_in,
     whole_text,
 )
@@ -82,7 +82,7 @@ class ProposalTexts:
     ) -> Remains:
         """Over every column of every proposal and its revisions, each as one text, and the artifacts as they are read;
         but for what an applied proposal has installed."""
-        rows = ((row, search_form(whole_text(text))) for row, text in _rows_that_can_go(tenant_id))
+        rows = ((row, whole_text(text)) for row, text in _rows_that_can_go(tenant_id))
         return judged(subject.terms, rows, chosen, spared)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_Found]:
@@ -94,11 +94,10 @@ class ProposalTexts:
         )  # fmt: skip
         for row, title, evidence, *said in rows:
             told = (title, *texts_in(evidence), *filter(None, said), *texts.get(row, ()))
-            folded = search_form("\n".join(told))
-            stays = is_mentioned(subject.terms, search_form("\n".join(installed.get(row, ()))))
-            goes = is_mentioned(subject.terms, folded)
+            stays = is_mentioned(subject.terms, "\n".join(installed.get(row, ())))
+            goes = mention(subject.terms, "\n".join(told))
             if goes or stays:
-                yield _Found(row, goes, stays, is_exact(subject.terms, folded), title)
+                yield _Found(row, bool(goes), stays, goes is Mention.EXACT, title)
 
 
 def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[str]]]:
@@ -132,6 +131,7 @@ class Sayings(KeptValues):
     """What people said, a row each: the text of one that names the subject is gone, and who spoke when stays."""
 
     blank: Blank
+    goes_whole = True
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from memory import adapter, ledger
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, judged, mentioned_in, rule_for, search_form, whole_text, without_subject
+from memory.matching import is_exact, judged, mentioned_in, rule_for, whole_text, without_subject
 
 
 class NamesBesideEntries:
@@ -19,12 +19,13 @@ class NamesBesideEntries:
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         exact: dict[UUID, None] = {}
-        every: dict[UUID, None] = {}
+        suspected: dict[UUID, None] = {}
         for row, names in adapter.named(tenant_id):
             values = list(names.values())
-            every |= {row: None} if mentioned_in(subject.terms, values) else {}
+            rest = without_subject(subject.terms, values, is_exact)
+            suspected |= {row: None} if mentioned_in(subject.terms, rest) else {}
             exact |= {row: None} if mentioned_in(subject.terms, values, is_exact) else {}
-        return Holding(self.store, tuple(exact), tuple(row for row in every if row not in exact))
+        return Holding(self.store, tuple(exact), tuple(suspected))
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
@@ -42,7 +43,7 @@ class NamesBesideEntries:
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over every column of every address, as one text."""
-        texts = ((row, search_form(whole_text(values))) for row, values in adapter.whole_addresses(tenant_id))
+        texts = ((row, whole_text(values)) for row, values in adapter.whole_addresses(tenant_id))
         return judged(subject.terms, texts, chosen, spared)
 
 

@@ -15,7 +15,7 @@ from django.db import transaction
 from memory import adapter, archives
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, judged, mentioned_in, rule_for, search_form, texts_in, whole_text
+from memory.matching import Mention, judged, mentioned_in, rule_for, texts_in, whole_text
 from memory.models import Archive, ArchiveState, Distillate
 
 CHUNK = 16  # an archive may have a megabyte
@@ -28,15 +28,15 @@ class Archives(KeptValues):
     store = "archives"
     table = Archive
     columns = ("memory_ref", "body")
+    goes_whole = True
     chunk = CHUNK
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         named = super().find(tenant_id, subject)
         entries = adapter.mentions(tenant_id, subject.terms)
-        certain = [row for row, text in entries if is_exact(subject.terms, text)]
+        certain = [row for row, how in entries.items() if how is Mention.EXACT]
         exact = {*named.erase, *archives.all_resting_on(tenant_id, named.erase, certain)}
-        rest = [row for row, _ in entries]
-        every = {*named.suspected, *archives.all_resting_on(tenant_id, named.suspected, rest)}
+        every = {*named.suspected, *archives.all_resting_on(tenant_id, named.suspected, list(entries))}
         suspected = tuple(sorted(every - exact))
         return Holding(self.store, tuple(sorted(exact)), suspected, samples=self._samples(tenant_id, exact))
 
@@ -68,7 +68,7 @@ class Archives(KeptValues):
         for row in _rows(tenant_id):
             document = _said(row)
             values = {**_plain(row), "said": " ".join(texts_in(document))}
-            texts.append((row.id, search_form(whole_text(values))))
+            texts.append((row.id, whole_text(values)))
             sources |= dict.fromkeys(archives.sources_of(bytes(row.body)), row.id) if document else {}
         found = judged(subject.terms, texts, chosen, spared)
         stale = {sources[each] for each in adapter.forgotten_among(tenant_id, list(sources))}
@@ -96,6 +96,7 @@ class Distillates(KeptValues):
     store = "distillates"
     table = Distillate
     columns = ("memory_ref", "text")
+    goes_whole = True
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

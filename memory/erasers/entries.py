@@ -7,7 +7,7 @@ from django.db import transaction
 
 from memory import adapter, archives, ledger
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, judged
+from memory.matching import Mention, counted
 
 SAMPLES = 5
 
@@ -19,8 +19,8 @@ class LedgerEntries:
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         rows = adapter.mentions(tenant_id, subject.terms)
-        exact = tuple(row for row, text in rows if is_exact(subject.terms, text))
-        suspected = tuple(row for row, text in rows if not is_exact(subject.terms, text))
+        exact = tuple(row for row, how in rows.items() if how is Mention.EXACT)
+        suspected = tuple(row for row, how in rows.items() if how is Mention.SUSPECTED)
         shown = adapter.samples(tenant_id, (*exact[:SAMPLES], *suspected[:SAMPLES]))
         return Holding(self.store, exact, suspected, samples={row.hex: text for row, text in shown.items()})
 
@@ -35,7 +35,7 @@ class LedgerEntries:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        return judged(subject.terms, adapter.traces(tenant_id, subject.terms), chosen, spared)
+        return counted(adapter.traces(tenant_id, subject.terms).items(), chosen, spared)
 
 
 ENTRIES = LedgerEntries()

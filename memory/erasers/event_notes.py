@@ -12,7 +12,7 @@ from django.db import transaction
 from memory import event_notes
 from memory.erasers.kept_values import RowByRow
 from memory.host.erasure import Identifiers
-from memory.matching import Rule, mentioned_in, without_subject
+from memory.matching import Rule, is_exact, mentioned_in, without_subject
 from memory.models import EventNote
 
 CHUNK = 16  # a snapshot may have a megabyte
@@ -27,15 +27,22 @@ class EventNotes(RowByRow):
     columns = ("body",)
     chunk = CHUNK
 
+    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
+        return [_kept_of(body, subject, is_exact) for body in values]
+
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
         note: EventNote | None = EventNote.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
         if note is None or not mentioned_in(subject.terms, note.body, rule):
             return False
-        archived = note.body.get(SNAPSHOT)
-        kept = {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
-        event_notes.erase_kept(note, kept)
+        event_notes.erase_kept(note, _kept_of(note.body, subject, rule))
         return True
+
+
+def _kept_of(body: dict[str, Any], subject: Identifiers, rule: Rule) -> dict[str, Any]:
+    """What stays of a note that names the subject: of a snapshot all that does not."""
+    archived = body.get(SNAPSHOT)
+    return {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
 
 
 def _without(subject: Identifiers, archived: Any, rule: Rule) -> Any:

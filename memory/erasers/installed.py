@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory.host import registry
 from memory.host.erasure import Holding, Identifiers, Kept
-from memory.matching import is_mentioned, search_form
+from memory.matching import is_mentioned
 
 BECAUSE = (
     "Installed workflows, agents and prompts are what runs execute; install a version without the subject instead."
@@ -21,7 +21,7 @@ class InstalledArtifacts(Kept):
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         texts = registry.texts_of(tenant_id)
-        stays = sum(1 for text in texts if is_mentioned(subject.terms, search_form(text)))
+        stays = sum(1 for text in texts if is_mentioned(subject.terms, text))
         return Holding(self.store, stays=stays, stays_because=BECAUSE if stays else "")
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, search_form, whole_text, without_subject
+from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, whole_text, without_subject
 
 CHUNK = 1000
 
@@ -24,11 +24,25 @@ class KeptValues:
     columns: ClassVar[tuple[str, ...]]
     chunk: ClassVar[int] = CHUNK
 
+    # Whether a row that names the subject goes as a whole, or loses the values that do.
+    goes_whole: ClassVar[bool] = False
+
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        found = list(self._mentions(tenant_id, subject))
-        exact = tuple(row for row, values in found if mentioned_in(subject.terms, values, is_exact))
-        certain = set(exact)
-        return Holding(self.store, exact, tuple(row for row, _ in found if row not in certain))
+        """A row with an exact and a suspected mention is both, when the second would still be there without the first:
+        then a person decides about it."""
+        exact, suspected = [], []
+        for row, values in self._mentions(tenant_id, subject):
+            rest = values
+            if mentioned_in(subject.terms, values, is_exact):
+                exact.append(row)
+                rest = self.left_of(values, subject)
+            if mentioned_in(subject.terms, rest):
+                suspected.append(row)
+        return Holding(self.store, tuple(exact), tuple(suspected))
+
+    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
+        """What is left of a row's values when the exact mentions have gone."""
+        return [] if self.goes_whole else without_subject(subject.terms, values, is_exact)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
         rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
@@ -41,7 +55,7 @@ class KeptValues:
     ) -> Remains:
         """Over every column of every row, as one text."""
         rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=self.chunk)
-        return judged(subject.terms, ((row["id"], search_form(whole_text(row))) for row in rows), chosen, spared)
+        return judged(subject.terms, ((row["id"], whole_text(row)) for row in rows), chosen, spared)
 
     def cleaned(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
         """The columns of ``row`` that have to change, with the values they are to have."""

@@ -10,7 +10,7 @@ from uuid import UUID
 from memory import adapter, addresses, ledger
 from memory.erasers.entries import LedgerEntries
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, is_mentioned, judged, search_form, texts_in
+from memory.matching import Mention, judged, mention, texts_in
 
 
 class SealedValues(LedgerEntries):
@@ -25,9 +25,10 @@ class SealedValues(LedgerEntries):
         for row in adapter.sealed(tenant_id):
             value = ledger.value_if_whole(row)
             text = None if value is None else _words(value)
-            if text is not None and is_exact(subject.terms, text):
+            how = Mention.SUSPECTED if text is None else mention(subject.terms, text)
+            if how is Mention.EXACT:
                 exact.append(row.id)
-            elif text is None or is_mentioned(subject.terms, text):
+            elif how is Mention.SUSPECTED:
                 suspected.append(row.id)
         return Holding(self.store, tuple(exact), tuple(suspected))
 
@@ -36,7 +37,7 @@ class SealedValues(LedgerEntries):
     ) -> Remains:
         """Over each value as it is written, whole; and none that does not open is left undecided."""
         values = [(row.id, ledger.value_if_whole(row)) for row in adapter.sealed(tenant_id)]
-        written = ((row, search_form(addresses.canonical(value))) for row, value in values if value is not None)
+        written = ((row, addresses.canonical(value)) for row, value in values if value is not None)
         found = judged(subject.terms, written, chosen, spared)
         locked = {row for row, value in values if value is None}
         return Remains(found.left + len(locked & chosen), found.undecided + len(locked - chosen - spared))
@@ -44,7 +45,7 @@ class SealedValues(LedgerEntries):
 
 def _words(value: dict[str, Any]) -> str:
     """All that a value says, its numbers too."""
-    return search_form(f"{' '.join(texts_in(value))} {addresses.canonical(value)}")
+    return f"{' '.join(texts_in(value))} {addresses.canonical(value)}"
 
 
 SEALED_VALUES = SealedValues()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from memory import adapter, reconciled
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import is_exact, is_mentioned, judged, search_form
+from memory.matching import Mention, is_exact, judged, mention
 from memory.models import Reconciled
 from memory.similarity import Signatures
 
@@ -21,12 +21,12 @@ class KeptSignatures:
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         rows = adapter.mentions(tenant_id, subject.terms)
-        exact = _made_of(tenant_id, [row for row, text in rows if is_exact(subject.terms, text)])
-        suspected = _made_of(tenant_id, [row for row, _ in rows])
+        exact = _made_of(tenant_id, [row for row, how in rows.items() if how is Mention.EXACT])
+        suspected = _made_of(tenant_id, list(rows))
         for row, memory_ref in _refs(tenant_id):
-            folded = search_form(memory_ref)
-            exact |= {row} if is_exact(subject.terms, folded) else set()
-            suspected |= {row} if is_mentioned(subject.terms, folded) else set()
+            how = mention(subject.terms, memory_ref)
+            exact |= {row} if how is Mention.EXACT else set()
+            suspected |= {row} if how is Mention.SUSPECTED else set()
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected - exact)))
 
     def erase(
@@ -41,10 +41,12 @@ class KeptSignatures:
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """By the other path to the entries, and by the names of the refs."""
-        exact = [row for row, text in adapter.traces(tenant_id, subject.terms) if is_exact(subject.terms, text)]
         refs = dict(_refs(tenant_id))
-        named = judged(subject.terms, ((row, search_form(ref)) for row, ref in refs.items()), chosen, spared)
-        made = {row for row in _made_of(tenant_id, exact) if not is_exact(subject.terms, search_form(refs[row]))}
+        if not refs:
+            return Remains()
+        exact = [row for row, how in adapter.traces(tenant_id, subject.terms).items() if how is Mention.EXACT]
+        named = judged(subject.terms, refs.items(), chosen, spared)
+        made = {row for row in _made_of(tenant_id, exact) if not is_exact(subject.terms, refs[row])}
         return Remains(named.left + len(made), named.undecided)
 
 

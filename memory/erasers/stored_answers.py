@@ -13,7 +13,7 @@ from memory.erasers.kept_values import KeptValues
 from memory.host import idempotency
 from memory.host.erasure import Identifiers, Remains
 from memory.host.models import IdempotencyRecord
-from memory.matching import judged, mentioned_in, search_form, whole_text
+from memory.matching import judged, mentioned_in, whole_text
 
 CHUNK = 16  # an answer may be a file of a megabyte
 
@@ -24,6 +24,7 @@ class StoredAnswers(KeptValues):
     store = "answers kept for retries"
     table = IdempotencyRecord
     columns = ("endpoint", "headers", "body")
+    goes_whole = True
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
         rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
@@ -41,7 +42,7 @@ class StoredAnswers(KeptValues):
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=CHUNK)
-        texts = ((row["id"], search_form(whole_text({**row, "said": said(row["body"])}))) for row in rows)
+        texts = ((row["id"], whole_text({**row, "said": said(row["body"])})) for row in rows)
         return judged(subject.terms, texts, chosen, spared)
 
 

@@ -35,7 +35,7 @@ from memory.models.entry import MemoryEntry, Strength
 from memory.words import words_of
 
 INSERT_DERIVED = INSERT_ENTRY.replace(" position)", " derived, position)")
-VALUES = ", ".join(["%s"] * 20)
+VALUES = ", ".join(["%s"] * 21)
 INSERT = f"{INSERT_DERIVED} VALUES ({VALUES})"
 INSERT_WITH_WORDS = f"{INSERT_DERIVED.replace(' position)', ' position, words)')} VALUES ({VALUES}, {WORDS})"
 

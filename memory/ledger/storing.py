@@ -26,7 +26,7 @@ from memory.ledger.giving import Given
 from memory.ledger.lifecycle import note_of, told
 from memory.ledger.rows import WRITER, gone_at, move_head
 from memory.ledger.writing import Redraft
-from memory.matching import search_form
+from memory.matching import hidden_form, search_form
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry
 from memory.redaction import Redactor
@@ -34,8 +34,8 @@ from memory.redaction import Redactor
 # What a change replaces of an address, and of the entry itself.
 OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl", "curated_by", "size", "sealed", "vault_key")
 OF_ENTRY = (
-    "content", "tags", "position", "expires_at", "search_text", "tokens", "secret_shapes", "sha256", "redactions",
-    "sealed", "protected",
+    "content", "tags", "position", "expires_at", "search_text", "hidden_text", "tokens", "secret_shapes", "sha256",
+    "redactions", "sealed", "protected",
 )  # fmt: skip
 Told = tuple[UUID, Event, Note]
 
@@ -225,7 +225,8 @@ def _renew(row: EntryAddress, made: _Ready) -> None:
     for name in OF_ADDRESS:
         setattr(row, name, getattr(fresh, name))
     entry.content, entry.tags, entry.expires_at = after.content, list(after.tags), made.draft.expires_at
-    entry.search_text = search_form("\n".join((after.content, *after.tags, entry.memory_ref, *after.findable)))
+    texts = "\n".join((after.content, *after.tags, entry.memory_ref, *after.findable))
+    entry.search_text, entry.hidden_text = search_form(texts), hidden_form(texts)
     entry.tokens, entry.secret_shapes = token_budget.count(after.content), redaction.secret_shapes(after.content)
     entry.sha256 = hashlib.sha256(after.content.encode()).hexdigest()
     entry.redactions, entry.sealed, entry.protected = after.redactions, row.sealed is not None, row.pinned

@@ -19,7 +19,7 @@ from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.ledger import indexing
-from memory.matching import search_form
+from memory.matching import hidden_form, search_form
 from memory.models.entry import MemoryEntry
 from memory.redaction import Redacted
 from memory.words import words_of
@@ -28,8 +28,9 @@ from memory.words import words_of
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 COLUMNS = (
-    "tenant_id", "id", "memory_ref", "content", "search_text", "tags", "subject", "run_id", "node_id", "agent_id",
-    "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions", "secret_shapes", "ephemeral",
+    "tenant_id", "id", "memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "run_id", "node_id",
+    "agent_id", "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions", "secret_shapes",
+    "ephemeral",
 )  # fmt: skip
 INSERT_ENTRY = f"INSERT INTO memory_memoryentry ({', '.join(COLUMNS)}, position) "
 ENTRY = ", ".join(["%s"] * len(COLUMNS))
@@ -149,12 +150,14 @@ def row_of(
     entry: Redraft, draft: EntryDraft, tenant_id: UUID, run_id: UUID, node_id: str | None, now: datetime
 ) -> list[Any]:
     """The values of ``COLUMNS``, as the engine takes them."""
+    texts = "\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref, *entry.findable))
     return [
         sql.key(tenant_id),
         sql.key(entry.id),
         entry.memory_ref,
         entry.content,
-        search_form("\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref, *entry.findable))),
+        search_form(texts),
+        hidden_form(texts),
         sql.document(entry.tags),
         entry.subject,
         sql.key(run_id),

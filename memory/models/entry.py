@@ -39,7 +39,9 @@ class MemoryEntry(TenantOwned):
     ``derived`` says which pass made the entry from others, and is empty for what a run wrote. ``protected`` entries are
     never merged and go first into an archive. ``retired_kind`` says why a retired entry is: a pass merged it, found it
     superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted beside
-    it, at its address; ``content`` says only that there is one. ``address`` is there when the adapter has brought it.
+    it, at its address; ``content`` says only that there is one. ``hidden_text`` is what the texts say beyond
+    ``search_text``: decoded and without diacritics, for a forget to look in. ``address`` is there when the
+    adapter has brought it.
     """
 
     writer = "memory.ledger"
@@ -48,6 +50,7 @@ class MemoryEntry(TenantOwned):
     memory_ref = models.CharField(max_length=256)
     content = models.TextField()
     search_text = models.TextField()
+    hidden_text = models.TextField(default="", db_default="", blank=True)
     tags = models.JSONField(default=list)
     subject = models.CharField(max_length=256, default="", blank=True)
     position = models.BigIntegerField()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from random import Random
 
-from memory import redaction
+from memory import encodings, redaction
 from memory.host import ids
 from memory.redaction import Redactor
 from openwop_console.bench import rounds
@@ -39,7 +39,7 @@ def redacted(plan: Plan) -> Iterator[Outcome]:
 
 
 def _forms(known: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(form, ids.redacted(secret_id)) for secret_id, value in known for form in redaction.forms_of(value)]
+    return [(form, ids.redacted(secret_id)) for secret_id, value in known for form in encodings.forms_of(value)]
 
 
 def _replaced(forms: list[tuple[str, str]], text: str) -> str:

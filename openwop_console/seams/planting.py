@@ -14,12 +14,12 @@ from django.db import transaction
 
 from memory import adapter, ledger
 from memory.drafts import EntryDraft
+from memory.encodings import forms_of
 from memory.host import ids, registry, runs, vault
 from memory.host.models import Run, SecretScope
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
-from memory.redaction import forms_of
 
 WORKFLOW = "conformance-noop"
 CANARY = "conformance-canary"

@@ -5,7 +5,10 @@ import hashlib
 import hmac
 import json
 from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import rfc8785
@@ -439,3 +442,59 @@ def test_a_receipt_comes_with_the_key_that_anybody_verifies_it_with() -> None:
     shown = receipts.proof(forget(acme))
     key = Ed25519PublicKey.from_public_bytes(base64.b64decode(shown["publicKeys"][0]["publicKey"]))
     key.verify(base64.b64decode(shown["signature"]), rfc8785.dumps(shown["receipt"]))
+
+
+ENCODED = [
+    f"see https://crm/?mail={quote(MARTA, safe='')}",
+    f"payload {base64.b64encode(f'to {MARTA}, now'.encode()).decode()} end",
+    "mail marta.kowalska&#64;example&period;com",
+    "mail marta.\u200bkowalska@exam\u00adple.com",
+    r"{\"mail\": \"\u006darta.kowalska@example.com\"}",
+]
+
+
+def test_an_entry_that_names_the_subject_in_an_encoding_goes() -> None:
+    acme = building.scope()
+    building.remember("acme", *ENCODED, "nothing here", "joana%40example.com")
+    done = forget(acme)
+    assert done.receipt["stores"]["memory entries"]["erased"] == len(ENCODED)
+    assert sorted(row.content for row in MemoryEntry.objects.all()) == ["joana%40example.com", "nothing here"]
+
+
+def test_what_may_be_somebody_else_in_an_encoding_is_offered_for_decision() -> None:
+    acme = building.scope()
+    texts = ("marta.kowalska+news@example.com", f"jo{quote(MARTA, safe='')}", "Mart\u00e1.Kowalska@example.com")
+    building.remember("acme", *texts)
+    holding = next(each for each in preview(acme).holdings if each.store == entries.ENTRIES.store)
+    assert (len(holding.erase), len(holding.suspected)) == (0, len(texts))
+
+
+def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() -> None:
+    acme = building.scope()
+    building.remember("acme", *ENCODED)
+    MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
+    assert forget(acme).state == ForgetState.RESIDUE
+
+
+def test_entries_of_an_earlier_release_are_found_in_their_encodings_after_the_migration() -> None:
+    acme = building.scope()
+    building.remember("acme", *ENCODED)
+    MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
+    migration = import_module("memory.migrations.0015_encoded_forms")
+    migration.fill(None, SimpleNamespace(connection=connection))
+    assert forget(acme).state == ForgetState.FORGOTTEN
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> None:
+    acme = building.scope()
+    run = building.execute(acme, "conformance-noop", customer=MARTA, colleague=f"jo{MARTA}")
+    found = preview(acme)
+    holding = next(each for each in found.holdings if each.store == "run inputs and variables")
+    assert (holding.erase, holding.suspected) == ((run.id,), (run.id,))
+    done = carry_out(confirm(acme, found, ticked={run.id.hex}))
+    assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs == {
+        "customer": "[FORGOTTEN]",
+        "colleague": "[FORGOTTEN]",
+    }
+    assert done.receipt["stores"]["run inputs and variables"]["undecided"] == 0

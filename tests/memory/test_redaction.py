@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.redaction import MIN_LENGTH, SHAPES, Redactor, forms_of, secret_shapes
+from memory.encodings import forms_of
+from memory.redaction import MIN_LENGTH, SHAPES, Redactor, secret_shapes
 
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)

@@ -1,0 +1,286 @@
+"""The forms in which a text can be written: how a value is encoded, and what an encoded text says. Pure.
+
+``forms_of`` encodes a needle, for redaction and for the verification of a forget; ``readings`` decodes a haystack, for
+the finding. The two know the same forms and share no code path.
+"""
+
+import base64
+import binascii
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from html.entities import html5
+from urllib.parse import quote, quote_plus, unquote
+
+SHORTEST_BASE64 = 8
+ROUNDS = 4  # how often a text is decoded again: %2540 is two, base64 of a percent-encoded address is two
+PAYLOADS = 2  # how deep base64 inside base64 is opened
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+URL_ALPHABET = ALPHABET[:-2] + "-_"
+
+# What shows nothing where it stands: soft hyphen, joiners, marks of direction, variation selectors, tags.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e007f"
+)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_JSON_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})")
+_QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
+_PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]+")
+# A run that may be base64: with its padding at least two groups.
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
+_FOLDED_LINES = re.compile(r"(?<=[A-Za-z0-9+/_-]{48})(?:\r?\n|\\r\\n|\\n)[ \t]*(?=[A-Za-z0-9+/_-])")
+_PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
+_LETTERS = str.maketrans(
+    {
+        "ł": "l",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "æ": "ae",
+        "œ": "oe",
+        "\u0131": "i",
+        "ħ": "h",
+        "ŧ": "t",
+        "ß": "ss",
+    }
+)
+# The letters that are one of these without its diacritics.
+_ACCENTED: dict[str, str] = {}
+_NAMES: dict[str, list[str]] = {}
+for _name, _letter in html5.items():
+    if len(_letter) == 1 and _name.endswith(";"):
+        _NAMES.setdefault(_letter, []).append(_name)
+
+
+def forms_of(value: str) -> set[str]:
+    """The value as it stands, JSON-escaped, percent-encoded, and as base64 at each of the three alignments."""
+    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
+    lowered = {_lower_escapes(form) for form in encoded}
+    return {value} | escaped | encoded | lowered | _base64_forms(value.encode("utf-8", "surrogatepass"))
+
+
+def _lower_escapes(form: str) -> str:
+    parts = form.split("%")
+    return "%".join([parts[0], *(part[:2].lower() + part[2:] for part in parts[1:])])
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """What of ``raw`` stands unchanged in base64 and base64url, whatever is before and behind it."""
+    forms = set()
+    for shift in range(3):
+        text = base64.b64encode(bytes(shift) + raw).decode()
+        first = (0, 2, 3)[shift]
+        loose = (shift + len(raw)) % 3
+        last = len(text) - (0, 3, 2)[loose] if loose else len(text)
+        core = text[first:last]
+        forms |= {core, core.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= SHORTEST_BASE64}
+
+
+def in_base64(value: str, *, shortest: int = SHORTEST_BASE64) -> set[str]:
+    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url; the lines
+    of the encoded text may be broken anywhere."""
+    ways = [_ways(letter) for letter in value]
+    choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
+    patterns = set()
+    for shift in range(3):
+        padded = [[0]] * shift + choices
+        whole = range(-(-shift * 8 // 6), len(padded) * 8 // 6)
+        groups = [_letters_at(padded, 6 * number) for number in whole]
+        if len(groups) >= shortest:
+            patterns.add(r"(?:\s|\\[rn])*".join(groups))
+    return patterns
+
+
+def _ways(letter: str) -> list[bytes]:
+    """The bytes of a letter in each case that has as many of them."""
+    known = letter.encode("utf-8", "surrogatepass")
+    others = (each.encode("utf-8", "surrogatepass") for each in (letter.upper(), letter.lower()))
+    return [known, *(each for each in others if len(each) == len(known))]
+
+
+def _letters_at(choices: list[list[int]], bit: int) -> str:
+    """The letters of base64 that six bits may be, of bytes that each have a few choices."""
+    first, offset = divmod(bit, 8)
+    behind = choices[first + 1] if offset > 2 else [0]
+    values = {((high << 8 | low) >> (10 - offset)) & 63 for high in choices[first] for low in behind}
+    letters = "".join(sorted({ALPHABET[each] for each in values} | {URL_ALPHABET[each] for each in values}))
+    return f"[{re.escape(letters)}]" if len(letters) > 1 else re.escape(letters)
+
+
+def in_punycode(value: str) -> str:
+    """``value`` with the labels of a domain as they are looked up."""
+    labels = re.split(r"([@.])", value)
+    known = (each if each.isascii() else f"xn--{each.encode('punycode').decode()}" for each in labels)
+    return "".join(known)
+
+
+def spelled(value: str) -> str:
+    """A pattern (RE2) for ``value`` with each character as it is, percent-encoded, as an entity, escaped as in JSON or
+    quoted-printable, in either case, and with characters between them that show nothing."""
+    between = (
+        f"[{INVISIBLE}]*|&shy;|&#173;|&#x0*ad;|%c2%ad|=c2=ad|\\\\+u00ad|%e2%80%8[b-f]|\\\\+u200[b-f]|&zwn?j;|=\\r?\\n"
+    )
+    return f"(?i:{f'(?:{between})*'.join(_one_spelled(letter) for letter in value)})"
+
+
+def _one_spelled(letter: str) -> str:
+    if letter == " ":
+        return r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
+    ways = []
+    for each in dict.fromkeys((letter, letter.upper(), letter.lower())):
+        raw, code = each.encode("utf-8", "surrogatepass"), "".join(f"{ord(one):04x}" for one in each[:1])
+        ways += [
+            re.escape(each),
+            "".join(f"%(?:25)*{byte:02x}" for byte in raw),
+            "".join(f"={byte:02x}" for byte in raw),
+        ]
+        ways += (
+            [rf"&(?:amp;)*#0*{ord(each[0])};?", f"&(?:amp;)*#x0*{ord(each[0]):x};?", rf"\\+u{code}"]
+            if len(each) == 1
+            else []
+        )
+        ways += [rf"\\+x{ord(each):02x}"] if len(each) == 1 and ord(each) < 256 else []
+        ways += [f"&(?:amp;)*{re.escape(name)}" for name in _NAMES.get(each, ())]
+        decomposed = unicodedata.normalize("NFD", each)
+        ways += [re.escape(decomposed)] if decomposed != each else []
+        ways += [f"[{_ACCENTED[each]}]"] if each in _ACCENTED else []
+        ways += [chr(ord(each) + 0xFEE0)] if len(each) == 1 and "!" <= each <= "~" else []
+    return f"(?:{'|'.join(dict.fromkeys(ways))})[\u0300-\u036f]*"
+
+
+def readings(text: str) -> Iterator[str]:
+    """``text`` as it stands, and then everything else that it says when it is decoded."""
+    yield text
+    if may_be_encoded(text):
+        seen = {text}
+        yield from _decoded(text, seen, PAYLOADS)
+
+
+def may_be_encoded(text: str) -> bool:
+    """Whether there is anything to decode; most texts have nothing."""
+    return (
+        "%" in text
+        or "&" in text
+        or "\\" in text
+        or "=" in text
+        or ("xn--" in text or "XN--" in text or "Xn--" in text)
+        or (not text.isascii() and _INVISIBLE.search(text) is not None)
+        or any(_is_mixed(run) for run in _BASE64.findall(text))
+    )
+
+
+def bare(text: str) -> str:
+    """``text`` without its diacritics; marks that are letters of a script stay."""
+    if text.isascii():
+        return text
+    spread = unicodedata.normalize("NFD", text.translate(_LETTERS))
+    return unicodedata.normalize("NFC", "".join(one for one in spread if unicodedata.combining(one) < 200))
+
+
+def visible(text: str) -> str:
+    """``text`` without what shows nothing."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+for _code in (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x2000)):
+    _letter = chr(_code)
+    if len(_plain := bare(_letter.lower())) == 1 and _plain != _letter.lower():
+        _ACCENTED[_plain] = _ACCENTED.get(_plain, "") + _letter
+
+
+def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
+    """Every reading of ``text`` but itself; ``seen`` are those that were given already."""
+    starts = [text, _unquoted_printable(text)] if "=" in text else [text]
+    for start in starts:
+        now = start
+        for _ in range(ROUNDS):
+            if now not in seen:
+                seen.add(now)
+                yield now
+            if depth:
+                for payload in _payloads(now):
+                    if payload not in seen:
+                        seen.add(payload)
+                        yield payload
+                        yield from _decoded(payload, seen, depth - 1)
+            after = _unescaped(now)
+            if after == now:
+                break
+            now = after
+
+
+def _unescaped(text: str) -> str:
+    """``text`` with one layer of every in-place encoding taken away."""
+    if "\\" in text:
+        text = _paired(_JSON_ESCAPE.sub(_escaped_letter, text))
+        text = re.sub(r"\\+[nrtfv]", " ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    if "%" in text:
+        text = unquote(text, errors="replace")
+    if "xn--" in text.casefold():
+        text = _PUNYCODE.sub(_label, text)
+    return visible(text)
+
+
+def _escaped_letter(found: re.Match[str]) -> str:
+    code = int(next(group for group in found.groups() if group), 16)
+    return chr(code) if code <= 0x10FFFF else found[0]
+
+
+def _paired(text: str) -> str:
+    """Halves of one character, as JSON escapes it, put together; a half without its other is no character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _label(found: re.Match[str]) -> str:
+    try:
+        return found[0][4:].encode().decode("punycode")
+    except ValueError:  # UnicodeError is one
+        return found[0]
+
+
+def _unquoted_printable(text: str) -> str:
+    def letters(found: re.Match[str]) -> str:
+        if found[0].endswith("\n"):
+            return ""
+        try:
+            return bytes.fromhex(found[0].replace("=", "")).decode()
+        except ValueError:
+            return found[0]
+
+    return _QUOTED.sub(letters, text)
+
+
+def _is_mixed(run: str) -> bool:
+    """Whether a run of base64's letters is more than a word, which is small behind its first letter."""
+    return len(run) >= SHORTEST_BASE64 and not (run[1:].isalpha() and run[1:].islower())
+
+
+def _payloads(text: str) -> Iterator[str]:
+    """The texts inside base64 and base64url, wherever a run of it begins."""
+    joined = _FOLDED_LINES.sub("", text) if "\n" in text or "\\n" in text else text
+    for run in _BASE64.findall(joined):
+        if _is_mixed(run):
+            plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+            for first in range(4):
+                part = plain[first:]
+                part = part[: len(part) - 1] if len(part) % 4 == 1 else part
+                raw = binascii.a2b_base64(part + "=" * (-len(part) % 4))
+                yield from _texts_in(raw)
+
+
+def _texts_in(raw: bytes) -> Iterator[str]:
+    """The stretches of text in bytes: all of them when they are text, else what is legible in between."""
+    text = raw.decode(errors="replace")
+    if text and (text.isprintable() or " ".join(text.split()).isprintable()) and "\ufffd" not in text:
+        yield text
+    else:
+        yield from _PRINTABLE.findall(text)

@@ -1,0 +1,127 @@
+"""In which forms a subject is recognised: exact where it is certain, suspected where it may be somebody else."""
+
+import base64
+import html
+import quopri
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.encodings import readings
+from memory.matching import Mention, hidden_form, mention, needles, search_form, second_look
+
+ANA = "ana@x.org"
+NONE, SUSPECTED, EXACT = Mention
+
+
+def inside_base64(text: str, before: int, *, url: bool = False) -> str:
+    """``text`` inside a longer encoded text, at the alignment that ``before`` gives it."""
+    raw = b"\x00\xff zyx"[:before] + f" {text}, and more".encode() + b"\xfe\x01"
+    return (base64.urlsafe_b64encode if url else base64.b64encode)(raw).decode()
+
+
+# The form, the subject, the text, and how sure the console is.
+FORMS = [
+    ("as it stands", ANA, "write to ana@x.org.", EXACT),
+    ("in brackets", ANA, "Ana <ana@x.org>", EXACT),
+    ("as a link to write to", ANA, "mailto:ana@x.org?subject=x", EXACT),
+    ("in capitals", ANA, "ANA@X.ORG", EXACT),
+    ("in full width", ANA, "\uff41\uff4e\uff41\uff20\uff58\uff0e\uff4f\uff52\uff47", EXACT),
+    ("percent-encoded", ANA, "https://h/?q=ana%40x.org&n=1", EXACT),
+    ("percent-encoded twice", ANA, "back=%2Fusers%3Fmail%3Dana%2540x.org", EXACT),
+    ("every letter percent-encoded", ANA, "".join(f"%{byte:02X}" for byte in ANA.encode()), EXACT),
+    ("a link, percent-encoded", ANA, "mailto:ANA%40x.org", EXACT),
+    ("with a named entity", ANA, "ana&commat;x&period;org", EXACT),
+    ("with decimal entities", ANA, "".join(f"&#{ord(one)};" for one in ANA), EXACT),
+    ("with hexadecimal entities", ANA, "".join(f"&#x{ord(one):X};" for one in ANA), EXACT),
+    ("with entities, escaped again", ANA, html.escape("ana&#64;x.org"), EXACT),
+    ("with JSON escapes", ANA, r'{"mail": "\u0061na\u0040x.org"}', EXACT),
+    ("in JSON inside JSON", ANA, r"{\"mail\": \"\\u0061na@x.org\"}", EXACT),
+    ("quoted-printable", ANA, "To: =61na=40x.org", EXACT),
+    ("quoted-printable across a line break", ANA, "To: ana=\r\n@x.org", EXACT),
+    ("with a space that shows nothing", ANA, "an\u200ba@x.org", EXACT),
+    ("with soft hyphens", ANA, "ana@\u00adx.\u00adorg", EXACT),
+    ("with an entity that shows nothing", ANA, "ana&shy;@x.org", EXACT),
+    ("in base64", ANA, base64.b64encode(ANA.encode()).decode(), EXACT),
+    ("in base64 with capitals", ANA, base64.b64encode(b"Ana@X.org").decode(), EXACT),
+    ("in base64, first alignment", ANA, inside_base64(ANA, 0), EXACT),
+    ("in base64, second alignment", ANA, inside_base64(ANA, 1), EXACT),
+    ("in base64, third alignment", ANA, inside_base64(ANA, 2), EXACT),
+    ("in base64url", ANA, inside_base64(ANA, 4, url=True), EXACT),
+    ("in base64 behind other letters", ANA, "id" + base64.b64encode(b"to ana@x.org now").decode(), EXACT),
+    ("percent-encoded in base64", ANA, base64.b64encode(b"q=ana%40x.org").decode(), EXACT),
+    ("base64, percent-encoded", ANA, quote(inside_base64(ANA, 1), safe=""), EXACT),
+    ("base64 over several lines", ANA, base64.encodebytes(b"x" * 53 + b" ana@x.org " + b"y" * 60).decode(), EXACT),
+    ("short, in base64", "marta", base64.b64encode(b"marta").decode(), EXACT),
+    ("with its domain in punycode", "ana@m\u00fcnchen.de", "ana@xn--mnchen-3ya.de", EXACT),
+    ("two words over a line break", "marta kowalska", "Marta\n  Kowalska called", EXACT),
+    ("two words, percent-encoded", "marta kowalska", "name=Marta%20Kowalska", EXACT),
+    ("two words in a form's address", "marta kowalska", "?name=marta+kowalska&x=1", EXACT),
+    ("two words with an entity between", "marta kowalska", "Marta&nbsp;Kowalska", EXACT),
+    ("decomposed", "jos\u00e9", "Jose\u0301 called", EXACT),
+    ("accented, percent-encoded", "jos\u00e9", "?q=Jos%C3%A9", EXACT),
+    ("accented, as an entity", "jos\u00e9", "Jos&eacute; called", EXACT),
+    ("accented, in base64", "jos\u00e9", base64.b64encode("für José da".encode()).decode(), EXACT),
+    ("accented, quoted-printable", "jos\u00e9", quopri.encodestring("für José".encode()).decode(), EXACT),
+    ("without its diacritics", "jos\u00e9 garc\u00eda", "Jose Garcia called", SUSPECTED),
+    ("with diacritics that the subject has not", "lukasz", "\u0141ukasz called", SUSPECTED),
+    ("with two letters for one", "m\u00fcller", "Frau Mueller", SUSPECTED),
+    ("with a tag", ANA, "ana+news@x.org", SUSPECTED),
+    ("with a tag, percent-encoded", ANA, "ana%2Bnews%40x.org", SUSPECTED),
+    ("the end of a longer name", ANA, "joana@x.org", SUSPECTED),
+    ("the end of a longer name, percent-encoded", ANA, "joana%40x.org", SUSPECTED),
+    ("the end of a longer name, in base64", ANA, base64.b64encode(b"joana@x.org").decode(), SUSPECTED),
+    ("at a longer domain", ANA, "ana@x.org.uk", SUSPECTED),
+    ("as another's tag", ANA, "mail+ana@x.org", SUSPECTED),
+    ("another name", ANA, "jo@x.org and anabel@x.org", NONE),
+    ("another, encoded", ANA, "bob%40x.org &#64;x.org YmxhYmxhQHgub3Jn", NONE),
+    ("nothing that decodes", ANA, "100% of \\users &such =that a1B2c3D4e5F6 %%%", NONE),
+]
+
+
+@pytest.mark.parametrize(("form", "subject", "text", "sure"), FORMS, ids=[each[0] for each in FORMS])
+def test_a_subject_is_recognised_in_this_form(form: str, subject: str, text: str, sure: Mention) -> None:
+    terms = (search_form(subject),)
+    assert mention(terms, text) is sure
+
+
+@pytest.mark.parametrize(("form", "subject", "text", "sure"), FORMS, ids=[each[0] for each in FORMS])
+def test_the_second_look_knows_the_same_forms_without_decoding(
+    form: str, subject: str, text: str, sure: Mention, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = (search_form(subject),)
+    assert second_look(terms, text) is sure
+    monkeypatch.setattr("memory.encodings.readings", lambda text: iter([text]))
+    assert bool(second_look(terms, text)) is bool(sure)
+
+
+@pytest.mark.parametrize(("form", "subject", "text", "sure"), FORMS, ids=[each[0] for each in FORMS])
+def test_a_scan_for_the_needles_finds_what_mentions_the_subject(
+    form: str, subject: str, text: str, sure: Mention
+) -> None:
+    looked_in = f"{search_form(text)}\n{hidden_form(text)}"
+    if sure:
+        assert any(needle in looked_in for needle in needles((search_form(subject),)))
+
+
+def test_a_plain_text_hides_nothing() -> None:
+    assert hidden_form("The customer asked for invoice 12345 by e-mail; see Documentation, mem_0192aabb.") == ""
+
+
+@given(st.text(max_size=80), st.integers(0, 2), st.text(max_size=10))
+def test_whatever_is_around_it_a_name_in_base64_is_recognised(before: str, shift: int, after: str) -> None:
+    said = f"{'x' * shift}{before} ana@x.org {after}".encode("utf-8", "surrogatepass")
+    assert mention((ANA,), f"see {base64.b64encode(said).decode()}") is EXACT
+
+
+@given(st.text())
+def test_any_text_can_be_read(text: str) -> None:
+    assert next(readings(text)) == text
+    assert all(isinstance(reading, str) for reading in readings(text))
+    hidden_form(text)
+
+
+def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
+    assert len(list(readings("%25" * 20_000 + "&amp;" * 20_000 + "QUFB" * 20_000 + "=41" * 20_000))) < 100
