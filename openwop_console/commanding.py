@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
 
 from memory import passes
 from memory.host import access, denials, tenancy
@@ -15,8 +16,23 @@ from memory.host.errors import Forbidden, Refusal
 from memory.host.models import Operator, Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
+from openwop_console import readiness
 
 LOOK_EVERY = 0.2
+
+
+class DatabaseCommand(BaseCommand):
+    """A command that works on the tables: it needs a database that answers and has this release's migrations."""
+
+    requires_migrations_checks = True
+
+    def check_migrations(self) -> None:
+        try:
+            missing = readiness.unapplied_migrations()
+        except Error as refused:
+            raise CommandError(f"The database cannot be used: {' '.join(str(refused).split())}") from refused
+        if missing:
+            raise CommandError("The database lacks migrations of this release; run this first: manage.py migrate")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
@@ -19,8 +19,26 @@ from openwop_console import denials, error_envelope, idempotent, sign_in
 
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
 PROBES = ("/healthz", "/readyz")
+NO_FORWARDED_PROTO = (
+    "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
+)
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
 GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def end_redirect_loop(get_response: GetResponse) -> GetResponse:
+    """The redirect to https, for a request that came without ``X-Forwarded-Proto``, becomes a sentence.
+
+    Behind a proxy that does not send the header, the page would redirect to itself for ever.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if isinstance(response, HttpResponsePermanentRedirect) and "X-Forwarded-Proto" not in request.headers:
+            return HttpResponse(NO_FORWARDED_PROTO, content_type="text/plain; charset=utf-8", status=421)
+        return response
+
+    return answer
 
 
 class ConsoleMiddleware:

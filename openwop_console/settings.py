@@ -43,11 +43,21 @@ OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=Fals
 # Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
 OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
-OPENWOP_TRUSTED_PROXIES = env.int("OPENWOP_TRUSTED_PROXIES", default=0, validate=validate.Range(min=0))
 OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))
 
 IN_PRODUCTION = OPENWOP_ENV == "production"
 IN_TESTS = OPENWOP_ENV == "test"
+# Proxies in front that set X-Forwarded-For and X-Forwarded-Proto. The console itself speaks no TLS.
+OPENWOP_TRUSTED_PROXIES = env.int(
+    "OPENWOP_TRUSTED_PROXIES", default=1 if IN_PRODUCTION else 0, validate=validate.Range(min=0)
+)
+if IN_PRODUCTION and not OPENWOP_TRUSTED_PROXIES:
+    raise ImproperlyConfigured(
+        "OPENWOP_TRUSTED_PROXIES must be at least 1 when OPENWOP_ENV is production:"
+        " without a TLS proxy that is trusted, every page would redirect to itself"
+    )
+if IN_PRODUCTION and OPENWOP_PUBLIC_URL and not OPENWOP_PUBLIC_URL.startswith("https://"):
+    raise ImproperlyConfigured("OPENWOP_PUBLIC_URL must begin with https:// when OPENWOP_ENV is production")
 DEBUG = False
 
 # --- the secret -----------------------------------------------------------------------------------------------------
@@ -95,6 +105,7 @@ INSTALLED_APPS = [
     "allauth.account",
 ]
 MIDDLEWARE = [
+    "openwop_console.middleware.end_redirect_loop",
     "django.middleware.security.SecurityMiddleware",
     "openwop_console.for_pages.static_files",
     "openwop_console.for_pages.content_policy",

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management import get_commands, load_command_class
 
 from openwop_console import data_folder
+from openwop_console.commanding import DatabaseCommand
 
 # The database has no part in this.
 pytestmark = pytest.mark.only_db("sqlite")
@@ -82,6 +84,59 @@ def test_production_refuses_a_secret_key_that_is_short_in_one_sentence(refusal):
     assert refusal(OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 31) == (
         "Settings: OPENWOP_SECRET_KEY must have at least 32 characters when OPENWOP_ENV is production\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("OPENWOP_TRUSTED_PROXIES", "0"), ("OPENWOP_PUBLIC_URL", "http://memory.acme.example")]
+)
+def test_production_refuses_what_would_redirect_its_pages_for_ever_or_lose_its_cookies(refusal, name, value):
+    assert name in refusal(OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 32, **{name: value})
+
+
+def test_production_trusts_one_proxy_unless_it_is_given_another_number(fresh):
+    shown = SHOW.format("settings.OPENWOP_TRUSTED_PROXIES, settings.SECURE_PROXY_SSL_HEADER")
+
+    done = fresh("-c", shown, OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 32)
+
+    assert done.stdout == "(1, ('HTTP_X_FORWARDED_PROTO', 'https'))\n"
+
+
+@pytest.mark.parametrize("command", [("create_tenant", "acme"), ("rotate_vault_key",)])
+def test_a_command_on_an_empty_database_says_that_it_must_be_migrated_first(fresh, command):
+    done = fresh("manage.py", *command)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "CommandError: The database lacks migrations of this release; run this first: manage.py migrate\n"
+    )
+
+
+def test_every_command_that_works_on_the_tables_looks_for_them_first():
+    elsewhere = {"bench", "console"}  # which make their own tables, or migrate
+    ours = [name for name, app in get_commands().items() if app == "openwop_console" and name not in elsewhere]
+
+    assert ours
+    for name in ours:
+        assert isinstance(load_command_class("openwop_console", name), DatabaseCommand), name
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "location"),
+    [
+        ({}, 421, None),  # through a proxy that does not say it, or past the proxy
+        ({"HTTP_X_FORWARDED_PROTO": "http"}, 301, "https://memory.acme.example/login"),
+        ({"HTTP_X_FORWARDED_PROTO": "https"}, 200, None),
+    ],
+)
+@pytest.mark.django_db
+def test_a_page_never_redirects_to_itself_behind_a_proxy(client, settings, sent, status, location):
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.ALLOWED_HOSTS = ["memory.acme.example"]
+
+    answer = client.get("/login", HTTP_HOST="memory.acme.example", **sent)
+
+    assert (answer.status_code, answer.headers.get("Location")) == (status, location)
 
 
 def test_production_sends_cookies_over_tls_alone_and_redirects_pages_but_no_client(fresh):

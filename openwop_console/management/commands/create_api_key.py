@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Create an API key. It is printed once, as the only line on standard output, and stored hashed."
 
     def add_arguments(self, parser: CommandParser) -> None:

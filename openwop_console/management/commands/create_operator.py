@@ -5,14 +5,14 @@ import os
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Create an operator who signs in with a password; a person who has one already joins this tenant too."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.commanding import refusals_as_errors
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Create a tenant."
 
     def add_arguments(self, parser: CommandParser) -> None:

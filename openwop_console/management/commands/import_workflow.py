@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory import workflow_files
@@ -12,12 +12,12 @@ from memory.host import tenancy
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.workflow_files import Workflow
-from openwop_console.commanding import acting_as, operator_scope, tenant_named
+from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
 
 SCOPES = frozenset({"agents:manage", "memory:read", "memory:write"})
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Import an OpenIntent workflow file (YAML); what it made, or would make, is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:

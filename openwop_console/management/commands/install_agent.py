@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rest_framework.exceptions import ParseError
 
 from memory import agent_manifests, inventory
 from memory.host import advertised, tenancy
 from memory.host.bodies import StrictJSONParser
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Install an agent from its manifest (JSON); nodes act as it from now on."
 
     def add_arguments(self, parser: CommandParser) -> None:

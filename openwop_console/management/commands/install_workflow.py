@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
 from openwop_console.runtime import definitions
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Install a workflow definition (JSON); runs of its id execute it from now on."
 
     def add_arguments(self, parser: CommandParser) -> None:

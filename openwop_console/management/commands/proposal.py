@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory.host import ids
 from memory.host.tenancy import TenantScope
-from openwop_console.commanding import acting_as, operator_scope, tenant_named
+from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
 from proposals import comments, inbox, lifecycle, overrides, review, rollbacks, rules
 from proposals.api.reviewing.documents import review_document
 from proposals.drafts import Change
@@ -94,7 +94,7 @@ NAMES_ITS_BYTES = {*DECIDES, "override"}
 NEEDS_A_REASON = {"request-changes", "override", "reject"}
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Review proposals as an operator, with exactly that operator's rights; answers are JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:

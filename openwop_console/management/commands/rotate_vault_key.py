@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memory.host import vault
 from memory.host.sealing import VaultLocked
+from openwop_console.commanding import DatabaseCommand
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Seal every secret and sealed value under a fresh data key, wrapped by OPENWOP_SECRET_KEY."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -3,18 +3,18 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory import background, tasks
 from memory.background import Wanted
 from memory.host import tenancy
-from openwop_console.commanding import refusals_as_errors, seen_through, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 
 SCOPES = frozenset({"memory:read", "passes:run"})
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Carry a pass over memory out, here and now; what came of it is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -3,15 +3,15 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from openwop_console.commanding import refusals_as_errors
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors
 from openwop_console.demo import logins, seeding, story
 from openwop_console.demo.running import RunStalled
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Fill the demo tenants by executing workflows. What is there already stays as it is."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -3,15 +3,15 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import vault
 from memory.host.models import SecretScope
-from openwop_console.commanding import refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Read a secret's value from standard input into the vault, sealed. A trailing line break is not part of it."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import tenancy
-from openwop_console.commanding import refusals_as_errors, seen_through, tenant_named
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 from proposals import synthesis, tasks
 
 SCOPES = frozenset({"passes:run"})
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Propose what a tenant's own traces suggest; what came of it is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
