@@ -99,7 +99,7 @@ TITLES = {
     400: "That request could not be read",
     401: "Sign in first",
     403: "Not allowed",
-    404: "Not here",
+    404: "Not found",
     405: "Not that way",
     409: "Something has changed",
     410: "No longer here",
@@ -169,6 +169,7 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "message": refusal.message,
         "required_scope": refusal.details.get("requiredScope", ""),
         "errors": refusal.details.get("errors", []),
+        "known_address": _known_address(request, refusal) if isinstance(refusal, errors.UnknownParameter) else "",
         "correlation_id": refusal.details.get("correlationId", ""),
     }
     if isinstance(refusal, errors.StoreUnavailable):
@@ -176,6 +177,14 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         page = render_to_string("errors/page.html", context)
         return HttpResponse(page, status=status, headers=_headers(refusal, status))
     return render(request, "errors/page.html", context, status=status)
+
+
+def _known_address(request: HttpRequest, refusal: Refusal) -> str:
+    """The address without the parameters that it does not have."""
+    query = request.GET.copy()
+    for error in refusal.details["errors"]:
+        query.pop(error["field"], None)
+    return f"{request.path}?{query.urlencode()}" if query else request.path
 
 
 def refusal_of(problem: Exception) -> Refusal:

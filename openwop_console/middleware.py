@@ -6,17 +6,20 @@ Every address of a face needs a credential unless it stands in ``PUBLIC``, or ca
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from memory.host import tenancy
-from memory.host.errors import NotFound, Refusal, Unauthenticated
+from memory.host import pages, tenancy
+from memory.host.errors import NotFound, Refusal, Unauthenticated, UnknownParameter
+from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import denials, error_envelope, idempotent, sign_in
 
+EXTENSION = "/v1/host/console/"
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
 PROBES = ("/healthz", "/readyz")
 NO_FORWARDED_PROTO = (
@@ -66,6 +69,21 @@ class ConsoleMiddleware:
             response["Cache-Control"] = "private, no-store"
         return response
 
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, values: Any
+    ) -> HttpResponse | None:
+        """Refuse query parameters that the view does not read, by name: on pages and on the host extension.
+
+        The routes of the two protocols ignore what they do not know. Visitors are sent to sign in first.
+        """
+        if request.principal is None or not request.GET:  # type: ignore[attr-defined]
+            return None
+        unknown = _unknown_parameters(request, view)
+        if not unknown:
+            return None
+        errors = [{"field": name[:100], "message": "is not a parameter of this address"} for name in unknown]
+        return error_envelope.answer(request, UnknownParameter(errors=errors))
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """A refusal of a page, or a database that does not answer. Visitors are sent to sign in and back; a bug stays
         a bug, for Django to report."""
@@ -74,6 +92,13 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
             return _to_login(request)
         return error_envelope.answer(request, error_envelope.refusal_of(exception))
+
+
+def _unknown_parameters(request: HttpRequest, view: Callable[..., HttpResponse]) -> list[str]:
+    if error_envelope.face_of(request.path) == "page":
+        return pages.undeclared(request, view)
+    operation = operation_of(view, request.method or "") if request.path.startswith(EXTENSION) else None
+    return sorted(set(request.GET) - operation.parameters) if operation else []
 
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:

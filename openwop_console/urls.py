@@ -3,6 +3,7 @@
 from allauth.account import views as account
 from django.urls import URLPattern, include, path
 
+from memory.host import pages as host_pages
 from openwop_console import api_document, error_envelope, views
 
 handler400 = error_envelope.bad_request
@@ -15,8 +16,8 @@ public: list[URLPattern] = [
     path("v1/openapi.json", api_document.openapi, name="api-document"),
     path("healthz", api_document.health, name="health"),
     path("readyz", api_document.readiness, name="readiness"),
-    path("login", account.login, name="account_login"),
-    path("logout", account.logout, name="account_logout"),
+    path("login", host_pages.parameters("next")(account.login), name="account_login"),
+    path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
 ]
 pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),

@@ -64,6 +64,7 @@ class Permission:
     mine: bool
 
 
+@pages.parameters("format")
 @require_safe
 def needs_you(request: HttpRequest) -> HttpResponse:
     """What waits for this operator, oldest first; who may read the audit log alone is led there."""
@@ -92,6 +93,7 @@ def _needs(found: Attention) -> dict[str, object]:
     }
 
 
+@pages.parameters("format")
 @require_safe
 def settings(request: HttpRequest) -> HttpResponse:
     """Who may do what, and what this host is."""

@@ -68,6 +68,12 @@ class Invalid(Refusal):
         super().__init__(message, **({"errors": errors} if errors else {}), **details)
 
 
+class UnknownParameter(Invalid):
+    """A query parameter that this address does not have: ignoring it would answer another question."""
+
+    message = "This address has no such query parameter."
+
+
 class Unprocessable(Invalid):
     """Well formed, but not valid for its kind (422)."""
 

@@ -56,6 +56,7 @@ class Operation:
     name: str
     scope: str | None
     waits: bool = False
+    parameters: frozenset[str] = frozenset()
 
 
 def operations_of(view: Any) -> dict[str, Operation]:
@@ -102,7 +103,8 @@ def operation(
         extensions={"x-required-scope": scope} if scope else None,
     )
 
-    return _telling(documented, method or "", Operation(name, scope, waits))
+    parameters = frozenset(query().fields) if query else frozenset()
+    return _telling(documented, method or "", Operation(name, scope, waits, parameters))
 
 
 def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]:

@@ -60,6 +60,25 @@ def poll_status(request: HttpRequest, *, over: bool) -> int:
 # --- what an address says -------------------------------------------------------------------------------------------
 
 
+LIST = ("after", "seen", "format")
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def parameters(*names: str) -> Callable[[View], View]:
+    """The view reads these query parameters. Any other one is refused by name, before the view is called."""
+
+    def declare(view: View) -> View:
+        view.parameters = frozenset(names)  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def undeclared(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
+    """The query parameters of the request that ``view`` does not read, by name; an undeclared view reads none."""
+    return sorted(set(request.GET) - getattr(view, "parameters", frozenset()))
+
+
 def text_of(request: HttpRequest, name: str) -> str:
     """A text of the query, as far as a database could hold it; "" when it is not given."""
     return request.GET.get(name, "").replace("\x00", "").strip()[:LONGEST]

@@ -29,6 +29,7 @@ COLUMNS = (
 )
 
 
+@pages.parameters("format")
 @require_safe
 def agents(request: HttpRequest) -> HttpResponseBase:
     """Every installed agent with the health of its memory."""
@@ -63,6 +64,7 @@ def _row(row: AgentRow) -> dict[str, Any]:
     }
 
 
+@pages.parameters("format")
 @require_safe
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """One agent: the eight dimensions, each with where it is advertised and what it means when it is missing."""

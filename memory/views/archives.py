@@ -30,6 +30,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+@pages.parameters("ref", *pages.LIST)
 @require_safe
 def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
@@ -100,6 +101,7 @@ def archive_row(row: Archive) -> dict[str, Any]:
     }
 
 
+@pages.parameters("source", "mode", "format")
 @require_safe
 def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     """One archive with its sources; a withdrawn one says why, and what came after it."""
@@ -168,6 +170,7 @@ def _told_anew(anew: str | None) -> str:
     return "It was not distilled anew: its memory has changed since, or is too large, or an endpoint made it."
 
 
+@pages.parameters("ref")
 @require_http_methods(["GET", "HEAD", "POST"])
 def distill(request: HttpRequest) -> HttpResponse:
     """Ask what is to be distilled and for how much, and have a worker do it; its pass tells the rest."""

@@ -17,6 +17,7 @@ from memory.host.checkpoints import Finding
 COLUMNS = ("seq", "occurredAt", "actor", "action", "target", "details", "prevHash", "entryHash", "tenant")
 
 
+@pages.parameters("before", "format")
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""

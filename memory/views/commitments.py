@@ -56,6 +56,7 @@ class Tab:
     count: int
 
 
+@pages.parameters("state", "ref", *pages.LIST)
 @require_safe
 def commitments(request: HttpRequest) -> HttpResponseBase:
     """The board: every commitment with what it waits for, newest first."""
@@ -103,6 +104,7 @@ def _tabs(request: HttpRequest, counts: dict[str, int]) -> list[Tab]:
     return [every, *(Tab(s, s.capitalize(), pages.address(request, state=s), n) for s, n in counts.items())]
 
 
+@pages.parameters("format")
 @require_safe
 def commitment(request: HttpRequest, cmt_id: str) -> HttpResponse:
     """One commitment, with its firings."""

@@ -39,6 +39,7 @@ class Scheduled:
     last: Pass | None
 
 
+@pages.parameters("kind", "ref", *pages.LIST)
 @require_safe
 def consolidation(request: HttpRequest) -> HttpResponseBase:
     """The passes, newest first; those of one kind or ref when the address says so."""

@@ -49,6 +49,7 @@ class StripEvent:
     url: str
 
 
+@pages.parameters("format")
 @require_safe
 def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
@@ -179,6 +180,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 
+@pages.parameters("next")
 @require_http_methods(["GET", "HEAD", "POST"])
 def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask once, then let the entry be read again."""
@@ -196,6 +198,7 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     return pages.render(request, "memory/restore.html", context, status=status)
 
 
+@pages.parameters("next")
 @require_POST
 def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     """No pass takes the entry away from now on; with ``protected=no`` one may again."""

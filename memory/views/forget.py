@@ -54,6 +54,7 @@ class Store:
     suspected: list[Sample]
 
 
+@pages.parameters("from", *pages.LIST)
 @require_http_methods(["GET", "HEAD", "POST"])
 def forget(request: HttpRequest) -> HttpResponseBase:
     """Step 1, Find, above the list of requests. A POST makes a preview."""
@@ -111,6 +112,7 @@ def _row(found: ForgetRequest) -> dict[str, Any]:
     }
 
 
+@pages.parameters("format")
 @require_safe
 def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""

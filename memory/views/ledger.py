@@ -81,6 +81,7 @@ class Chip:
     url: str
 
 
+@pages.parameters(*FIELDS, *pages.LIST)
 @require_safe
 def ledger(request: HttpRequest) -> HttpResponseBase:
     """The ledger as a page, as its list alone, or as a file."""

@@ -26,6 +26,7 @@ def _caller(request: HttpRequest) -> Caller:
     return Caller(scope, scope.principal.id)
 
 
+@pages.parameters("seen", "format")
 @require_safe
 def namespace_list(request: HttpRequest) -> HttpResponse:
     """The namespaces of the tenant, by name, a page at a time."""
@@ -48,6 +49,7 @@ def namespace_list(request: HttpRequest) -> HttpResponse:
     return pages.render(request, "memory/namespaces.html", context)
 
 
+@pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace(request: HttpRequest, name: str) -> HttpResponse:
     """One namespace, and the form that changes its permissions in the version that was read."""

@@ -43,6 +43,7 @@ FIGURES = {
 }
 
 
+@pages.parameters(*pages.LIST)
 @require_safe
 def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     """The pass; while it is under way its state is asked for again every second."""

@@ -21,6 +21,7 @@ LISTED = 20
 COLUMNS = ("by", "name", "week", "entries", "duplicates", "tokens", "bytes")
 
 
+@pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
 def retention(request: HttpRequest) -> HttpResponseBase:
     """The page, its growth as a file, and the change of the policy."""

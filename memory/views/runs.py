@@ -53,6 +53,7 @@ class ShownLane:
     rows: list[Row]
 
 
+@pages.parameters("workflow", *pages.LIST)
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
@@ -93,6 +94,7 @@ def _run_row(run: Run) -> dict[str, Any]:
     }
 
 
+@pages.parameters("at", "format")
 @require_safe
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
@@ -128,6 +130,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)
 
 
+@pages.parameters("format")
 @require_safe
 def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
     """All that one event of OpenIntent says, which may be long."""

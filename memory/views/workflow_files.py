@@ -139,6 +139,7 @@ def _policy_words(policy: dict[str, Any]) -> str:
 # --- what was made ---------------------------------------------------------------------------------------------------
 
 
+@pages.parameters("format")
 @require_safe
 def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     """An intent with its tasks, as they are now."""

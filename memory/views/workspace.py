@@ -16,6 +16,7 @@ from memory.wire import instant
 COLUMNS = ("path", "contentType", "version", "bytes", "etag", "updatedAt")
 
 
+@pages.parameters("prefix", "format")
 @require_safe
 def files(request: HttpRequest) -> HttpResponseBase:
     """Every file of the tenant, by path; those below ``prefix`` when it is given."""
@@ -46,6 +47,7 @@ def _row(file: WorkspaceFile) -> dict[str, Any]:
     }
 
 
+@pages.parameters("version", "format")
 @require_safe
 def file(request: HttpRequest, path: str) -> HttpResponse:
     """One version of a file, the newest unless the address names another, beside the others that are kept."""

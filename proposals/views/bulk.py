@@ -33,6 +33,7 @@ class Note:
     words: str
 
 
+@pages.parameters("next", "id", "every", "chosen", "action")
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: HttpRequest) -> HttpResponse:
     """Say what would happen to those that were chosen, and ask why; then reject or archive all of them, or none."""

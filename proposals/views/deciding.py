@@ -82,6 +82,7 @@ def _carry_out(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, w
     return render_review(request, scope, told, "proposal", status=sent.status, typed=typed, **more)
 
 
+@pages.parameters("revision")
 @require_http_methods(["GET", "HEAD", "POST"])
 def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Ask why, then end the review for good; a gate under way is cancelled."""
@@ -96,6 +97,7 @@ def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     return _end(request, prop_id, form, act, "reject", "The proposal is rejected. Nothing was installed.")
 
 
+@pages.parameters("revision")
 @require_http_methods(["GET", "HEAD", "POST"])
 def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Ask why, then put the proposal away; what an applied one installed goes with it, or it is not archived."""

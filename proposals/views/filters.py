@@ -95,6 +95,7 @@ def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) ->
     return Saved(row, url, row.owner == scope.principal.id, is_meant and row.slug == slug)
 
 
+@pages.parameters("show", *SEVERAL, *ONE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def keep(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the inbox had under it."""
@@ -123,6 +124,7 @@ def keep(request: HttpRequest) -> HttpResponse:
     return pages.render(request, "proposals/inbox_filter.html", context, status=422 if form.is_bound else 200)
 
 
+@pages.parameters("next")
 @require_POST
 def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
     """One's own saved filter is gone; the list it showed stays on the page."""

@@ -58,6 +58,7 @@ class Tab:
     count: int | None = None
 
 
+@pages.parameters("saved", "show", *filters.SEVERAL, *filters.ONE, *pages.LIST)
 @require_safe
 def inbox(request: HttpRequest) -> HttpResponseBase:
     """The proposals, newest first; ``saved`` in the address stands for the filter of that name."""

@@ -25,6 +25,7 @@ REFUSED = "The change is refused. The policy is as it was."
 TAKEN_BACK = "The change is taken back. The policy is as it was."
 
 
+@pages.parameters("format")
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy(request: HttpRequest, kind: str) -> HttpResponse:
     """The policy of a kind, and the form that asks for a change of it."""

@@ -46,42 +46,49 @@ class Tab:
     count: int | None = None
 
 
+@pages.parameters("from", "to", "mode", "format")
 @require_safe
 def changes(request: HttpRequest, prop_id: str) -> HttpResponse:
     """What the proposal would change: in words first, then line by line against whatever one likes."""
     return _review(request, prop_id, "proposal")
 
 
+@pages.parameters("revision", "format")
 @require_safe
 def artifact(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The artifact as it stands, its digests, and whether it would be refused now."""
     return _review(request, prop_id, "proposal-artifact")
 
 
+@pages.parameters("format")
 @require_safe
 def evidence(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Why it was proposed, and from what."""
     return _review(request, prop_id, "proposal-evidence")
 
 
+@pages.parameters("format")
 @require_safe
 def discussion(request: HttpRequest, prop_id: str) -> HttpResponse:
     """What people say about it."""
     return _review(request, prop_id, "proposal-discussion")
 
 
+@pages.parameters("format")
 @require_safe
 def history(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Its revisions, gates, votes, and what the audit says."""
     return _review(request, prop_id, "proposal-history")
 
 
+@pages.parameters("format")
 @require_safe
 def effect(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Which runs have resolved it: none before it is installed, and those that did since."""
     return _review(request, prop_id, "proposal-effect")
 
 
+@pages.parameters("revision")
 @require_safe
 def download(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The exact bytes of a revision, the current one unless another is named; its digest is theirs."""

@@ -1,0 +1,106 @@
+"""Query parameters that an address does not have are refused by name; the links of the pages carry none of them."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from openwop_console import error_envelope
+from tests import building, peopled
+from tests.pages.conftest import body_of
+from tests.peopled import World
+
+pytestmark = pytest.mark.django_db
+EXTENSION = "v1/host/console/"
+SAMPLES = {"int": "1", "path": "x"}
+LINK = re.compile(r'<a[^>]*? href="(/[^"#]*)')
+FORM = re.compile(r'<form[^>]*?action="(/[^"]*)"[^>]*?method="get".*?</form>', re.DOTALL)
+NAME = re.compile(r'<(?:input|select|button)[^>]*? name="([^"]+)"')
+
+
+def page_routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
+    """The pattern of every page."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        place = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from page_routes(pattern.url_patterns, place)
+        elif isinstance(pattern, URLPattern) and error_envelope.face_of(f"/{place}") == "page" and place != "healthz":
+            yield place
+
+
+def owner() -> Client:
+    browser = Client()
+    browser.force_login(building.operator("acme"))
+    return browser
+
+
+def sample(pattern: str) -> str:
+    return "/" + re.sub(r"<(?:(\w+):)?\w+>", lambda found: SAMPLES.get(found[1] or "", "x"), pattern)
+
+
+def test_every_page_refuses_a_parameter_it_does_not_have_by_its_name() -> None:
+    browser = owner()
+    for pattern in page_routes():
+        for method in ("get", "post"):
+            answer = getattr(browser, method)(f"{sample(pattern)}?zzz=1")
+            assert answer.status_code == 400, (method, pattern)
+            assert "<code>zzz</code>" in body_of(answer)
+
+
+def test_every_operation_of_the_host_extension_refuses_a_parameter_it_does_not_have_by_its_name() -> None:
+    world = World("acme")
+    routes = [each for each in peopled.routes() if each.pattern.startswith(EXTENSION)]
+    assert len(routes) > 30
+    for route in routes:
+        for method in route.operations:
+            answer = world.ask(method, f"/{route.address(route.unknown())}?zzz=1")
+            assert answer.status_code == 400, (method, route.pattern)
+            told = answer.json()
+            assert told["error"] == "validation_error"
+            assert told["details"]["errors"] == [{"field": "zzz", "message": "is not a parameter of this address"}]
+
+
+def test_a_page_with_an_unknown_parameter_leads_to_itself_without_it() -> None:
+    assert 'href="/runs?workflow=daily"' in body_of(owner().get("/runs?zzz=1&workflow=daily"))
+
+
+def test_a_visitor_with_an_unknown_parameter_signs_in_first(client: Client) -> None:
+    answer = client.get("/runs?zzz=1")
+    assert (answer.status_code, answer["Location"]) == (302, "/login?next=%2Fruns%3Fzzz%3D1")
+
+
+def test_no_link_and_no_form_of_a_page_carries_a_parameter_that_its_target_does_not_have() -> None:
+    peopled_world = World("acme")
+    for attribute in ("proposal", "forget", "file", "commitment", "agent", "background_pass", "archive", "template"):
+        getattr(peopled_world, attribute)
+    assert peopled_world.run
+    browser, seen, waiting = owner(), set[str](), ["/"]
+    while waiting:
+        url = waiting.pop()
+        answer = browser.get(url)
+        assert answer.status_code not in {400, 500}, url
+        if "text/html" not in answer.headers.get("Content-Type", ""):
+            continue
+        shown = body_of(answer)
+        links = {unescape(each) for each in LINK.findall(shown)}
+        for form in FORM.finditer(shown):
+            names = dict.fromkeys(NAME.findall(form[0]), "x")
+            links.add(f"{unescape(form[1])}?{'&'.join(f'{name}=x' for name in names)}" if names else form[1])
+        for link in links:
+            kind = shape(link)
+            if kind not in seen:
+                seen.add(kind)
+                waiting.append(link)
+    assert len(seen) > 60
+
+
+def shape(link: str) -> str:
+    """Links of one kind differ in ids alone."""
+    parts = urlsplit(link)
+    path = re.sub(r"[a-z]+_[0-9a-f]{32}", "id", parts.path)
+    return f"{path}?{sorted(name for name, _ in parse_qsl(parts.query))}"
