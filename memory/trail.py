@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory import adapter, event_notes
 from memory.event_notes import Note
-from memory.host import event_log, ids, interrupts, registry, runs, suspensions
+from memory.host import event_log, ids, interrupts, registry, runs, sql, suspensions
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import MemoryArchived
@@ -24,6 +24,8 @@ LIMIT = 2000
 CHUNK = 500
 # The longest note that stands in the list itself.
 SHORT = 2_000
+# How far a list counts what matches.
+COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,34 +158,58 @@ def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lan
 
 
 @dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs to list; empty means all. Created at ``since`` or later, and before ``until``."""
+
+    workflow: str = ""
+    status: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunPage:
-    """One page of runs, how many there are in all, and the id to continue after."""
+    """One page of runs, how many match, and the id to continue after; beyond ``COUNTED`` the total is a lower bound."""
 
     runs: list[Run]
     total: int
+    inexact: bool
     after: UUID | None
 
 
-def run_page(scope: TenantScope, *, workflow: str = "", before: UUID | None = None, size: int = 50) -> RunPage:
+def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = None, size: int = 50) -> RunPage:
     """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
-    rows = _runs(scope, workflow)
-    found = list((rows.filter(id__lt=before) if before else rows)[: size + 1])
+    rows = _runs(scope, wanted)
+    found = list(_older(scope, rows, before)[: size + 1])
+    counted = rows.order_by().values("id")[: COUNTED + 1].count()
     more = found[size - 1].id if len(found) > size else None
-    return RunPage(found[:size], rows.count(), more)
+    return RunPage(found[:size], min(counted, COUNTED), counted > COUNTED, more)
 
 
-def every_run(scope: TenantScope, *, workflow: str = "") -> Iterator[Run]:
-    """All the runs, newest first; read in chunks, for a file."""
-    rows, before = _runs(scope, workflow), None
-    while chunk := list((rows.filter(id__lt=before) if before else rows)[:CHUNK]):
+def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
+    """All the runs that match, newest first; read in chunks, for a file."""
+    rows, before = _runs(scope, wanted), None
+    while chunk := list(_older(scope, rows, before)[:CHUNK]):
         yield from chunk
         before = chunk[-1].id
 
 
-def _runs(scope: TenantScope, workflow: str) -> Any:
+def _runs(scope: TenantScope, wanted: RunFilter) -> Any:
     scope.check("runs:read")
-    rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata").order_by("-id")
-    return rows.filter(workflow_id=workflow) if workflow else rows
+    rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata")
+    asked = {
+        "workflow_id": wanted.workflow,
+        "status": wanted.status,
+        "created_at__gte": wanted.since,
+        "created_at__lt": wanted.until,
+    }
+    return rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
+
+
+def _older(scope: TenantScope, rows: Any, before: UUID | None) -> Any:
+    """The rows behind the run ``before``; every row without one."""
+    last = Run.objects.of(scope.tenant_id).filter(id=before).only("created_at").first() if before else None
+    return rows.filter(sql.behind("created_at", last.created_at, last.id)) if last else rows
 
 
 def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:

@@ -15,9 +15,12 @@ import rfc8785
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
+from memory.host import sql
 from memory.host.models import AuditChain, AuditRecord
 
 WRITER = "memory.host.audit"
+# The newest records that a filter takes its choices from.
+OFFERED = 500
 PAGE = 1000
 
 Follower = Callable[[AuditRecord, datetime], None]
@@ -255,10 +258,44 @@ def verify(tenant_id: UUID) -> Verdict:
     return Verdict(checked, None)
 
 
-def newest(tenant_id: UUID, *, before: int | None = None, limit: int = 50) -> list[AuditRecord]:
-    """The newest records first; ``before`` is the number of the last one seen."""
-    rows = AuditRecord.objects.of(tenant_id).order_by("-seq")
-    return list((rows if before is None else rows.filter(seq__lt=before))[:limit])
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which records to list; empty means all. Recorded at ``since`` or later, and before ``until``."""
+
+    action: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.action or self.since or self.until)
+
+
+def newest(
+    tenant_id: UUID, wanted: AuditFilter | None = None, *, before: int | None = None, limit: int = 50
+) -> list[AuditRecord]:
+    """The newest records that match, first; ``before`` is the number of the last one seen."""
+    rows = AuditRecord.objects.of(tenant_id)
+    if wanted is None or wanted.is_empty:
+        rows = rows.order_by("-seq")
+        return list((rows if before is None else rows.filter(seq__lt=before))[:limit])
+    rows = _matching(tenant_id, wanted).order_by("-occurred_at", "-seq")
+    if before is not None:
+        last = AuditRecord.objects.of(tenant_id).filter(seq=before).first()
+        rows = rows.filter(sql.behind("occurred_at", last.occurred_at, last.seq, id_column="seq")) if last else rows
+    return list(rows[:limit])
+
+
+def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
+    """How many records match, counted no further than ``most``."""
+    if wanted.is_empty:
+        return total(tenant_id)
+    return int(_matching(tenant_id, wanted).order_by().values("seq")[:most].count())
+
+
+def _matching(tenant_id: UUID, wanted: AuditFilter) -> Any:
+    asked = {"action": wanted.action, "occurred_at__gte": wanted.since, "occurred_at__lt": wanted.until}
+    return AuditRecord.objects.of(tenant_id).filter(**{field: value for field, value in asked.items() if value})
 
 
 def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
@@ -266,9 +303,15 @@ def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list
     return list(AuditRecord.objects.of(tenant_id).filter(target__in=list(targets)).order_by("-seq")[:limit])
 
 
-def every(tenant_id: UUID) -> Iterator[AuditRecord]:
-    """The whole chain in its order, for a file."""
-    yield from AuditRecord.objects.of(tenant_id).order_by("seq").iterator(chunk_size=1000)
+def every(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
+    """The whole chain in its order, or the records of it that match, for a file."""
+    yield from _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
+
+
+def actions_of(tenant_id: UUID) -> list[str]:
+    """The actions among the newest records, by name: what a filter offers."""
+    rows = AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("action", flat=True)
+    return sorted(set(rows[:OFFERED]))
 
 
 def last_of(tenant_id: UUID, action: str, **details: Any) -> AuditRecord | None:

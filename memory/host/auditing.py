@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from memory.host import audit, checkpoints, ids, signing, tenant_log
+from memory.host import access, audit, checkpoints, ids, signing, tenant_log
+from memory.host.audit import AuditFilter
 from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
@@ -16,11 +18,15 @@ SCOPE = "audit:read"
 EXPORTED = "audit.exported"
 VIEWED_ONCE_IN = timedelta(minutes=10)
 CHECKPOINTS_SHOWN = 10
+CHUNK = 500
+# How far the matches of a filter are counted.
+COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Records, the newest first, of ``total``; and the newest checkpoints, of ``checkpoints_total``.
+    """Records, the newest first, of ``total``; and the newest checkpoints, of ``checkpoints_total``. The total of a
+    filter is a lower bound beyond ``COUNTED``.
 
     ``proven`` is the record of the last export of checkpoints: what was removed behind it, nobody can prove.
     """
@@ -30,19 +36,32 @@ class AuditPage:
     checkpoints: list[AuditCheckpoint]
     checkpoints_total: int
     proven: AuditRecord | None
+    inexact: bool = False
 
 
-def view(scope: TenantScope, *, before: int | None = None, limit: int, now: datetime) -> AuditPage:
-    """Records older than ``before``. That the principal looks is on record once in ten minutes."""
+def view(
+    scope: TenantScope, wanted: AuditFilter | None = None, *, before: int | None = None, limit: int, now: datetime
+) -> AuditPage:
+    """Records that match, older than ``before``. That the principal looks is on record once in ten minutes."""
     scope.check(SCOPE)
     tenant_id, who = scope.tenant_id, scope.principal.id
     audit.append_once(tenant_id, within=VIEWED_ONCE_IN, actor=who, action="audit.viewed", now=now)
+    wanted = wanted or AuditFilter()
+    counted = audit.count(tenant_id, wanted, most=COUNTED + 1)
+    inexact = counted > COUNTED and not wanted.is_empty
     return AuditPage(
-        audit.newest(tenant_id, before=before, limit=limit),
-        audit.total(tenant_id),
+        audit.newest(tenant_id, wanted, before=before, limit=limit),
+        COUNTED if inexact else counted,
         *checkpoints.listed(tenant_id, limit=CHECKPOINTS_SHOWN),
         audit.last_of(tenant_id, EXPORTED, what="checkpoints"),
+        inexact,
     )
+
+
+def actions_of(scope: TenantScope) -> list[str]:
+    """What a filter by action offers."""
+    scope.check(SCOPE)
+    return audit.actions_of(scope.tenant_id)
 
 
 def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:
@@ -53,11 +72,19 @@ def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: date
     return audit.about(tenant_id, targets, limit=limit)
 
 
-def export(scope: TenantScope, *, now: datetime) -> Iterator[dict[str, Any]]:
-    """Every record with its hash, the oldest first; that it was exported is the last of them."""
+def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: datetime) -> Iterator[dict[str, Any]]:
+    """Every record that matches with its hash, the oldest first; that the whole was exported is the last of it."""
     scope.check(SCOPE)
     _exported(scope, {"what": "records"}, now)
-    return (document_of(record) for record in audit.every(scope.tenant_id))
+    return (document_of(record) for record in audit.every(scope.tenant_id, wanted))
+
+
+def with_names(scope: TenantScope, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The exported records with what their actors and targets are called; names are looked up a chunk at a time."""
+    while chunk := list(islice(rows, CHUNK)):
+        names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
+        for row in chunk:
+            yield {**row, "actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}
 
 
 def document_of(record: AuditRecord) -> dict[str, Any]:

@@ -16,8 +16,14 @@ Row = Mapping[str, Any]
 
 def cell(value: object) -> str:
     """``value`` as one cell that no spreadsheet calculates."""
-    text = "" if value is None else " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = "" if value is None else _text(value)
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str]) -> StreamingHttpResponse:

@@ -3,9 +3,10 @@
 A page is answered whole unless htmx asked for its fragment, so that every address works without scripts.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -24,6 +25,7 @@ PAGE = 50
 LONGEST = 256
 LONGEST_PATH = 2048
 STOP_POLLING = 286
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 PLACES = ("after", "before", "seen", "format")
 
 T = TypeVar("T")
@@ -88,6 +90,33 @@ def number_of(request: HttpRequest, name: str) -> int | None:
     """A count of the query, or None when there is none or it is no number."""
     digits = request.GET.get(name, "")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 15 else None
+
+
+def word_of(request: HttpRequest, name: str, choices: Collection[str]) -> str:
+    """One of ``choices``, or "" when it is not given; any other word is refused."""
+    word = text_of(request, name)
+    if word and word not in choices:
+        raise Invalid(errors=[{"field": name, "message": f"must be one of {', '.join(choices)}"}])
+    return word
+
+
+def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime | None:
+    """A day (UTC) or an RFC 3339 time of the query, or None when it is not given; anything else is refused.
+
+    A day begins at midnight; as the ``end`` of a period it is a part of it.
+    """
+    text = text_of(request, name)
+    try:
+        if not text:
+            return None
+        if DAY.fullmatch(text):
+            return datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(days=int(end))
+        at = datetime.fromisoformat(text.upper().replace(" ", "+"))  # a plus sign that was not encoded
+        if at.tzinfo and 1970 <= at.year < 9000:
+            return at
+    except (ValueError, OverflowError):
+        pass
+    raise Invalid(errors=[{"field": name, "message": "must be a day (2026-01-31) or an RFC 3339 time with its offset"}])
 
 
 @dataclass(frozen=True, slots=True)

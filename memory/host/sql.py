@@ -17,6 +17,7 @@ from uuid import UUID, SafeUUID
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.models import Q
 
 INSTRUCTIONS = 10_000
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
@@ -190,3 +191,8 @@ def empty_log(*, patience_ms: int = 500) -> bool:
             return not cursor.fetchone()[0]
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {int(before)}")
+
+
+def behind(column: str, at: datetime, row_id: Any, *, id_column: str = "id") -> Q:
+    """What comes behind a row in the order (``-column``, ``-id_column``): two conditions that one index serves."""
+    return Q(**{f"{column}__lte": at}) & (Q(**{f"{column}__lt": at}) | Q(**{f"{id_column}__lt": row_id}))

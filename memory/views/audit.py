@@ -11,25 +11,41 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory.forms import RangeForm
 from memory.host import access, auditing, exports, pages, tenancy
+from memory.host.audit import AuditFilter
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
 
-COLUMNS = ("seq", "occurredAt", "actor", "action", "target", "details", "prevHash", "entryHash", "tenant")
+COLUMNS = (
+    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "prevHash", "entryHash",
+    "tenant",
+)  # fmt: skip
 
 
-@pages.parameters("before", "format")
+@pages.parameters("action", "since", "until", "before", "seen", "format")
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""
-    if request.GET.get("format") in exports.FORMATS:
-        rows = auditing.export(tenancy.scope_of(request), now=timezone.now())
-        return exports.listing(request.GET["format"], "records", rows, columns=COLUMNS)
+    wanted_format = request.GET.get("format")
+    if wanted_format in exports.FORMATS:
+        scope = tenancy.scope_of(request)
+        rows = auditing.export(scope, _wanted(request), now=timezone.now())
+        rows = auditing.with_names(scope, rows) if wanted_format == "csv" else rows
+        return exports.listing(wanted_format, "records", rows, columns=COLUMNS)
     return _page(request, RangeForm())
+
+
+def _wanted(request: HttpRequest) -> AuditFilter:
+    return AuditFilter(
+        action=pages.text_of(request, "action"),
+        since=pages.moment_of(request, "since"),
+        until=pages.moment_of(request, "until", end=True),
+    )
 
 
 def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = auditing.view(scope, before=pages.number_of(request, "before"), limit=pages.PAGE, now=now)
+    wanted, before = _wanted(request), pages.number_of(request, "before")
+    found = auditing.view(scope, wanted, before=before, limit=pages.PAGE, now=now)
     context = {
         "nav": "audit",
         "now": now,
@@ -37,21 +53,30 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "found": found,
         "records": found.records,
         "total": found.total,
+        "action": wanted.action,
+        "since": pages.text_of(request, "since"),
+        "until": pages.text_of(request, "until"),
+        "filtered": not wanted.is_empty,
         "names": access.names_of(scope.tenant_id, [record.actor for record in found.records]),
     }
-    place = _place(request, found)
+    if not pages.wants_fragment(request):
+        context["actions"] = auditing.actions_of(scope)
+    place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
 
 
-def _place(request: HttpRequest, found: AuditPage) -> dict[str, Any]:
-    """Where the page stands: numbers have no gap, so the number of a record says how many are newer."""
-    first = found.total - found.records[0].seq if found.records else 0
-    oldest = found.records[-1].seq if found.records else 0
+def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[str, Any]:
+    """Where the page stands. Numbers have no gap: without a filter, that of a record says how many are newer."""
+    seen = pages.number_of(request, "seen") or 0 if "before" in request.GET else 0
+    if found.records and wanted.is_empty:
+        seen = found.total - found.records[0].seq - 1
+    last, oldest = seen + len(found.records), found.records[-1].seq if found.records else 0
+    has_older = last < found.total or (found.inexact and len(found.records) == pages.PAGE)
     return {
-        "first": first,
-        "last": first + len(found.records) - 1,
-        "older": pages.address(request, before=oldest) if oldest else "",
-        "newest": pages.address(request) if first != 1 and found.total else "",
+        "first": seen + 1 if found.records else 0,
+        "last": last,
+        "older": pages.address(request, before=oldest, seen=last) if found.records and has_older else "",
+        "newest": pages.address(request) if "before" in request.GET else "",
         "as_json": pages.address(request, format="json"),
         "as_csv": pages.address(request, format="csv"),
     }

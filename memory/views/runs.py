@@ -15,9 +15,9 @@ from memory.agent_memory import logs
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
-from memory.host.models import TERMINAL, Run
+from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
-from memory.trail import Lane, Trail, TrailWrite
+from memory.trail import Lane, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
@@ -53,15 +53,20 @@ class ShownLane:
     rows: list[Row]
 
 
-@pages.parameters("workflow", *pages.LIST)
+@pages.parameters("workflow", "status", "since", "until", *pages.LIST)
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
-    scope, workflow = tenancy.scope_of(request), pages.text_of(request, "workflow")
-    cursor = pages.Cursor.of(request, "run")
-    listed = trail.run_page(scope, workflow=workflow, before=cursor.after, size=pages.PAGE)
+    scope, cursor = tenancy.scope_of(request), pages.Cursor.of(request, "run")
+    wanted = RunFilter(
+        workflow=pages.text_of(request, "workflow"),
+        status=pages.word_of(request, "status", RunStatus.values),
+        since=pages.moment_of(request, "since"),
+        until=pages.moment_of(request, "until", end=True),
+    )
+    listed = trail.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_run_row(run) for run in trail.every_run(scope, workflow=workflow))
+        rows = (_run_row(run) for run in trail.every_run(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     last = cursor.seen + len(listed.runs)
     names = logs.names_of(scope, listed.runs)
@@ -70,7 +75,12 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         "now": timezone.now(),
         "listed": listed,
         "names": names,
-        "workflow": workflow,
+        "workflow": wanted.workflow,
+        "status": wanted.status,
+        "since": pages.text_of(request, "since"),
+        "until": pages.text_of(request, "until"),
+        "statuses": RunStatus.values,
+        "filtered": wanted != RunFilter(),
         "first": cursor.seen + 1,
         "last": last,
         "older": pages.address(request, after=ids.wire("run", listed.after), seen=last) if listed.after else "",

@@ -1,6 +1,10 @@
 """The audit page: a range is verified, checkpoints are shown and taken away, and looking leaves a trace."""
 
+import csv
+import io
 import json
+from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -9,7 +13,7 @@ from django.utils import timezone
 from memory.host import audit, checkpoints
 from memory.host.models import AuditRecord
 from tests import building
-from tests.pages.conftest import SignIn, body_of
+from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +109,50 @@ def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
         assert answer.status_code == 403
         assert "audit:read" in body_of(answer)
     assert AuditRecord.objects.filter(action__in=["audit.viewed", "audit.exported"]).count() == 0
+
+
+def test_the_log_is_filtered_by_action_and_time_on_the_page_in_its_files_and_over_the_api(ada: Client) -> None:
+    tenant, now = building.tenant(), timezone.now()
+    for days, action in ((9, "old.act"), (5, "mid.act"), (5, "other.act"), (1, "mid.act")):
+        audit.append(tenant.id, actor="host", action=action, now=now - timedelta(days=days))
+    day = (now - timedelta(days=5)).date().isoformat()
+    shown = body_of(ada.get("/audit?action=mid.act")).partition('id="records"')[2]
+    assert (shown.count("<code>mid.act</code>"), shown.count("<code>old.act</code>")) == (2, 0)
+    assert standing(1, 2, 2, "records") in shown
+    shown = body_of(ada.get(f"/audit?since={day}&until={day}")).partition('id="records"')[2]
+    assert (shown.count("<code>mid.act</code>"), shown.count("<code>other.act</code>")) == (1, 1)
+    rows = list(csv.DictReader(io.StringIO(body_of(ada.get(f"/audit?action=mid.act&until={day}&format=csv")))))
+    assert [row["action"] for row in rows] == ["mid.act"]
+    api, key = Client(), building.key("acme")
+    url = f"/v1/host/console/audit?action=mid.act&since={day}T00:00:00Z&limit=1"
+    found = api.get(url, HTTP_X_API_KEY=key).json()
+    assert (len(found["records"]), found["total"], found["totalIsExact"]) == (1, 2, True)
+    rest = api.get(f"{url}&before={found['next']}", HTTP_X_API_KEY=key).json()
+    assert rest["records"][0]["occurredAt"] < found["records"][0]["occurredAt"]
+    assert "Nothing matches" in body_of(ada.get("/audit?action=none"))
+
+
+@pytest.mark.parametrize("query", ["since=yesterday", "until=2026-13-01", "since=2026-01-01T00:00:00"])
+def test_a_time_that_is_none_is_refused_by_its_name(ada: Client, query: str) -> None:
+    for url in ("/audit", "/runs"):
+        answer = ada.get(f"{url}?{query}")
+        assert answer.status_code == 400
+        assert f"<code>{query.partition('=')[0]}</code>" in body_of(answer)
+
+
+def test_the_csv_of_the_log_has_details_as_json_and_names_beside_ids(ada: Client) -> None:
+    person = building.scope().principal
+    details = {"note": "a, b", "list": [1, None]}
+    audit.append(person.tenant_id, actor=person.id, action="act", target=person.id, details=details, now=timezone.now())
+    rows = csv.DictReader(io.StringIO(body_of(ada.get("/audit?action=act&format=csv"))))
+    (row,) = rows
+    assert json.loads(row["details"]) == details
+    assert row["actor"] == row["target"] == person.id
+    assert row["actorName"] == row["targetName"] != ""
+
+
+def test_older_records_of_a_filter_follow_without_a_gap(ada: Client) -> None:
+    grow(60)
+    first = body_of(ada.get("/audit?action=act"))
+    older = unescape(first.rpartition('hx-get="/audit?')[2].partition('"')[0])
+    assert standing(51, 60, 60, "records") in body_of(ada.get(f"/audit?{older}"))

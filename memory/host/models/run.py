@@ -148,7 +148,9 @@ class Run(TenantOwned):
         )
         indexes = (
             models.Index(fields=("tenant", "definition_id"), name="host_run_definition"),
-            models.Index(fields=("tenant", "workflow_id", "id"), name="host_run_workflow"),
+            models.Index(fields=("tenant", "created_at", "id"), name="host_run_created"),
+            models.Index(fields=("tenant", "status", "created_at", "id"), name="host_run_status"),
+            models.Index(fields=("tenant", "workflow_id", "created_at", "id"), name="host_run_workflow"),
             models.Index(
                 fields=("tenant", "ready_at"), condition=models.Q(ready_at__isnull=False), name="host_run_ready"
             ),

@@ -1,7 +1,7 @@
 """What the run surface answers, as JSON Schema: for the OpenAPI document."""
 
 from memory.host.models import Interrupt, RunStatus
-from memory.host.operations import TEXT, TIME, Schema, closed
+from memory.host.operations import TEXT, TIME, Schema, closed, nullable
 
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)
@@ -41,6 +41,24 @@ EVENT: Schema = {
 }
 EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete={"type": "boolean"})
 STREAM: Schema = {"type": "string", "description": "Server-sent events, each with the number of its event as id."}
+RUNS = closed(
+    runs={
+        "type": "array",
+        "items": closed(
+            runId=TEXT,
+            workflowId=TEXT,
+            status=STATUS,
+            agentId=nullable(TEXT),
+            system={"type": "boolean"},
+            createdAt=TIME,
+            startedAt=nullable(TIME),
+            completedAt=nullable(TIME),
+        ),
+    },
+    total={"type": "integer", "minimum": 0},
+    totalIsExact={"type": "boolean"},
+    next=nullable(TEXT),
+)
 RUN_CREATED = closed(runId=TEXT, workflowId=TEXT, status=STATUS, startedAt=TIME, eventsUrl=TEXT, statusUrl=TEXT)
 RUN: Schema = {
     "title": "RunSnapshot",

@@ -11,9 +11,10 @@ from memory import masking
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
-from memory.host.models import ForkMode, Interrupt, Run
-from memory.host.serializing import Closed, Text
+from memory.host.models import ForkMode, Interrupt, Run, RunStatus
+from memory.host.serializing import After, Closed, Instant, Text
 from memory.masking import Mask, without_sensitive
+from memory.trail import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.asking.resolving import Asked
@@ -23,6 +24,43 @@ from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.streaming import Reading, modes_of
+
+
+class RunsQuery(Closed):
+    """The newest first: of one workflow or status, created at ``since`` or later, before ``until``; ``after`` is what
+    ``next`` gave."""
+
+    workflowId = Text(required=False, max_length=128)
+    status = serializers.ChoiceField(required=False, choices=RunStatus.values)
+    since = Instant(required=False)
+    until = Instant(required=False)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("run")
+
+    def wanted(self) -> RunFilter:
+        given = self.validated_data
+        return RunFilter(given.get("workflowId", ""), given.get("status", ""), given.get("since"), given.get("until"))
+
+
+def runs_document(page: RunPage) -> dict[str, Any]:
+    return {
+        "runs": [
+            {
+                "runId": ids.wire("run", run.id),
+                "workflowId": run.workflow_id,
+                "status": run.status,
+                "agentId": run.agent_id or None,
+                "system": run.system,
+                "createdAt": instant(run.created_at),
+                "startedAt": instant(run.started_at) if run.started_at else None,
+                "completedAt": instant(run.completed_at) if run.completed_at else None,
+            }
+            for run in page.runs
+        ],
+        "total": page.total,
+        "totalIsExact": not page.inexact,
+        "next": ids.wire("run", page.after) if page.after else None,
+    }
 
 
 class CreateRun(Closed):

@@ -23,6 +23,7 @@ urlpatterns = [
     path("v1/host/console/audit", audit.audit_list, name="api-console-audit"),
     path("v1/host/console/audit/checkpoints", audit.audit_checkpoints, name="api-console-audit-checkpoints"),
     path("v1/host/console/events", audit.tenant_events, name="api-console-events"),
+    path("v1/host/console/runs", views.console_runs, name="api-console-runs"),
     path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
     path("", include("openwop_console.runtime.api.schedules.urls")),
     path(

@@ -5,17 +5,22 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory import trail
 from memory.host import ids
 from memory.host.operations import operation
-from memory.host.serializing import checked
+from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from openwop_console.runtime import intake
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import (
     CreateRun,
+    RunsQuery,
     created_document,
     run_document,
+    runs_document,
 )
+
+DEFAULT_LIMIT = 50
 
 
 @operation(
@@ -31,6 +36,18 @@ def run_list(request: Request) -> Response:
     order = checked(CreateRun, request.data).order(request.headers)
     run = intake.create_run(scope_of(request), order, now=timezone.now())
     return Response(created_document(run, request), status=201)
+
+
+@operation("listRuns", scope="runs:read", query=RunsQuery, gives={200: schemas.RUNS}, tag="runs")
+@api_view(["GET"])
+def console_runs(request: Request) -> Response:
+    """The tenant's runs, the newest first. ``total`` counts what matches: exactly, or as a lower bound."""
+    query = checked(RunsQuery, query_of(request))
+    given = query.validated_data
+    limit = given.get("limit", DEFAULT_LIMIT)
+    return Response(
+        runs_document(trail.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit))
+    )
 
 
 @operation("getRun", scope="runs:read", gives={200: schemas.RUN}, tag="runs")

@@ -29,6 +29,7 @@ AUDIT_RECORD = closed(
 AUDIT_RECORDS = closed(
     records={"type": "array", "items": AUDIT_RECORD},
     total=SEQUENCE,
+    totalIsExact={"type": "boolean"},
     next={"oneOf": [SEQUENCE, {"type": "null"}]},
 )
 PUBLIC_KEY = closed(keyId=TEXT, publicKey=TEXT)

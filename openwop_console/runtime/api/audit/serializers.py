@@ -5,11 +5,11 @@ from typing import Any
 from rest_framework import serializers
 
 from memory.host import auditing, checkpoints
-from memory.host.audit import Break
+from memory.host.audit import AuditFilter, Break
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
 from memory.host.models import AuditCheckpoint
-from memory.host.serializing import Closed
+from memory.host.serializing import Closed, Instant, Text
 
 MOST_RECORDS = 1000
 
@@ -32,10 +32,17 @@ class AuditRange(Closed):
 
 
 class AuditQuery(Closed):
-    """Records older than ``before``, the newest first."""
+    """Records older than number ``before``, newest first: of one action, from ``since`` on, before ``until``."""
 
+    action = Text(required=False, max_length=64)
+    since = Instant(required=False)
+    until = Instant(required=False)
     before = sequence()
     limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
+
+    def wanted(self) -> AuditFilter:
+        given = self.validated_data
+        return AuditFilter(given.get("action", ""), given.get("since"), given.get("until"))
 
 
 class CheckpointsQuery(Closed):
@@ -78,5 +85,6 @@ def records_document(page: AuditPage) -> dict[str, Any]:
     return {
         "records": [auditing.document_of(record) for record in page.records],
         "total": page.total,
+        "totalIsExact": not page.inexact,
         "next": oldest or None,
     }

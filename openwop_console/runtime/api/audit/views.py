@@ -34,9 +34,11 @@ def audit_verify(request: Request) -> Response:
 @operation("listAuditRecords", scope="audit:read", query=AuditQuery, gives={200: schemas.AUDIT_RECORDS}, tag="audit")
 @api_view(["GET"])
 def audit_list(request: Request) -> Response:
-    given = checked(AuditQuery, query_of(request)).validated_data
-    before = int(given["before"]) if "before" in given else None
-    page = auditing.view(scope_of(request), before=before, limit=given.get("limit", DEFAULT_LIMIT), now=timezone.now())
+    """The newest records first. ``total`` counts what matches: exactly, or as a lower bound."""
+    query = checked(AuditQuery, query_of(request))
+    given = query.validated_data
+    before, limit = int(given["before"]) if "before" in given else None, given.get("limit", DEFAULT_LIMIT)
+    page = auditing.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
     return Response(records_document(page))
 
 

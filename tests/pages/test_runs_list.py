@@ -1,0 +1,107 @@
+"""The list of runs: its filters on the page, in its files and over the API, and how it pages."""
+
+import json
+from datetime import datetime, timedelta
+from html import unescape
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory.host import ids
+from openwop_console.runtime import intake
+from openwop_console.runtime.run_options import RunRequest
+from tests import building
+from tests.pages.conftest import SignIn, body_of, standing
+
+pytestmark = pytest.mark.django_db
+
+
+def run_of(workflow: str, *, type_id: str = "core.noop", created: datetime | None = None) -> str:
+    """A run of Acme that has ended, as its address has it."""
+    building.install("acme", building.definition(workflow, building.node("only", type_id)))
+    run = intake.create_run(building.scope(), RunRequest(workflow), now=created or timezone.now())
+    return ids.wire("run", building.advance(run).id)
+
+
+def listed(browser: Client, query: str) -> list[str]:
+    return [row["id"] for row in json.loads(body_of(browser.get(f"/runs?format=json&{query}")))["runs"]]
+
+
+def over_the_api(query: str, slug: str = "acme") -> list[str]:
+    answer = Client().get(f"/v1/host/console/runs?{query}", HTTP_X_API_KEY=building.key(slug))
+    assert answer.status_code == 200, answer.content
+    return [row["runId"] for row in answer.json()["runs"]]
+
+
+def test_runs_are_listed_by_status_workflow_and_time(ada: Client) -> None:
+    now = timezone.now()
+    old = run_of("daily", created=now - timedelta(days=9))
+    failed = run_of("broken", type_id="core.fail", created=now - timedelta(days=5))
+    other = run_of("weekly")
+    day = (now - timedelta(days=5)).date().isoformat()
+    wanted = {
+        "status=failed": [failed],
+        "status=completed": [other, old],
+        "status=cancelled": [],
+        "workflow=daily&status=completed": [old],
+        "workflow=daily&status=failed": [],
+        f"since={day}": [other, failed],
+        f"since={day}&until={day}": [failed],
+        "": [other, failed, old],
+    }
+    for query, found in wanted.items():
+        assert listed(ada, query) == found, query
+        shown = body_of(ada.get(f"/runs?{query}")).partition('id="runs"')[2]
+        assert [each for each in (other, failed, old) if each in shown] == found, query
+    midnight = f"{day}T00:00:00Z"
+    assert over_the_api(f"status=failed&since={midnight}&workflowId=broken") == [failed]
+    assert over_the_api(f"until={midnight}") == [old]
+    assert over_the_api("", slug="globex") == []
+
+
+def test_a_status_that_is_none_is_refused_and_not_ignored(ada: Client) -> None:
+    answer = ada.get("/runs?status=bogus")
+    assert answer.status_code == 400
+    assert "<code>status</code>" in body_of(answer)
+    refused = Client().get("/v1/host/console/runs?status=bogus", HTTP_X_API_KEY=building.key("acme"))
+    assert refused.status_code == 400
+    assert refused.json()["details"]["errors"][0]["field"] == "status"
+
+
+def test_older_runs_of_a_filter_follow_without_a_gap(ada: Client) -> None:
+    building.install("acme", building.definition("daily", building.node("only", "core.noop")))
+    same = timezone.now()
+    for number in range(53):
+        intake.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
+    first = body_of(ada.get("/runs?status=pending"))
+    assert standing(1, 50, 53, "runs") in first
+    older = unescape(first.rpartition('hx-get="/runs?')[2].partition('"')[0])
+    assert standing(51, 53, 53, "runs") in body_of(ada.get(f"/runs?{older}"))
+    api, key = Client(), building.key("acme")
+    page = api.get("/v1/host/console/runs?limit=50", HTTP_X_API_KEY=key).json()
+    rest = api.get(f"/v1/host/console/runs?limit=50&after={page['next']}", HTTP_X_API_KEY=key).json()
+    assert len({row["runId"] for row in page["runs"] + rest["runs"]}) == page["total"] == 53
+    assert rest["next"] is None
+
+
+@pytest.mark.parametrize(
+    "query", ["", "status=failed", "workflow=daily", "since=2026-01-01", "status=failed&since=2026-01-01"]
+)
+def test_every_filter_reads_an_index_in_the_order_of_the_list(ada: Client, query: str) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("SQLite plans without statistics: what it does with no rows it does with a million")
+    with CaptureQueriesContext(connection) as asked:
+        ada.get(f"/runs?{query}")
+    (read,) = [each["sql"] for each in asked if 'FROM "host_run"' in each["sql"] and "LIMIT 51" in each["sql"]]
+    with connection.cursor() as cursor:
+        plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {read}").fetchall())
+    assert "USING INDEX host_run_" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_a_role_that_reads_no_runs_gets_none_over_the_api(sign_in: SignIn) -> None:
+    answer = Client().get("/v1/host/console/runs", HTTP_X_API_KEY=building.key("acme", "auditor"))
+    assert answer.status_code == 403
