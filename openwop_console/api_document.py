@@ -18,8 +18,8 @@ from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
 from memory.host.operations import operation
-from openwop_console import discovery
-from openwop_console.discovery import CACHE_SECONDS, VERSION
+from openwop_console import VERSION, discovery
+from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.readiness import ready
 
 Document = dict[str, Any]

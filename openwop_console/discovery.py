@@ -20,10 +20,10 @@ from memory.host import access, auditing, checkpoints, heartbeats, registry, sch
 from memory.host.models import ForkMode
 from memory.models import Condition
 from memory.policies import Policy
-from openwop_console.runtime import limits
+from openwop_console import VERSION
+from openwop_console.runtime import control, limits
 from proposals import artifacts
 
-VERSION = "0.1.0"
 CACHE_SECONDS = 300
 
 
@@ -35,10 +35,10 @@ def document() -> dict[str, Any]:
         "authorization": _authorization(),
         "auth": _auth(),
         "workspace": _workspace(),
-        "secrets": {"supported": True, "scopes": ["tenant", "user", "run"]},
+        "secrets": {"supported": True, "scopes": ["tenant", "user", "run"], "resolution": "host-managed"},
         "scheduling": _scheduling(),
         "heartbeat": _heartbeat(),
-        "runs": {"pauseResume": True},
+        "runs": {"pauseResume": {"supported": True, "drainPolicies": list(control.DRAIN_POLICIES)}},
         "replay": {"supported": True, "modes": list(ForkMode.values), "sideEffectSuppression": "recorded-outcome"},
     }
     return {
@@ -134,17 +134,15 @@ def _workspace() -> dict[str, Any]:
 
 
 def _auth() -> dict[str, Any]:
-    """The audit chain's profile; keys are raw Ed25519 in base64, the current one first and those before it behind."""
-    keys = auditing.public_keys()
+    """The profile of the audit chain; the keys that signed before this one stand with the exported checkpoints."""
     return {
         "profiles": ["openwop-audit-log-integrity"],
         "auditLogIntegrity": {
-            "supported": True,
-            "checkpointPublicKey": keys[0]["publicKey"],
-            "checkpointPublicKeyFormat": "ed25519-raw-base64",
-            "checkpointPublicKeys": keys,
-            "checkpointEveryEntries": checkpoints.EVERY_ENTRIES,
-            "checkpointEverySeconds": checkpoints.EVERY_SECONDS,
+            "hashChain": True,
+            "checkpointSignatureAlgorithm": "ed25519",
+            "checkpointPublicKey": auditing.public_keys()[0]["publicKey"],
+            "checkpointIntervalEntries": checkpoints.EVERY_ENTRIES,
+            "checkpointIntervalSeconds": checkpoints.EVERY_SECONDS,
         },
     }
 

@@ -126,8 +126,8 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
 
 
 def public_keys() -> list[dict[str, str]]:
-    """The keys that checkpoints of this host are signed with: raw Ed25519, base64; the current one first."""
-    return [{"keyId": key.key_id, "publicKey": key.text} for key in signing.public_keys(signing.CHECKPOINTS)]
+    """The keys that checkpoints of this host are signed with: SPKI in DER, base64; the current one first."""
+    return [{"keyId": key.key_id, "publicKey": key.spki} for key in signing.public_keys(signing.CHECKPOINTS)]
 
 
 def _exported(scope: TenantScope, details: dict[str, Any], now: datetime) -> None:
@@ -137,20 +137,16 @@ def _exported(scope: TenantScope, details: dict[str, Any], now: datetime) -> Non
 def verify(scope: TenantScope, *, first: int | None = None, last: int | None = None) -> Finding:
     """The records ``first`` to ``last`` and the checkpoints among them, recomputed; the whole log when none is named.
 
-    A range that is none, or that ends beyond the newest record, is refused.
+    A range that ends beyond the newest record ends with it. One that begins behind its end is refused.
     """
     scope.check(SCOPE)
     end = checkpoints.end_of(scope.tenant_id)
     start, until = first or 0, end if last is None else last
-    if until > end:
-        _refuse("toSeq", f"Record {until} is beyond the newest, which is {end}" if end >= 0 else "The log is empty")
+    until = min(until, end)
     if start > max(until, 0):
-        _refuse("fromSeq", f"Record {start} is behind the end of the range, which is {until}")
+        message = f"Record {start} is behind the end of the range, which is {until}"
+        raise Invalid("There is no such range of the audit log.", errors=[{"field": "fromSeq", "message": message}])
     return checkpoints.verify(scope.tenant_id, first=start, last=until) if end >= 0 else Finding(0, 0)
-
-
-def _refuse(field: str, message: str) -> None:
-    raise Invalid("There is no such range of the audit log.", errors=[{"field": field, "message": message}])
 
 
 def events(scope: TenantScope, *, after: int = -1, limit: int) -> tuple[list[Recorded], int]:

@@ -122,6 +122,7 @@ MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
 FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
 _types: dict[str, NodeFunction] = {}
 _tools: dict[str, ToolsOf] = {}
+_requires: dict[str, tuple[str, ...]] = {}
 _checks: dict[str, ConfigCheck] = {}
 _told: set[str] = set()
 
@@ -129,26 +130,30 @@ _told: set[str] = set()
 class OnReplay(StrEnum):
     """What a replay does with a node that its source run has executed (openwop-host 3.8).
 
-    ``RECORDED``: it is not called, and what came of it stands; a type that says nothing is of this kind. ``CALLED``: it
-    is called on what it was told then, and must come to the same; it only reads, and writes memory in its last call.
-    ``REFUSED``: it acts on the world and what came of that is not on record, so the replay fails there.
+    ``RECORDED``: it is not called, and what came of it stands; without a record the replay fails there. A type that
+    says nothing is of this kind. ``CALLED``: it is called on what it was told then, and must come to the same; it only
+    reads, and writes memory in its last call.
     """
 
     RECORDED = "recorded"
     CALLED = "called"
-    REFUSED = "refused"
 
 
 _on_replay: dict[str, OnReplay] = {}
 
 
 def node_type(
-    type_id: str, *, tools: Sequence[str] | ToolsOf = (), on_replay: OnReplay = OnReplay.RECORDED
+    type_id: str,
+    *,
+    tools: Sequence[str] | ToolsOf = (),
+    on_replay: OnReplay = OnReplay.RECORDED,
+    requires: tuple[str, ...] = (),
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
 
     ``tools`` is a function of the node's config where that decides. An agent whose manifest does not allow one of them
-    cannot execute the node.
+    cannot execute the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides
+    none, so a node that requires one is never called.
     """
 
     def register(function: NodeFunction) -> NodeFunction:
@@ -157,6 +162,7 @@ def node_type(
         _types[type_id] = function
         _tools[type_id] = tools if callable(tools) else lambda config: tools
         _on_replay[type_id] = on_replay
+        _requires[type_id] = requires
         return function
 
     return register
@@ -194,6 +200,11 @@ def on_replay_of(type_id: str) -> OnReplay:
 def tools_of(type_id: str, config: Mapping[str, Any]) -> Sequence[str]:
     """The tools that a node of that type and config uses."""
     return _tools[type_id](config) if type_id in _tools else ()
+
+
+def missing_for(type_id: str) -> Sequence[str]:
+    """The runtime capabilities that nodes of the type require and this host does not provide."""
+    return _requires.get(type_id, ())
 
 
 def known() -> list[str]:

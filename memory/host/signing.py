@@ -19,6 +19,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 
 CHECKPOINTS = "openwop-console audit checkpoints"
@@ -37,26 +38,44 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """What anybody verifies with: the 32 raw bytes of the key as base64; ``key_id`` is the start of their SHA-256."""
+    """What anybody verifies with: the 32 raw bytes of the key as base64; ``key_id`` is the start of their SHA-256.
+
+    ``spki`` is the same key as SubjectPublicKeyInfo in DER, base64 (RFC 8410), as OpenWOP publishes it.
+    """
 
     text: str
     key_id: str
+    spki: str
 
 
 def sign(purpose: str, document: dict[str, Any]) -> Signature:
     """The signature over the JCS form (RFC 8785) of ``document``, by the first configured key."""
+    return sign_bytes(purpose, rfc8785.dumps(document))
+
+
+def sign_bytes(purpose: str, message: bytes) -> Signature:
+    """The signature over exactly these bytes, by the first configured key."""
     key = _keys(purpose)[0]
-    return Signature(base64.b64encode(key.sign(rfc8785.dumps(document))).decode(), _public(key).key_id)
+    return Signature(base64.b64encode(key.sign(message)).decode(), _public(key).key_id)
 
 
 def verifies(purpose: str, document: dict[str, Any], signature: str, key_id: str = "") -> bool:
     """Whether a configured key made the signature over exactly this document; with ``key_id`` only that key counts."""
     try:
-        raw, form = base64.b64decode(signature, validate=True), rfc8785.dumps(document)
+        form = rfc8785.dumps(document)
+    except ValueError:
+        return False
+    return verifies_bytes(purpose, form, signature, key_id)
+
+
+def verifies_bytes(purpose: str, message: bytes, signature: str, key_id: str = "") -> bool:
+    """Whether a configured key made the signature over exactly these bytes; with ``key_id`` only that key counts."""
+    try:
+        raw = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError):
         return False
     candidates = [key for key in _keys(purpose) if key_id in ("", _public(key).key_id)]
-    return any(_fits(key, raw, form) for key in candidates)
+    return any(_fits(key, raw, message) for key in candidates)
 
 
 def digests(purpose: str, tenant_id: UUID, content: bytes) -> tuple[str, ...]:
@@ -88,7 +107,10 @@ def _fits(key: Ed25519PrivateKey, signature: bytes, message: bytes) -> bool:
 
 def _public(key: Ed25519PrivateKey) -> PublicKey:
     raw = key.public_key().public_bytes_raw()
-    return PublicKey(base64.b64encode(raw).decode(), hashlib.sha256(raw).hexdigest()[:16])
+    spki = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return PublicKey(
+        base64.b64encode(raw).decode(), hashlib.sha256(raw).hexdigest()[:16], base64.b64encode(spki).decode()
+    )
 
 
 def _keys(purpose: str) -> list[Ed25519PrivateKey]:

@@ -14,6 +14,7 @@ from memory.wire import instant
 from openwop_console.runtime import steps
 
 MAX_RUN_IDS = 100
+DRAIN_POLICIES = ("immediate", "drain-current-node")
 
 
 @transaction.atomic

@@ -6,14 +6,17 @@ nothing, because ``holder`` is checked under the row's lock. A run that rests ho
 """
 
 import logging
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
 from memory import ledger
-from memory.host import interrupts, runs, suspensions
+from memory.drafts import EntryDraft
+from memory.host import ids, interrupts, runs, suspensions, tenancy
 from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
@@ -37,6 +40,7 @@ from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)
+SUMMARIES = "runs/"
 CRASHED = Failure("run_crashed", "The run failed for a reason of the host; the host's log has it.")
 GAVE_UP = Failure("worker_lost", "The run was interrupted too often by workers that died, and was given up.")
 TOO_LONG = Failure("run_timeout", "The run took longer than it may.")
@@ -131,6 +135,7 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
         runs.fail(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
         return False
     if outlook.lost:
+        _summarize(run, definition, "failed", done, now)
         _fail_run(run, done, now)
         return False
     if outlook.skip:
@@ -141,8 +146,24 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
     if any(step.state in IN_FLIGHT for step in done.values()):
         _rest(run, done, now)
     else:
+        _summarize(run, definition, "completed", done, now)
         runs.complete(run, now=now)
     return False
+
+
+def _summarize(run: Run, definition: dict[str, Any], outcome: str, done: dict[str, Step], now: datetime) -> None:
+    """A workflow with ``settings.memory.runSummary`` leaves an entry of the host at the end of each of its runs.
+
+    It names ids and numbers alone. A host with read-only memory writes none.
+    """
+    wanted = definition["settings"].get("memory", {}).get("runSummary", False)
+    scope = tenancy.memory_scope(tenancy.run_scope(run), f"{SUMMARIES}{run.workflow_id}")
+    if not wanted or scope is None or not settings.OPENWOP_MEMORY_WRITABLE:
+        return
+    nodes = Counter(str(step.state) for step in done.values())
+    counted = ", ".join(f"{count} {state}" for state, count in sorted(nodes.items())) or "none"
+    content = f"Run {ids.wire('run', run.id)} of workflow {run.workflow_id} {outcome}. Nodes: {counted}."
+    ledger.write_entry(scope, EntryDraft(content, ("run-summary",)), run=run, node_id=None, now=now)
 
 
 def _is_due(run: Run, step: Step, now: datetime) -> bool:

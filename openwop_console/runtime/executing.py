@@ -14,7 +14,17 @@ from memory.host import registry, runs, suspensions
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
-from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, RunMemory, Sleep, function_of, tools_of
+from memory.host.node_types import (
+    Done,
+    NodeContext,
+    NodeFailure,
+    Outcome,
+    RunMemory,
+    Sleep,
+    function_of,
+    missing_for,
+    tools_of,
+)
 from openwop_console.runtime import artifacts, conditions, definitions, steps
 from openwop_console.runtime.conditions import Bounds
 from openwop_console.runtime.models import Step, StepState
@@ -88,7 +98,7 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
         raise NodeFailed(position, TIMED_OUT, final=True)
     again = step.state != StepState.STARTED
     kept_reads.keep(position.run, position.node_id, memory.reads, again=again, now=now)
-    return _settle(position, step, outcome, now)
+    return settle(position, step, outcome, now)
 
 
 def call_again(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:
@@ -103,6 +113,9 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
     function = function_of(position.node["typeId"])
     if function is None:
         raise NodeFailed(position, UNKNOWN_TYPE, final=True)
+    for capability in missing_for(position.node["typeId"]):
+        missing = Failure("capability_not_provided", f"This host does not provide the capability {capability}.")
+        raise NodeFailed(position, missing, final=True)
     _check_agent(position, now)
     try:
         return function(_context(position, step, memory, now))
@@ -194,7 +207,8 @@ def _everything(position: Position) -> dict[str, Any]:
     return {**run.variables, "variables": run.variables, "inputs": run.inputs, "nodes": outputs}
 
 
-def _settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> bool:
+def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> bool:
+    """The outcome is on record, and the run goes on."""
     run = position.run
     if isinstance(outcome, Done):
         redactor = harness.for_run(run.tenant_id, run.id)

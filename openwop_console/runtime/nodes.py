@@ -132,7 +132,7 @@ def _path(ctx: NodeContext) -> str:
     return path
 
 
-@node_type("vendor.console.effect", on_replay=OnReplay.REFUSED, tools=(MEMORY_WRITE,))
+@node_type("vendor.console.effect", tools=(MEMORY_WRITE,))
 def effect(ctx: NodeContext) -> Outcome:
     """Stands for an act on the world: it leaves a mark in memory and says nothing of what came of it."""
     ctx.memory.write(_memory_ref(ctx), f"{ctx.node_id} has acted", tags=["effect"])

@@ -42,6 +42,12 @@ def identity(ctx: NodeContext) -> Outcome:
     return Done(variables=PROBES[action](ctx, str(ctx.agent["memoryRef"])))
 
 
+@node_type("conformance.requiresMissing", requires=("conformance.never-provided",))
+def requires_missing(ctx: NodeContext) -> Outcome:
+    """Is never called: no host provides what it requires."""
+    return Done()
+
+
 def write_then_read(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
     memory_id = ctx.memory.write(memory_ref, f"round trip of {ids.wire('run', ctx.run.id)}", tags=["conformance"])
     return {"memoryReadback": ctx.memory.get(memory_ref, memory_id)}
@@ -77,12 +83,12 @@ def ttl_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
 
 
 def cross_tenant_probe(ctx: NodeContext, memory_ref: str) -> dict[str, object]:
-    """An entry of its own, read through its own ref and asked for through a ref of another tenant's shape."""
+    """An entry of its own, listed through its own ref and asked for through a ref of another tenant's shape."""
     own = ctx.memory.write(memory_ref, "owned by this tenant", tags=["conformance"])
     return {
         "ownerEntryId": own,
-        "ownerProbe": ctx.memory.get(memory_ref, own),
-        "crossTenantProbe": ctx.memory.get(str(ctx.config["probeMemoryRef"]), own),
+        "ownerProbe": list(ctx.memory.list(memory_ref, limit=10)),
+        "crossTenantProbe": list(ctx.memory.list(str(ctx.config["probeMemoryRef"]), limit=10)),
     }
 
 

@@ -2,12 +2,14 @@
 
 Facts stand on the replay's log word for word: the same ids, the same order. A node whose type may be called again must
 come to what is on record; of any other, what is on record stands. Where the record ends or does not fit, the replay
-fails. Nothing is asked, written, installed, queued or waited for.
+fails. That its source was cancelled is not told again: behind what was done by then, nodes that only compute are called
+for the first time, without memory, and the first of any other type fails. Nothing is asked, written, installed, queued
+or waited for.
 """
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -16,12 +18,21 @@ from django.db import OperationalError, transaction
 
 from memory.host import event_log, ids, runs
 from memory.host.event_log import Recorded
-from memory.host.events import Event, Failure, NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
+from memory.host.events import (
+    Event,
+    Failure,
+    NodeCancelled,
+    NodeCompleted,
+    NodeFailed,
+    NodeSkipped,
+    NodeStarted,
+    RunCancelled,
+)
 from memory.host.events import ReplayDiverged as Divergence
-from memory.host.models import Run
-from memory.host.node_types import Done, OnReplay, Outcome, on_replay_of
+from memory.host.models import Run, RunStatus
+from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
 from memory.matching import FORGOTTEN
-from openwop_console.runtime import definitions, executing, steps
+from openwop_console.runtime import definitions, executing, graph, steps
 from openwop_console.runtime.executing import Position
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.replaying import Diverged, RecordedMemory, SourceMissing, is_told
@@ -65,6 +76,10 @@ def go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], now: date
     source = runs.find(run.tenant_id, run.source_run_id)
     telling = Telling(run, definition, done, source, steps.of_run(run.tenant_id, source.id))
     told: list[Recorded] = []
+    if source.status == RunStatus.CANCELLED:
+        facts = [fact for fact in facts if not _is_of_cancellation(fact)]
+        if not facts:
+            return _go_beyond(telling, now)
     try:
         if not facts:
             raise Halt(last + 1)
@@ -86,8 +101,6 @@ def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetim
         attempt = recorded.attempt if recorded else 1
         telling.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
         told.append(fact)
-        if _way(telling, fact) == OnReplay.REFUSED:
-            raise Halt(fact.sequence)
         return
     if fact.type == NodeSkipped.type:
         steps.skip(run, fact.node_id, now=now)
@@ -109,7 +122,7 @@ def _way(telling: Telling, fact: Recorded) -> OnReplay:
 def _complete(telling: Telling, fact: Recorded) -> None:
     """The node is done with what is on record, which it came to again if it was called."""
     recorded, way = telling.record.get(fact.node_id), _way(telling, fact)
-    if recorded is None or recorded.state != StepState.DONE or way == OnReplay.REFUSED:
+    if recorded is None or recorded.state != StepState.DONE:
         raise Halt(fact.sequence)
     if way == OnReplay.CALLED and not telling.is_erased:
         _call(telling, recorded, fact)
@@ -136,6 +149,72 @@ def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
     except Exception as problem:
         log.exception("node %s of replay %s failed where its source did not", node_id, run.id)
         raise Halt(fact.sequence, OTHERWISE, "output") from problem
+
+
+def _is_of_cancellation(fact: Recorded) -> bool:
+    cancelled = fact.type == NodeCancelled.type and fact.payload["reason"] == "run-cancelled"
+    return cancelled or fact.type == RunCancelled.type
+
+
+def _go_beyond(telling: Telling, now: datetime) -> bool:
+    """One step of what the source was cancelled before; whether there is more to do."""
+    run = telling.run
+    if run.status == RunStatus.PENDING:
+        runs.start(run, snapshot_position=telling.source.snapshot_position or 0, now=now)
+    if begun := next((step for step in telling.steps.values() if step.state == StepState.STARTED), None):
+        return _call_first(telling, begun, now)
+    outlook = graph.outlook(telling.definition, telling.steps, run.variables)
+    if outlook.lost:
+        failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
+        runs.fail(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
+    elif outlook.skip:
+        steps.skip(run, outlook.skip[0], now=now)
+        disabled = definitions.node_of(telling.definition, outlook.skip[0]).get("disabled")
+        _note(run, NodeSkipped(outlook.skip[0], "disabled" if disabled else "not-taken"), now=now)
+    elif outlook.begin:
+        node = definitions.node_of(telling.definition, outlook.begin[0])
+        run.current_node = node["id"]
+        steps.begin(run, node["id"], now=now)
+        _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
+    else:
+        runs.complete(run, now=now)
+    return run.status not in runs.ENDS
+
+
+def _note(run: Run, *facts: Event, now: datetime) -> None:
+    runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
+
+
+def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
+    """The node has no outcome on record: it is called when it only computes, and its waits are over at once."""
+    run = telling.run
+    run.current_node = step.node_id
+    position = Position(run, telling.definition, step.node_id, telling.steps)
+    nothing_kept = RecordedMemory([], [])
+    at = now
+    try:
+        if on_replay_of(position.node["typeId"]) != OnReplay.CALLED or telling.is_erased:
+            raise SourceMissing
+        with transaction.atomic():
+            outcome = executing.call_again(position, step, nothing_kept, at)
+            while isinstance(outcome, Sleep) and at < outcome.until:
+                at = outcome.until
+                outcome = executing.call_again(position, step, nothing_kept, at)
+            if not isinstance(outcome, Done):
+                raise SourceMissing
+        return executing.settle(position, step, outcome, now)
+    except NodeFailure as failed:
+        failure = Failure(failed.code, failed.message)
+        steps.fail(step, failure)
+        _note(run, NodeFailed(step.node_id, failure, step.attempt), now=now)
+        return True
+    except OperationalError:
+        raise
+    except Exception as problem:
+        if not isinstance(problem, SourceMissing | Diverged):
+            log.exception("node %s of replay %s failed behind its source's record", step.node_id, run.id)
+        _fail(telling, [], Halt(event_log.length(run.tenant_id, run.id)), now)
+        return False
 
 
 def _require_same(outcome: Outcome, recorded: Step) -> None:

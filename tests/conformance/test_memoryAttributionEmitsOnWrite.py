@@ -1,5 +1,7 @@
 """``memory.written`` stands on the log of the run that wrote: one an entry, by its node, and readable by its id."""
 
+from typing import Any
+
 from tests.conformance.conftest import Host
 
 FIXTURES = {
@@ -31,9 +33,36 @@ def test_a_write_comes_before_the_last_event_and_names_an_entry_that_is_there(ho
     assert found["provenance"]["verdict"] == "node"
 
 
-def test_a_run_that_writes_nothing_says_nothing(host: Host) -> None:
-    events = host.events(host.run("conformance-noop")["runId"])
-    assert [event for event in events if event["type"] == "memory.written"] == []
+def written_by(host: Host, run_id: str) -> list[dict[str, Any]]:
+    return [event["payload"] for event in host.events(run_id) if event["type"] == "memory.written"]
+
+
+def test_a_noop_run_leaves_the_summary_of_the_host_before_its_last_event(host: Host) -> None:
+    run_id = host.run("conformance-noop")["runId"]
+    types = [event["type"] for event in host.events(run_id)]
+    assert types[-2:] == ["memory.written", "run.completed"]
+    [written] = written_by(host, run_id)
+    assert (written["memoryRef"], "nodeId" in written) == ("runs/conformance-noop", False)
+    with host.client() as client:
+        assert client.get(f"/v1/host/console/memory/{written['memoryId']}").status_code == 200
+
+
+def test_a_replay_tells_the_same_write_again_and_a_branch_writes_its_own(host: Host) -> None:
+    source = host.run("conformance-noop")["runId"]
+    found = {}
+    with host.client() as client:
+        for mode in ("replay", "branch"):
+            made = client.post(f"/v1/runs/{source}:fork", json={"mode": mode, "fromSeq": 0}).json()["runId"]
+            assert host.finished(client, made)["status"] == "completed"
+            found[mode] = [each["memoryId"] for each in written_by(host, made)]
+    recorded = [each["memoryId"] for each in written_by(host, source)]
+    assert found["replay"] == recorded
+    assert len(found["branch"]) == 1
+    assert found["branch"] != recorded
+
+
+def test_a_workflow_that_does_not_ask_for_a_summary_gets_none(host: Host) -> None:
+    assert written_by(host, host.run("conformance-multi-node")["runId"]) == []
 
 
 def test_polling_gives_the_same_events(host: Host) -> None:

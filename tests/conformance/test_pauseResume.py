@@ -8,7 +8,9 @@ from tests.conformance.conftest import Host
 
 
 def test_it_is_advertised(host: Host) -> None:
-    assert httpx.get(f"{host.url}/.well-known/openwop").json()["runs"] == {"pauseResume": True}
+    assert httpx.get(f"{host.url}/.well-known/openwop").json()["runs"] == {
+        "pauseResume": {"supported": True, "drainPolicies": ["immediate", "drain-current-node"]}
+    }
 
 
 def test_a_run_is_paused_stays_so_and_goes_on_when_it_is_resumed(host: Host) -> None:

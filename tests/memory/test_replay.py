@@ -206,18 +206,58 @@ def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) ->
     assert KeptRead.objects.count() == 0  # what a failed attempt read is gone with it
 
 
-def test_a_cancelled_run_ends_cancelled_again_and_one_that_never_began_too() -> None:
+def cancelled(workflow_id: str, *, begun: bool, **inputs: Any) -> Run:
+    """A run of the workflow that was cancelled, before it began or in its first node."""
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("conformance-cancellable"), now=now)
-    advance_at(run, now)
+    run = intake.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=now)
+    if begun:
+        advance_at(run, now)
     intake.cancel_run(building.scope(), run.id, now=now)
-    source = advance_at(run, now)
-    assert source.status == replayed(source).status == "cancelled"
-    assert facts(replayed(source)) == facts(source)
-    early = intake.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
-    intake.cancel_run(building.scope(), early.id, now=now)
-    unborn = building.advance(early)
-    assert types_of(replayed(unborn)) == types_of(unborn) == ["run.cancelled"]
+    return advance_at(run, now)
+
+
+def test_a_run_cancelled_before_it_began_logs_that_alone_at_sequence_zero() -> None:
+    source = cancelled("conformance-noop", begun=False)
+    assert [(event.type, event.sequence) for event in log_of(source)] == [("run.cancelled", 0)]
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_replay_of_a_cancelled_run_fails_closed_at_the_effect_that_has_no_outcome(begun: bool) -> None:
+    source = cancelled("conformance-replay-side-effect", begun=begun, delayMs=30_000)
+    made = replayed(source)
+    assert (made.status, made.error["code"]) == ("failed", "replay_source_missing")
+    told = [(event.type, event.node_id) for event in log_of(made)]
+    assert told == [
+        ("run.started", ""),
+        ("node.started", "wait"),
+        ("node.completed", "wait"),
+        ("node.started", "effect"),
+        ("node.failed", "effect"),
+        ("run.failed", ""),
+    ]
+    assert log_of(made)[-2].payload["error"]["code"] == "replay_source_missing"
+    assert not MemoryEntry.objects.filter(memory_ref="conformance/effects").exists()
+
+
+def test_a_replay_of_a_cancelled_run_completes_when_the_rest_only_computes() -> None:
+    assert replayed(cancelled("conformance-cancellable", begun=True)).status == "completed"
+
+
+def test_a_replay_of_a_cancelled_run_reads_no_memory_that_its_source_has_not_read() -> None:
+    building.remember("acme", "likes tea")
+    building.install("acme", building.definition("later", node("slow", "core.delay", {"delayMs": 9000}), recall()))
+    made = replayed(cancelled("later", begun=True))
+    assert (made.status, made.error["code"]) == ("failed", "replay_source_missing")
+    assert types_of(made)[-3:] == ["node.started", "node.failed", "run.failed"]
+
+
+def test_a_replay_of_a_completed_effect_tells_its_outcome_and_its_write_again_and_does_not_act() -> None:
+    source = building.execute(building.scope(), "conformance-replay-side-effect", delayMs=0)
+    written = MemoryEntry.objects.filter(memory_ref="conformance/effects").count()
+    made = replayed(source)
+    assert (made.status, facts(made)) == ("completed", facts(source))
+    assert "memory.written" in types_of(made)
+    assert MemoryEntry.objects.filter(memory_ref="conformance/effects").count() == written == 1
 
 
 def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log() -> None:
@@ -366,26 +406,6 @@ def test_what_lies_before_the_fork_is_taken_from_the_record_and_nothing_is_calle
 
 
 # --- replay: where the record ends or does not fit -------------------------------------------------------------------
-
-
-def test_a_node_that_acts_on_the_world_is_where_a_replay_fails_closed() -> None:
-    now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("conformance-replay-side-effect"), now=now)
-    advance_at(run, now)
-    source = advance_at(run, now + timedelta(seconds=1))
-    assert (source.status, MemoryEntry.objects.count()) == ("completed", 1)
-    half_told = replayed(source, at(source, "node.completed", "effect"))
-    assert (types_of(half_told)[-3:], half_told.error["code"]) == (
-        ["memory.written", "node.failed", "run.failed"],
-        "replay_source_missing",
-    )
-    first, second = replayed(source), replayed(source)
-    assert facts(first) == facts(second)
-    assert types_of(first)[-4:] == ["node.completed", "node.started", "node.failed", "run.failed"]
-    failed = log_of(first)[-2]
-    assert (failed.node_id, failed.payload["error"]["code"]) == ("effect", "replay_source_missing")
-    assert (first.error["code"], MemoryEntry.objects.count()) == ("replay_source_missing", 1)
-    assert replayed(source, len(log_of(source))).status == "completed"  # all of it lies before the fork
 
 
 def other_outputs(ctx: NodeContext) -> Outcome:
@@ -760,13 +780,13 @@ def test_a_branch_of_a_branch_sees_files_as_they_were_where_it_was_cut() -> None
     [
         (ForkRequest("branch"), Invalid),
         (ForkRequest("replay", 0, Overlay(configurable={"model": "x"})), Invalid),
-        (ForkRequest("replay", 6), InvalidFromSeq),
-        (ForkRequest("branch", 6), InvalidFromSeq),
+        (ForkRequest("replay", 7), InvalidFromSeq),
+        (ForkRequest("branch", 7), InvalidFromSeq),
     ],
 )
 def test_a_fork_that_cannot_be_is_refused(request_: ForkRequest, refusal: type[Exception]) -> None:
     source = building.execute(building.scope(), "conformance-noop")
-    assert len(log_of(source)) == 4
+    assert len(log_of(source)) == 5
     with pytest.raises(refusal):
         forking.fork(building.scope(), source.id, request_, now=timezone.now())
     assert Run.objects.count() == 1
@@ -827,6 +847,6 @@ def test_a_run_whose_nodes_left_no_record_is_not_replayed_and_branched_from_its_
 def test_a_fork_beyond_the_log_is_told_the_last_sequence_and_one_more_is_still_good() -> None:
     source = building.execute(building.scope(), "conformance-noop")
     with pytest.raises(InvalidFromSeq, match="right behind the last one, which is maxSeq") as refused:
-        forked(source, "branch", 5)
-    assert refused.value.details == {"fromSeq": 5, "maxSeq": 3}
-    assert forked(source, "branch", 4).from_seq == 4
+        forked(source, "branch", 6)
+    assert refused.value.details == {"fromSeq": 6, "maxSeq": 4}
+    assert forked(source, "branch", 5).from_seq == 5

@@ -47,6 +47,7 @@ def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
 def interrupt_token(request: Request, token: str) -> Response:
     if request.method == "GET":
         return Response(asked_document(resolving.inspect(token, now=timezone.now())), headers=UNCACHED)
+    resolving.require_genuine(token, now=timezone.now())
     value = checked(ResolveByToken, request.data).validated_data["resumeValue"]
     asked = resolving.resolve_by_token(token, value, now=timezone.now())
     run_id = ids.wire("run", asked.run.id)

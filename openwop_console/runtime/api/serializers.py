@@ -16,14 +16,17 @@ from memory.host.serializing import After, Closed, Instant, Text
 from memory.masking import Mask, without_sensitive
 from memory.trail import RunFilter, RunPage
 from memory.wire import instant
+from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.asking.resolving import Asked
-from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
+from openwop_console.runtime.control import DRAIN_POLICIES, MAX_RUN_IDS, Cancelled
 from openwop_console.runtime.forking import ForkRequest, Overlay
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.streaming import Reading, modes_of
+
+EVENT_LOG_SCHEMA = 2  # version-negotiation.md: what readers may expect of the log of a run
 
 
 class RunsQuery(Closed):
@@ -147,7 +150,7 @@ class PauseRun(Closed):
     """The body of pause. The reason goes no further than this check, as that of cancel."""
 
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
-    drainPolicy = serializers.ChoiceField(choices=["immediate", "drain-current-node"], required=False)
+    drainPolicy = serializers.ChoiceField(choices=DRAIN_POLICIES, required=False)
 
 
 class ResumeRun(Closed):
@@ -226,6 +229,8 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
         "runId": ids.wire("run", run.id),
         "workflowId": run.workflow_id,
         "status": run.status,
+        "eventLogSchemaVersion": EVENT_LOG_SCHEMA,
+        "engineVersion": VERSION,
         "owner": {"tenant": run.tenant.slug, "principal": run.principal},
         "inputs": without_sensitive(run.inputs, definition),
         "variables": without_sensitive(run.variables, definition),

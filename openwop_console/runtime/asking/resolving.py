@@ -191,6 +191,11 @@ def inspect(token: str, *, now: datetime) -> Asked:
     return _opened(claims, runs.find(claims.tenant_id, claims.run_id))
 
 
+def require_genuine(token: str, *, now: datetime) -> None:
+    """Refuse a token that is malformed, forged or out of time, before what comes with it is looked at."""
+    tokens.read(token, now=now)
+
+
 @transaction.atomic
 def resolve_by_token(token: str, value: Any, *, now: datetime) -> Asked:
     """Whoever holds the token has answered; it stands for nobody in particular."""
