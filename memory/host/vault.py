@@ -12,6 +12,8 @@ from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from django.db import transaction
+from django.db.models import Sum
+from django.db.models.functions import Length
 
 from memory.host import audit, ids, sealing, sql
 from memory.host.effects import is_replay
@@ -20,7 +22,8 @@ from memory.host.models import Run, Secret, SecretResolution, SecretScope, Vault
 from memory.host.sealing import SealTampered, VaultLocked
 
 WRITER = "memory.host.vault"
-MAX_VALUE_BYTES = 65_536
+MAX_VALUE_BYTES = 16_384
+MAX_TENANT_BYTES = 512 * 1024  # of all values together: what is written is compared with all of them
 MAX_NAME = 128
 
 
@@ -67,6 +70,7 @@ def put(
     _require_storable(name, value, scope, owner)
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     found = rows.first()
+    _require_room(tenant_id, value, found)
     if found and _keep_for_redaction(found):
         found = None
     key = _current_key(now)
@@ -98,6 +102,15 @@ def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
         errors.append({"field": "scope", "message": "must be tenant, or user or run with the id it belongs to"})
     if errors:
         raise Invalid("The secret cannot be stored.", errors=errors)
+
+
+def _require_room(tenant_id: UUID, value: str, replaced: Secret | None) -> None:
+    """Refuse a value with which the secrets of the tenant, kept ones too, would be larger than may be looked for."""
+    others = Secret.objects.of(tenant_id).exclude(id=replaced.id) if replaced else Secret.objects.of(tenant_id)
+    held = others.aggregate(total=Sum(Length("sealed")))["total"] or 0
+    if held + len(value.encode("utf-8", "surrogatepass")) > MAX_TENANT_BYTES:
+        message = f"would make the secrets of the tenant larger than {MAX_TENANT_BYTES} bytes together"
+        raise Invalid("The secret cannot be stored.", errors=[{"field": "value", "message": message}])
 
 
 @transaction.atomic

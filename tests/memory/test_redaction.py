@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import string
+import time
 from urllib.parse import quote
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.encodings import forms_of
-from memory.redaction import MIN_LENGTH, SHAPES, Redactor, secret_shapes
+from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, secret_shapes
 
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)
@@ -30,6 +31,31 @@ def test_every_occurrence_is_replaced_by_its_mark() -> None:
 def test_seven_characters_are_left_and_eight_are_not() -> None:
     assert redactor(short="1234567").redact("1234567").text == "1234567"
     assert redactor(long="12345678").redact("12345678").text == "[REDACTED:long]"
+
+
+@pytest.mark.parametrize("unit", ["a", "ab", "-=", "abc" * 50])
+def test_a_repetitive_secret_is_redacted_whole_and_its_redactor_is_built_at_once(unit: str) -> None:
+    value = (unit * 4000)[:4000]
+    began = time.process_time()
+    made = redactor(long=value)
+    assert time.process_time() - began < 1
+    for form in forms_of(value):
+        assert made.redact(f"<{form}>").text in ("<[REDACTED:long]>", "<[REDACTED:long]=>", "<[REDACTED:long]==>")
+    assert made.redact(f"x {unit * 3} y").text == f"x {unit * 3} y" or len(unit) * 3 >= MOST_REPEATED
+
+
+def test_many_lengths_of_one_repetition_cost_a_repetitive_text_no_more_than_one() -> None:
+    made = Redactor((f"s{length}", "a" * length) for length in range(8, 2000))
+    began = time.process_time()
+    assert made.redact("a" * 65_536).text.startswith("[REDACTED:s")
+    assert time.process_time() - began < 10
+
+
+@given(st.text("ab", min_size=1, max_size=40), st.integers(1, 300), st.text("ab", max_size=30))
+def test_no_part_of_a_secret_that_repeats_itself_is_left_behind(unit: str, times: int, tail: str) -> None:
+    value = unit * times + tail
+    if len(value) >= MIN_LENGTH:
+        assert redactor(x=value).redact(f"<{value}>").text == "<[REDACTED:x]>"
 
 
 def test_overlapping_secrets_leave_no_part_behind() -> None:

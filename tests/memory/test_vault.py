@@ -151,3 +151,18 @@ def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
     records = audit.newest(acme.tenant_id, limit=audit.total(acme.tenant_id) - before)
     assert [record.action for record in records] == ["secret.removed", "vault.rotated", "secret.set"]
     assert VALUE not in str([record.details for record in records])
+
+
+def test_a_value_beyond_a_sane_size_and_one_beyond_the_room_of_the_tenant_are_refused_in_words() -> None:
+    acme, now = building.tenant(), timezone.now()
+    with pytest.raises(Invalid) as refused:
+        vault.put(acme.id, "big", "x" * (vault.MAX_VALUE_BYTES + 1), now=now)
+    assert refused.value.details["errors"] == [{"field": "value", "message": "must be 1 to 16384 bytes"}]
+    fitting = vault.MAX_TENANT_BYTES // (vault.MAX_VALUE_BYTES + 100)
+    for number in range(fitting):
+        vault.put(acme.id, f"s{number}", "x" * vault.MAX_VALUE_BYTES, now=now)
+    with pytest.raises(Invalid) as refused:
+        vault.put(acme.id, "more", "x" * vault.MAX_VALUE_BYTES, now=now)
+    assert "secrets of the tenant larger than 524288 bytes" in refused.value.details["errors"][0]["message"]
+    vault.put(acme.id, "s0", "y" * vault.MAX_VALUE_BYTES, now=now)
+    vault.put(building.tenant("globex").id, "more", "x", now=now)

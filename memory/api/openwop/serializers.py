@@ -10,7 +10,7 @@ from memory.addresses import Sensitivity, Tier
 from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
-from memory.host import ids
+from memory.host import ids, vault
 from memory.host.models import SecretScope
 from memory.host.serializing import After, Closed, Text
 from memory.inventory import AgentEntry
@@ -110,7 +110,7 @@ class SecretPlace(Closed):
 class SecretValue(SecretPlace):
     """A secret's value; it is never given back."""
 
-    value = serializers.CharField(max_length=65_536, trim_whitespace=False)
+    value = Text(max_length=vault.MAX_VALUE_BYTES)
 
 
 class FilesQuery(Closed):
