@@ -17,7 +17,7 @@ from memory.encodings import forms_of
 from memory.host import ids
 
 MIN_LENGTH = 8
-MOST_REPEATED = 64  # how much of a form that repeats itself is looked for
+MOST_REPEATED = 32  # how much of a form that repeats itself is looked for
 # Its size and the time to build it grow with the patterns alone; the form that the library chooses for few patterns
 # takes 35 seconds for one secret of 4,000 equal characters.
 CONTIGUOUS = ahocorasick_rs.Implementation.ContiguousNFA
@@ -37,17 +37,13 @@ class Redactor:
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
         """``secrets`` are pairs of id and plaintext. Values under 8 characters are not redacted (SR-1 notes)."""
         known = [(secret_id, value) for secret_id, value in secrets if len(value) >= MIN_LENGTH]
-        forms = sorted(
-            {
-                (pattern, secret_id, len(value))
-                for secret_id, value in known
-                for form in forms_of(value)
-                for pattern in patterns_of(form)
-            }
-        )
-        self._owners = [(secret_id, length) for _, secret_id, length in forms]
-        patterns = [pattern for pattern, _, _ in forms]
-        self._automaton = ahocorasick_rs.AhoCorasick(patterns, implementation=CONTIGUOUS) if forms else None
+        owners: dict[str, tuple[str, int]] = {}
+        for secret_id, value in sorted(known, key=lambda each: (len(each[1]), each[0])):
+            for form in forms_of(value):
+                owners |= dict.fromkeys(patterns_of(form), (secret_id, len(value)))
+        patterns = sorted(owners)
+        self._owners = [owners[pattern] for pattern in patterns]
+        self._automaton = ahocorasick_rs.AhoCorasick(patterns, implementation=CONTIGUOUS) if patterns else None
 
     def redact(self, text: str) -> Redacted:
         """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
