@@ -99,7 +99,7 @@ def test_a_checkpoint_signed_over_canonical_json_is_signed_over_its_root_once_an
     tamper(set_to, over_json.text, older.at_seq, table="host_auditcheckpoint")
     tamper(set_to, "AAAA", forged.at_seq, table="host_auditcheckpoint")
     assert verify(acme).forged == {older.at_seq, forged.at_seq}
-    name = "0015_checkpoints_signed_over_their_root"
+    name = "0016_checkpoints_signed_over_their_root"
     as_then = MigrationLoader(connection).project_state(("host", name)).apps
     for _ in range(2):
         import_module(f"memory.host.migrations.{name}").sign_again(as_then, None)

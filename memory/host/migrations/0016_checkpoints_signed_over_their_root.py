@@ -48,5 +48,5 @@ def put_on_record(apps: Any, tenant_id: UUID, details: dict[str, Any]) -> None:
 class Migration(migrations.Migration):
     """Checkpoints are signed over the 32 bytes of their root (RFC 0218); older ones are signed again, once."""
 
-    dependencies = (("host", "0014_voices_of_persons"),)
+    dependencies = (("host", "0015_lists_of_runs_and_audit"),)
     operations = (once_unkept("host_auditcheckpoint", sign_again),)
