@@ -351,7 +351,7 @@ def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(ac
     grow(acme, 5)
     tamper(f"UPDATE host_auditcheckpoint SET at_seq = {number}", table="host_auditcheckpoint")
     found = verify(acme)
-    assert (found.unfit, found.intact) == ({number}, False)
+    assert (set(found.unfit), found.intact) == ({number}, False)
 
 
 def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: Any) -> None:
