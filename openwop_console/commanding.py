@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from memory import passes
-from memory.host import access, denials, tenancy
+from memory.host import access, denials, ids, tenancy
 from memory.host.errors import Forbidden, Refusal
-from memory.host.models import Operator, Tenant
+from memory.host.models import ApiKey, Operator, Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
 from openwop_console import readiness
@@ -65,11 +65,38 @@ def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[No
             raise
 
 
-def operator_scope(tenant: Tenant, email: str) -> TenantScope:
-    """The scope of the operator with that address, with the rights that its roles give it now and no other."""
+def administrator_scope(tenant: Tenant) -> TenantScope:
+    """The host itself with all that an owner may: for commands that manage what a tenant has given."""
+    return tenancy.host_scope(tenant, scopes=access.ROLES[access.OWNER])
+
+
+def operator_named(tenant: Tenant, email: str) -> Operator:
+    """The operator with that address, active or not; a ``CommandError`` when there is none."""
     operator = Operator.objects.of(tenant.id).filter(email=email.strip().lower()).first()
     if operator is None:
         raise CommandError(f"There is no operator {email!r} in {tenant.slug}.")
+    return operator
+
+
+def key_named(text: str) -> tuple[TenantScope, UUID]:
+    """The key with that id, and the host in its tenant; a ``CommandError`` when there is none."""
+    key_id = ids.parse("key", text)
+    row = ApiKey.objects.filter(id=key_id).select_related("tenant").first() if key_id else None
+    if row is None:
+        raise CommandError(f"There is no key {text!r}; list_api_keys --tenant SLUG shows their ids.")
+    return administrator_scope(row.tenant), row.id
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Columns as wide as what stands in them, for a terminal."""
+    lines = [list(titles), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(titles))]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def operator_scope(tenant: Tenant, email: str) -> TenantScope:
+    """The scope of the operator with that address, with the rights that its roles give it now and no other."""
+    operator = operator_named(tenant, email)
     with refusals_as_errors():
         return tenancy.tenant_scope(tenancy.operator_principal(operator, tenant.id))
 

@@ -5,6 +5,7 @@ refusals too, and rolls back when the host failed. A view that waits for another
 answer is stored behind that.
 """
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -72,7 +73,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     asked = operation_of(view, str(request.method))
     if isinstance(found, StoredAnswer):
         return _replay(caller, asked, found)
-    return _carry_out(request, get_response, found, alone=asked is not None and asked.waits)
+    return _carry_out(request, get_response, found, asked)
 
 
 def _route(request: HttpRequest) -> tuple[Any, dict[str, Any]]:
@@ -124,15 +125,15 @@ def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> Ht
     return response
 
 
-def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, *, alone: bool) -> HttpResponse:
+def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, asked: Operation | None) -> HttpResponse:
     """The view's own answer, stored when it is final; nothing is left of a request that the host failed to answer."""
-    final = False
+    final, alone = False, asked is not None and asked.waits
     try:
         with nullcontext() if alone else transaction.atomic():
             response = get_response(request)
             final = _is_final(response)
             if final:
-                idempotency.keep(claim, _stored(response))
+                idempotency.keep(claim, _stored(response, asked.shown_once if asked else ()))
             elif response.status_code >= 500 and not alone:
                 transaction.set_rollback(True)
         return response
@@ -148,6 +149,9 @@ def _is_final(response: HttpResponse) -> bool:
     return 200 <= response.status_code < 300 or 400 <= response.status_code < 500
 
 
-def _stored(response: HttpResponse) -> StoredAnswer:
+def _stored(response: HttpResponse, shown_once: tuple[str, ...]) -> StoredAnswer:
     headers = {name: value for name, value in response.items() if name.lower() not in NOT_STORED}
-    return StoredAnswer(response.status_code, headers, response.content.decode())
+    body = response.content.decode()
+    if shown_once and 200 <= response.status_code < 300:
+        body = json.dumps({**json.loads(body), **dict.fromkeys(shown_once)})
+    return StoredAnswer(response.status_code, headers, body)

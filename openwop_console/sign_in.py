@@ -1,11 +1,13 @@
 """Sessions: signing in by email and password to an account that an administrator made, and the tenant it is for."""
 
+from typing import Any
+
 from allauth.account.adapter import DefaultAccountAdapter
 from django.contrib import auth
 from django.http import HttpRequest
 
 from memory.host import access, ids, tenancy
-from memory.host.models import Membership
+from memory.host.models import Membership, Operator
 from memory.host.tenancy import Principal
 
 # What a session holds of its membership: the tenant, and the generation it began under.
@@ -18,6 +20,11 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Nobody makes an account for themselves: ``manage.py create_operator`` does."""
         return False
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Operator | None:
+        """The person whose password this is, if any tenant lets them in; a wrong password otherwise, in every word."""
+        found: Operator | None = super().authenticate(request, **credentials)
+        return found if found and access.memberships_of(found.id) else None
 
 
 def session_principal(request: HttpRequest) -> Principal | None:

@@ -141,6 +141,17 @@ class World:
         return "pulse"
 
     @cached_property
+    def spare_key(self) -> str:
+        """A key beside the one that ``ask`` comes with."""
+        made = self.ask("POST", "/v1/host/console/keys", BODIES["createApiKey"])
+        assert made.status_code == 201, made.content
+        return str(made.json()["id"])
+
+    @cached_property
+    def operator(self) -> str:
+        return ids.wire("usr", building.operator(self.slug, email=f"peopled@{self.slug}.example").id)
+
+    @cached_property
     def token(self) -> str:
         asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
         return tokens.mint(asked, now=timezone.now())
@@ -165,7 +176,9 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "heartbeats/name": lambda world: world.heartbeat,
     "interrupts/node_id": lambda world: "gate",
     "interrupts/token": lambda world: world.token,
+    "keys/key_id": lambda world: world.spare_key,
     "memory/memory_id": lambda world: world.entry,
+    "operators/operator_id": lambda world: world.operator,
     "pass-schedules/schedule_id": lambda world: world.pass_schedule,
     "passes/pass_id": lambda world: world.background_pass,
     "proposals/proposal_id": lambda world: ids.wire("prop", world.proposal.id),
@@ -189,7 +202,9 @@ UNKNOWN: dict[str, str] = {
     "heartbeats/name": "nothing",
     "interrupts/node_id": "nothing",
     "interrupts/token": "bm90aGluZw.bm90aGluZw",
+    "keys/key_id": "key_" + "0" * 32,
     "memory/memory_id": "mem_" + "0" * 32,
+    "operators/operator_id": "usr_" + "0" * 32,
     "pass-schedules/schedule_id": "psc_" + "0" * 32,
     "passes/pass_id": "pass_" + "0" * 32,
     "proposals/proposal_id": "prop_" + "0" * 32,
@@ -206,7 +221,9 @@ BODIES: dict[str, Any] = {
     "changeApprovalPolicy": {"quorum": 3},
     "changeHeartbeat": {"enabled": False},
     "changeMemoryPolicy": {"archiveDays": 60},
+    "changeOperator": {"active": True},
     "changeSchedule": {"enabled": False},
+    "createApiKey": {"role": "viewer", "name": "a spare one"},
     "createHeartbeat": {
         "name": "peopled",
         "intervalSec": 60,

@@ -25,6 +25,7 @@ from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
+OWNER = "owner"
 
 READS = frozenset(
     {
@@ -124,6 +125,15 @@ def roles_of(tenant_id: UUID, principal: str) -> list[str]:
     return list(rows.values_list("role", flat=True))
 
 
+def roles_held(tenant_id: UUID, principals: Collection[str]) -> dict[str, list[str]]:
+    """The roles of each of ``principals`` that holds any, in the order of their names; in one query."""
+    held: dict[str, list[str]] = {}
+    rows = RoleGrant.objects.of(tenant_id).filter(principal__in=list(principals)).order_by("role")
+    for principal, role in rows.values_list("principal", "role"):
+        held.setdefault(principal, []).append(role)
+    return held
+
+
 def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
     """What each principal of this tenant is called: an operator's address, a key's name; in two queries."""
     wanted = set(principals)
@@ -208,9 +218,10 @@ def tenant_by_slug(slug: str) -> Tenant | None:
     return Tenant.objects.filter(slug=slug).first()
 
 
-def lock_tenant(tenant_id: UUID) -> None:
+def lock_tenant(tenant_id: UUID) -> Tenant:
     """What this tenant may have but once is decided one after the other, until the transaction ends."""
-    Tenant.objects.select_for_update().get(id=tenant_id)
+    tenant: Tenant = Tenant.objects.select_for_update().get(id=tenant_id)
+    return tenant
 
 
 @transaction.atomic
@@ -327,7 +338,11 @@ def create_api_key(
     grant_role(tenant.id, principal, role, now=now)
     details = {"role": role, "for": ids.wire("usr", owner.id) if owner else None}
     audit.append(tenant.id, actor=actor, action="key.created", target=principal, details=details, now=now)
-    return NewKey(key_id=key.id, text=f"owk_{tenant.id.hex}_{key.id.hex}_{secret}")
+    return NewKey(key.id, _text_of(tenant.id, key.id, secret))
+
+
+def _text_of(tenant_id: UUID, key_id: UUID, secret: str) -> str:
+    return f"owk_{tenant_id.hex}_{key_id.hex}_{secret}"
 
 
 def _maker(tenant_id: UUID, actor: str) -> str:
@@ -351,6 +366,18 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
     rows = ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
     if rows.update(revoked_at=now):
         audit.append(tenant_id, actor=actor, action="key.revoked", target=ids.wire("key", key_id), now=now)
+
+
+@transaction.atomic
+def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> NewKey:
+    """The key under a new secret; the old one opens nothing from now on. Its principal and all that it has stay."""
+    secret = random_secrets.token_urlsafe(32)
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
+    rows = ApiKey.objects.written_by(WRITER).filter(unexpired, tenant_id=tenant_id, id=key_id, revoked_at=None)
+    if not rows.update(digest=_digest(secret), rotated_at=now):
+        raise Conflict("The key was revoked or has expired; create another one.")
+    audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
+    return NewKey(key_id, _text_of(tenant_id, key_id, secret))
 
 
 def key_of(text: str, *, now: datetime) -> Key:
@@ -413,9 +440,14 @@ def _let_in(key: Key, now: datetime) -> Key:
     return key
 
 
-def key_is_good(tenant_id: UUID, key_id: UUID, *, now: datetime) -> bool:
-    """Whether the key, which was presented before, would still be let in."""
-    return bool(good_keys(tenant_id, now=now).filter(id=key_id).exists())
+def key_is_good(tenant_id: UUID, key_id: UUID, digest: str, *, now: datetime) -> bool:
+    """Whether the key, which was presented before under the secret of ``digest``, would still be let in."""
+    return bool(good_keys(tenant_id, now=now).filter(id=key_id, digest=digest).exists())
+
+
+def good_digests(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime) -> set[str]:
+    """The digests of those of the keys that would be let in."""
+    return set(good_keys(tenant_id, now=now).filter(id__in=key_ids).values_list("digest", flat=True))
 
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:

@@ -227,6 +227,11 @@ class RunAlreadyActive(Conflict):
     message = "A run of that scope is active."
 
 
+class LastOwner(Conflict):
+    code = "last_owner"
+    message = "That is the last active owner of the tenant; make another one first."
+
+
 class WorkspaceConflict(Conflict):
     code = "workspace_conflict"
     message = "The file has changed since."

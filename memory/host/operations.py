@@ -57,6 +57,7 @@ class Operation:
     scope: str | None
     waits: bool = False
     parameters: frozenset[str] = frozenset()
+    shown_once: tuple[str, ...] = ()
 
 
 def operations_of(view: Any) -> dict[str, Operation]:
@@ -82,6 +83,7 @@ def operation(
     method: str | None = None,
     tag: str = "",
     waits: bool = False,
+    shown_once: tuple[str, ...] = (),
 ) -> Callable[[View], View]:
     """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public;
     several are separated by a space.
@@ -90,7 +92,8 @@ def operation(
     reads beside the credential. ``gives`` maps each status (with its media type, for an answer that is no JSON) to a
     JSON Schema, a serializer, or None for an empty body; refusals need not be named, the generator adds the envelope.
     A view of several methods names each with ``method``. One that ``waits`` for another process commits as it goes,
-    with an ``Idempotency-Key`` too.
+    with an ``Idempotency-Key`` too. What stands under the names ``shown_once`` is in the answer that is sent and in
+    none that is kept: there it is null.
     """
     documented = extend_schema(
         operation_id=name,
@@ -104,7 +107,7 @@ def operation(
     )
 
     parameters = frozenset(query().fields) if query else frozenset()
-    return _telling(documented, method or "", Operation(name, scope, waits, parameters))
+    return _telling(documented, method or "", Operation(name, scope, waits, parameters, shown_once))
 
 
 def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]:

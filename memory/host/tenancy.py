@@ -6,7 +6,7 @@ tenant's resolves to nothing, and the caller cannot tell which it was.
 
 import unicodedata
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -39,6 +39,7 @@ class Principal:
     first_agent: str = ""
     owner: str = ""
     made_by: str = ""
+    credential: str = field(default="", repr=False)  # the digest of the secret that a key was presented with
 
     @property
     def person(self) -> str:
@@ -119,13 +120,20 @@ def _of_key(key: access.Key) -> Principal:
         key.tenant_name,
         principal_id,
         "key",
-        access.scopes_of(key.tenant_id, principal_id),
+        _scopes(key.tenant_id, principal_id, key.owner),
         key.name or "API key",
         frozenset(key.agents) or None,
         next(iter(key.agents), ""),
         key.owner,
         key.made_by,
+        key.digest,
     )
+
+
+def _scopes(tenant_id: UUID, principal_id: str, owner: str) -> frozenset[str]:
+    """What the roles of a key give it, and no more than its person may."""
+    scopes = access.scopes_of(tenant_id, principal_id)
+    return scopes & access.scopes_of(tenant_id, owner) if owner else scopes
 
 
 def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> TenantScope:
@@ -146,9 +154,20 @@ def standing_scope(tenant_id: UUID, principal_id: str, *, now: datetime) -> Tena
 
 def still_holds(scope: TenantScope, name: str, *, now: datetime) -> bool:
     """Whether the key behind ``scope`` is good and holds the permission at this moment, not when it came in."""
-    key_id = ids.parse("key", scope.principal.id)
-    good = key_id is not None and access.key_is_good(scope.tenant_id, key_id, now=now)
-    return good and name in access.scopes_of(scope.tenant_id, scope.principal.id)
+    who = scope.principal
+    key_id = ids.parse("key", who.id)
+    good = key_id is not None and access.key_is_good(scope.tenant_id, key_id, who.credential, now=now)
+    return good and name in _scopes(scope.tenant_id, who.id, who.owner)
+
+
+def lost_keys(principals: Collection[Principal], *, now: datetime) -> set[str]:
+    """The credentials of those keys that would not be let in any more; one query a tenant."""
+    found: set[str] = set()
+    for tenant_id in {each.tenant_id for each in principals}:
+        own = [each for each in principals if each.tenant_id == tenant_id]
+        keys = {each.credential: key for each in own if (key := ids.parse("key", each.id))}
+        found |= keys.keys() - access.good_digests(tenant_id, keys.values(), now=now)
+    return found
 
 
 def named_scope(tenant: Tenant, principal_id: str) -> TenantScope:

@@ -19,14 +19,17 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
-from memory.host import event_log
+from memory.host import event_log, tenancy
 from memory.host.errors import Busy
+from memory.host.tenancy import Principal
 from openwop_console import turns
 
 log = logging.getLogger(__name__)
 
 EVERY = 0.1
+CREDENTIALS_EVERY = 1.0
 AFTER_A_FAILURE = 2.0
 RETRY_AFTER_MS = 5000
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
@@ -38,7 +41,9 @@ class Place:
 
     tenant_id: UUID
     stream_id: UUID
+    principal: Principal | None = None
     seen: int = 0
+    lost: bool = False  # the key that the reader came with opens nothing any more
     woken: threading.Event = field(default_factory=threading.Event)
 
 
@@ -56,9 +61,9 @@ def _share() -> int:
     return ceil(settings.OPENWOP_MAX_STREAMS * SHARE)
 
 
-def take_place(tenant_id: UUID, stream_id: UUID) -> Place:
+def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Place:
     """A place that is the caller's until it leaves; refused when this process has no more."""
-    place = Place(tenant_id, stream_id)
+    place = Place(tenant_id, stream_id, principal)
     with _guard:
         own = sum(place.tenant_id == tenant_id for place in _places)
         if len(_places) >= settings.OPENWOP_MAX_STREAMS or own >= _share():
@@ -77,9 +82,9 @@ def leave(place: Place) -> None:
 
 
 @contextlib.contextmanager
-def a_place(tenant_id: UUID, stream_id: UUID) -> Iterator[Place]:
+def a_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Iterator[Place]:
     """A place for as long as the block lasts."""
-    place = take_place(tenant_id, stream_id)
+    place = take_place(tenant_id, stream_id, principal)
     try:
         yield place
     finally:
@@ -111,8 +116,12 @@ def hear_of_the_end() -> None:
 
 
 def _tell_until_nobody_waits() -> None:
+    looked = time.monotonic()
     try:
         while places := _waiting():
+            if time.monotonic() >= looked + CREDENTIALS_EVERY:
+                _wake_the_lost(places)
+                looked = time.monotonic()
             _sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
     finally:
         connection.close()
@@ -124,6 +133,20 @@ def _waiting() -> list[Place]:
         if not _places:
             _threads.clear()
         return list(_places)
+
+
+def _wake_the_lost(places: list[Place]) -> None:
+    """Readers whose key was revoked, rotated or has expired, or whose person was deactivated, are awake and know it."""
+    try:
+        lost = tenancy.lost_keys([each.principal for each in places if each.principal], now=timezone.now())
+    except Exception:
+        log.exception("The keys of those who wait could not be looked at; the next look is in a second")
+        connection.close()
+        return
+    for place in places:
+        if place.principal and place.principal.credential in lost:
+            place.lost = True
+            place.woken.set()
 
 
 def _tell(places: list[Place]) -> bool:

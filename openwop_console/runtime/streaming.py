@@ -13,7 +13,7 @@ from functools import cache
 from uuid import UUID
 
 from memory.host import event_log, runs, tenancy
-from memory.host.errors import UnsupportedStreamMode
+from memory.host.errors import Unauthenticated, UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
@@ -146,10 +146,12 @@ def await_events(
     if events or complete or seconds <= 0 or run_id is None:
         return events, complete
     until = time.monotonic() + seconds
-    with notifier.a_place(scope.tenant_id, run_id) as place:
+    with notifier.a_place(scope.tenant_id, run_id, scope.principal) as place:
         while True:
             seen = min(after + 1, event_log.length(scope.tenant_id, run_id))
             grown = notifier.wait(place, seen=seen, seconds=until - time.monotonic())
+            if place.lost:
+                raise Unauthenticated
             events, complete = intake.read_events(scope, run_id, after=after)
             if events or complete or not grown:
                 return events, complete
@@ -158,7 +160,7 @@ def await_events(
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
     """A place to follow the run from; refused before anything is sent."""
     found = intake.find_run(scope, run_id, now=now)
-    place = notifier.take_place(found.tenant_id, found.id)
+    place = notifier.take_place(found.tenant_id, found.id, scope.principal)
     place.seen = event_log.length(found.tenant_id, found.id)
     return place
 
@@ -184,11 +186,13 @@ def follow(
     checked = spoke = time.monotonic()
     news = True
     while True:
+        if place.lost:
+            return
         if time.monotonic() >= checked + RECHECK_SECONDS:
             if not _still_may_read(scope, clock, still_holds):
                 return
             checked = time.monotonic()
-        if text := _read(reader, render, news=news):
+        if text := _read(reader, render, clock, news=news):
             yield text
             spoke = time.monotonic()
         if reader.over:
@@ -206,13 +210,17 @@ def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[dat
         return tenancy.still_holds(scope, "runs:read", now=now) and still_holds(now)
 
 
-def _read(reader: _Reader, render: Render, *, news: bool) -> bytes:
-    """What is to be sent now, of what is new and of what was held back; nothing when there is nothing to do."""
+def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes:
+    """What is to be sent now, of what is new and of what was held back; nothing when there is nothing to do, or when
+    the key of the reader opens nothing any more."""
     reader.over = reader.over or notifier.is_ending()
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
     with turns.again():
+        if news and reader.began and tenancy.lost_keys([reader.scope.principal], now=clock()):
+            reader.over = True
+            return b""
         found = _next_items(reader) if news else []
         return b"".join(render(frame) for frame in _frames(reader, found))
 

@@ -147,6 +147,7 @@ EDGES = (
     "management/",
     "middleware.py",
     "ticking.py",
+    "notifier.py",  # a thread of its own
     "testing/",
     "demo/",
     "bench",

@@ -1,17 +1,31 @@
 """Operators and keys: who is let in to which tenant, and what is taken back."""
 
+import time
+from dataclasses import replace
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
 import pytest
 from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, tenancy
-from memory.host.errors import Conflict, Unauthenticated
-from memory.host.models import Membership, Operator
+from memory.host import access, ids, operators, tenancy
+from memory.host.errors import Conflict, KeyRevoked, LastOwner, Unauthenticated
+from memory.host.models import AuditRecord, Membership, Operator
+from openwop_console.commanding import administrator_scope
 from tests import building
 
 pytestmark = pytest.mark.django_db
 ADA = "ada@acme.example"
+
+
+def manage(*words: str, **options: Any) -> str:
+    said = StringIO()
+    call_command(*words, stdout=said, **options)
+    return said.getvalue()
 
 
 def sign_in(email: str = ADA, password: str = building.PASSWORD) -> Client:
@@ -23,6 +37,7 @@ def sign_in(email: str = ADA, password: str = building.PASSWORD) -> Client:
 def test_a_second_tenant_for_an_address_that_exists_is_a_membership_and_the_password_stays() -> None:
     acme, globex, now = building.tenant(), building.tenant("globex"), timezone.now()
     ada = building.operator(role="owner", email=ADA)
+    building.tenant("globex")
     call_command("create_operator", ADA.upper(), tenant="globex", role="viewer")
     assert (Operator.objects.count(), Membership.objects.count()) == (1, 2)
     assert Operator.objects.get().check_password(building.PASSWORD)
@@ -34,3 +49,125 @@ def test_a_second_tenant_for_an_address_that_exists_is_a_membership_and_the_pass
         access.create_operator(globex, ADA, role="owner", now=now)
     with pytest.raises(Unauthenticated):
         tenancy.operator_principal(ada, building.tenant("initech").id)
+
+
+def test_the_last_active_owner_of_a_tenant_can_be_neither_removed_nor_demoted() -> None:
+    ada = building.operator(role="owner", email=ADA)
+    host, now = administrator_scope(building.tenant()), timezone.now()
+    building.operator("globex", "owner", "gil@globex.example")
+    for change in ({"role": "viewer"}, {"active": False}):
+        with pytest.raises(LastOwner):
+            operators.change(host, ada.id, **change, now=now)
+    ben = building.operator(role="owner", email="ben@acme.example")
+    operators.change(host, ben.id, active=False, now=now)
+    with pytest.raises(LastOwner):
+        operators.change(host, ada.id, role="operator", now=now)
+    operators.change(host, ben.id, active=True, now=now)
+    assert operators.change(host, ada.id, role="operator", now=now).roles == ["operator"]
+
+
+@pytest.mark.parametrize("change", [{"role": "viewer"}, {"active": False}])
+def test_the_sessions_of_an_operator_who_is_re_roled_or_deactivated_end_at_once(change: dict[str, Any]) -> None:
+    ada = building.operator(role="operator", email=ADA)
+    building.operator("globex", "viewer", ADA)
+    session = sign_in()
+    assert session.get("/memory").status_code == 200
+    operators.change(administrator_scope(building.tenant()), ada.id, **change, now=timezone.now())
+    answer = session.get("/memory")
+    assert (answer.status_code, answer["Location"]) == (302, "/login?next=%2Fmemory")
+    assert session.get("/memory").status_code == 302
+    assert sign_in().get("/memory").status_code == 200, "they may sign in as what they are now, or to Globex"
+
+
+def test_deactivation_in_one_tenant_leaves_the_other() -> None:
+    ada = building.operator(role="operator", email=ADA)
+    building.operator("globex", "viewer", ADA)
+    call_command("deactivate_operator", ADA, tenant="acme")
+    assert "Globex" in sign_in().get("/").content.decode()
+    call_command("deactivate_operator", ADA, tenant="globex")
+    answer = Client().post("/login", {"login": ADA, "password": building.PASSWORD})
+    assert answer.status_code == 200
+    assert "are not correct" in answer.content.decode(), "as for a password that is wrong"
+    with pytest.raises(Unauthenticated):
+        tenancy.operator_principal(ada, building.tenant().id)
+
+
+def test_the_keys_of_a_person_stop_with_the_person_and_never_do_more_than_the_person_may(client: Client) -> None:
+    rosa = building.operator(role="owner", email="rosa@acme.example")
+    building.operator(role="owner", email=ADA)
+    headers, host = building.headers(owner=rosa), administrator_scope(building.tenant())
+    assert client.get("/v1/host/console/keys", **headers).status_code == 200
+    operators.change(host, rosa.id, role="viewer", now=timezone.now())
+    assert client.get("/v1/host/console/keys", **headers).status_code == 403
+    assert client.get("/v1/agents", **headers).status_code == 200
+    operators.change(host, rosa.id, active=False, now=timezone.now())
+    assert client.get("/v1/agents", **headers).status_code == 401
+
+
+def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
+    acme, now = building.tenant(), timezone.now()
+    made = access.create_api_key(
+        acme, role="agent", agents=("acme.bot",), name="ci", expires_at=now + timedelta(days=1), now=now
+    )
+    before = access.key_of(made.text, now=now)
+    text = manage("rotate_api_key", ids.wire("key", made.key_id)).strip()
+    after = access.key_of(text, now=now)
+    assert replace(after, digest=before.digest) == before
+    with pytest.raises(Unauthenticated):
+        access.key_of(made.text, now=now)
+    manage("revoke_api_key", ids.wire("key", made.key_id))
+    with pytest.raises(KeyRevoked):
+        access.key_of(text, now=now)
+    with pytest.raises(CommandError, match="revoked or has expired"):
+        manage("rotate_api_key", ids.wire("key", made.key_id))
+    actions = AuditRecord.objects.of(acme.id).order_by("seq").values_list("action", flat=True)
+    assert list(actions) == ["key.created", "key.rotated", "key.revoked"]
+
+
+def test_commands_list_what_was_given_and_take_it_back() -> None:
+    building.operator(role="owner", email=ADA)
+    building.tenant("globex")
+    manage("create_operator", ADA, tenant="globex", role="owner")
+    text = manage("create_api_key", **{"tenant": "acme", "role": "viewer", "name": "ci", "for": ADA, "expires": "90d"})
+    key = access.key_of(text.strip(), now=timezone.now())
+    assert key.expires_at
+    assert timedelta(days=89) < key.expires_at - timezone.now() <= timedelta(days=90)
+    listed = manage("list_api_keys", tenant="acme")
+    for word in (ids.wire("key", key.id), "active", "viewer", ADA, "ci", "any agent"):
+        assert word in listed
+    assert key.digest not in listed
+    manage("revoke_api_key", ids.wire("key", key.id))
+    assert "revoked" in manage("list_api_keys", tenant="acme")
+    assert ids.wire("key", key.id) not in manage("list_api_keys", tenant="globex")
+    building.operator(role="viewer", email="ben@acme.example")
+    manage("set_operator_role", "Ben@acme.example", tenant="acme", role="author")
+    manage("deactivate_operator", "ben@acme.example", tenant="acme")
+    ben = next(line for line in manage("list_operators", tenant="acme").splitlines() if "ben@" in line)
+    assert ben.split()[:3] == ["ben@acme.example", "author", "deactivated"]
+    assert "ben@" not in manage("list_operators", tenant="globex")
+    for bad in ("yesterday", "90", "2020-01-01T00:00:00Z"):
+        with pytest.raises(CommandError):
+            manage("create_api_key", tenant="acme", role="viewer", expires=bad)
+    for words in (("revoke_api_key", "key_" + "0" * 32), ("rotate_api_key", "nonsense")):
+        with pytest.raises(CommandError, match="There is no key"):
+            manage(*words)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("taken", ["revoke_api_key", "rotate_api_key", "deactivate_operator"])
+def test_an_open_stream_ends_at_once_when_what_opened_it_is_taken_back(client: Client, taken: str) -> None:
+    rosa = building.operator(role="viewer", email="rosa@acme.example")
+    text = building.key(role="viewer", owner=rosa)
+    run = building.open_run(building.scope())
+    url = f"/v1/runs/{ids.wire('run', run.id)}/events"
+    answer: Any = client.get(url, HTTP_X_API_KEY=text, HTTP_ACCEPT="text/event-stream")
+    frames = iter(answer.streaming_content)
+    assert b"run.started" in next(frames)
+    if taken == "deactivate_operator":
+        manage(taken, "rosa@acme.example", tenant="acme")
+    else:
+        manage(taken, ids.wire("key", access.key_of(text, now=timezone.now()).id))
+    began = time.monotonic()
+    assert list(frames) == []
+    assert time.monotonic() - began < 4, "sooner than the next sign of life"
+    answer.close()

@@ -10,9 +10,9 @@ from memory.addresses import Sensitivity, Tier
 from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
-from memory.host import ids, vault
+from memory.host import access, ids, vault
 from memory.host.models import SecretScope
-from memory.host.serializing import After, Closed, Text
+from memory.host.serializing import After, Closed, Flag, Instant, Text
 from memory.inventory import AgentEntry
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.provenance import Provenance, Write
@@ -280,3 +280,34 @@ def _withdrawn(each: Withdrawn) -> dict[str, Any]:
     made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
     work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
     return {"id": each.id, "sha256": each.sha256, **work, "archive": made}
+
+
+class KeysQuery(Closed):
+    """The newest first; ``after`` is what ``next`` gave."""
+
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("key")
+
+
+class NewKeyRequest(Closed):
+    """``person`` is the address of an active operator whose key it is; the maker's own without it."""
+
+    role = serializers.ChoiceField(choices=list(access.ROLES))
+    name = Text(required=False, allow_blank=True, max_length=200)
+    agents = serializers.ListField(child=Text(max_length=128), required=False, max_length=100)
+    person = Text(required=False, max_length=254)
+    expiresAt = Instant(required=False)
+
+
+class OperatorsQuery(Closed):
+    """In the order in which they joined; ``after`` is what ``next`` gave."""
+
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("usr")
+
+
+class OperatorChange(Closed):
+    """What is not named stays as it is."""
+
+    role = serializers.ChoiceField(choices=list(access.ROLES), required=False)
+    active = Flag(required=False)

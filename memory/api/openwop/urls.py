@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.api.openwop import agents, views, workspace
+from memory.api.openwop import access, agents, views, workspace
 from memory.api.openwop.archives import urls as archives
 from memory.api.openwop.commitments import urls as commitments
 from memory.api.openwop.passes import urls as passes
@@ -11,6 +11,11 @@ urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),
     path("v1/agents/<str:agent_id>", agents.agent, name="api-agent"),
     path("v1/host/console/agents/<str:agent_id>", agents.manifest, name="api-agent-manifest"),
+    path("v1/host/console/keys", access.key_list, name="api-keys"),
+    path("v1/host/console/keys/<str:key_id>:rotate", access.key_rotate, name="api-key-rotate"),
+    path("v1/host/console/keys/<str:key_id>", access.key, name="api-key"),
+    path("v1/host/console/operators", access.operator_list, name="api-operators"),
+    path("v1/host/console/operators/<str:operator_id>", access.operator, name="api-operator"),
     path("v1/host/console/memory", views.memory_list, name="api-memory"),
     path("v1/host/console/memory/<str:memory_id>", views.memory_entry, name="api-memory-entry"),
     path("v1/host/console/secrets/<str:name>", views.secret, name="api-secret"),

@@ -98,6 +98,9 @@ class ApiKey(TenantOwned):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
+    rotated_at = models.DateTimeField(null=True)
+
+    owner_id: UUID | None
 
     class Meta:
         indexes = (models.Index(fields=("tenant", "owner"), name="host_apikey_owner"),)

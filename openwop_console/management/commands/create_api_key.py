@@ -1,12 +1,17 @@
-"""``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT] [--for EMAIL]``."""
+"""``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT] [--for EMAIL]
+[--expires WHEN]``."""
 
+import re
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from memory.host import access
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
+from memory.host import access, keys
+from memory.host.serializing import RFC_3339
+from openwop_console.commanding import DatabaseCommand, administrator_scope, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):
@@ -18,18 +23,33 @@ class Command(DatabaseCommand):
         parser.add_argument("--agent", action="append", default=[], metavar="ID", help="act as this agent and no other")
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument(
+            "--expires", default="", metavar="WHEN", help="90d, 12h or 2027-01-31T00:00:00Z; never without"
+        )
+        parser.add_argument(
             "--for", dest="person", default="", metavar="EMAIL", help="whose key it is; a service account's without"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant = tenant_named(options["tenant"])
+        tenant, now = tenant_named(options["tenant"]), timezone.now()
         with refusals_as_errors():
-            key = access.create_api_key(
-                tenant,
+            key = keys.create(
+                administrator_scope(tenant),
                 role=options["role"],
                 agents=tuple(options["agent"]),
                 name=options["name"],
-                owner=access.active_operator(tenant, options["person"]) if options["person"] else None,
-                now=timezone.now(),
+                person=options["person"],
+                expires_at=_expiry(options["expires"], now) if options["expires"] else None,
+                now=now,
             )
         self.stdout.write(key.text)
+
+
+def _expiry(text: str, now: datetime) -> datetime:
+    """The end of so many days or hours from now, or a moment of its own."""
+    if found := re.fullmatch(r"([1-9][0-9]{0,4})([dh])", text):
+        unit = {"d": timedelta(days=1), "h": timedelta(hours=1)}[found[2]]
+        return now + int(found[1]) * unit
+    if RFC_3339.fullmatch(text.upper()):
+        with suppress(ValueError):
+            return datetime.fromisoformat(text.upper())
+    raise CommandError(f"--expires {text!r} is none of 90d, 12h and 2027-01-31T00:00:00Z.")

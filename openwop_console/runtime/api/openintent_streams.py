@@ -77,7 +77,7 @@ class _Subscription:
 def _stream(request: Request, subscription: _Subscription) -> HttpResponseBase:
     log = subscription.log
     assert log.stream_id is not None
-    place = notifier.take_place(log.tenant_id, log.stream_id)
+    place = notifier.take_place(log.tenant_id, log.stream_id, subscription.caller.scope.principal)
     place.seen = event_log.length(log.tenant_id, log.stream_id)
     after = _last_seen(request.headers.get("Last-Event-ID", ""), place)
     response = StreamingHttpResponse(Body(place, _following(subscription, place, after)), content_type=STREAM)

@@ -1,0 +1,22 @@
+"""``manage.py revoke_api_key ID``."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from memory.host import keys
+from openwop_console.commanding import DatabaseCommand, key_named, refusals_as_errors
+
+
+class Command(DatabaseCommand):
+    help = "Revoke an API key: it opens nothing from now on."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("id", help="key_..., as list_api_keys shows it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        scope, key_id = key_named(options["id"])
+        with refusals_as_errors():
+            keys.revoke(scope, key_id, now=timezone.now())
+        self.stdout.write(f"Key {options['id']} is revoked.")

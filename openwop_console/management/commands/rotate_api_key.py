@@ -1,0 +1,22 @@
+"""``manage.py rotate_api_key ID``."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from memory.host import keys
+from openwop_console.commanding import DatabaseCommand, key_named, refusals_as_errors
+
+
+class Command(DatabaseCommand):
+    help = "Give an API key a new secret. It is printed once; the old one opens nothing from now on."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("id", help="key_..., as list_api_keys shows it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        scope, key_id = key_named(options["id"])
+        with refusals_as_errors():
+            key = keys.rotate(scope, key_id, now=timezone.now())
+        self.stdout.write(key.text)
