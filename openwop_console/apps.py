@@ -17,9 +17,9 @@ class ConsoleConfig(AppConfig):
         """Pages below see what discovery serves, long walks let other requests go first, and a process that a console
         started ends with that console."""
         from memory.host import advertised, audit
-        from openwop_console import discovery, turns
+        from openwop_console import discovery, slots
 
         advertised.provide(discovery.document)
-        audit.on_page(turns.breathe)
+        audit.on_page(slots.breathe)
         if "OPENWOP_PROCESS" in os.environ:
             process_ties.tie_descendants()

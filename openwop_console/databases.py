@@ -40,7 +40,7 @@ POSTGRES_WEB = {
 # The web process alone: django-q2 forks, and its children would share the pool's sockets. A connection that cannot be
 # made is given up soon, or the pool would go on waiting for minutes after the server is back. A request may wait for a
 # connection twice: what counts sign-ins goes on without its count.
-POOL = {"min_size": 1, "max_size": 8, "timeout": 0.8, "reconnect_timeout": 5}
+POOL = {"min_size": 1, "timeout": 0.8, "reconnect_timeout": 5}
 
 
 def sqlite_file(folder: Path) -> dict[str, Any]:
@@ -48,8 +48,9 @@ def sqlite_file(folder: Path) -> dict[str, Any]:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "console.sqlite3")}
 
 
-def with_options(given: dict[str, Any], *, base: Path, folder: Path, is_web: bool) -> dict[str, Any]:
-    """The settings of the database ``given``. In the web process its many threads share a few connections."""
+def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, Any]:
+    """The settings of the database ``given``. In a web process as many threads compute as ``web_threads`` says, and
+    all share one connection for each of these, and one for the notifier."""
     if given["NAME"] == ":memory:":
         raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
     if given["ENGINE"] == "django.db.backends.sqlite3":
@@ -58,13 +59,14 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, is_web: boo
         return given | {
             "NAME": str(file),
             "CONN_MAX_AGE": None,
-            "OPTIONS": sqlite_options(is_web=is_web) | given.get("OPTIONS", {}),
+            "OPTIONS": sqlite_options(is_web=web_threads > 0) | given.get("OPTIONS", {}),
             # A file for tests too: the in-memory default shares its cache, and threads get "table is locked" at once.
             "TEST": {"NAME": str(folder / "test.sqlite3")},
         }
     if given["ENGINE"] == "django.db.backends.postgresql":
-        options = POSTGRES | ({**POSTGRES_WEB, "pool": POOL} if is_web else {}) | given.get("OPTIONS", {})
-        return given | {"CONN_MAX_AGE": 0 if is_web else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+        own = {**POSTGRES_WEB, "pool": POOL | {"max_size": web_threads + 1}} if web_threads else {}
+        options = POSTGRES | own | given.get("OPTIONS", {})
+        return given | {"CONN_MAX_AGE": 0 if web_threads else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
 
 

@@ -23,7 +23,7 @@ from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
-from openwop_console import turns
+from openwop_console import slots
 from openwop_console.runtime.asking import tokens
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -111,7 +111,7 @@ def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
             return found
         if time.monotonic() >= deadline:
             raise IdempotencyInFlight(retryAfter=RETRY_AFTER_S)
-        with turns.aside():
+        with slots.aside():
             time.sleep(LOOK_EVERY_S)
 
 

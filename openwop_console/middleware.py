@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from memory.host import pages, tenancy
+from memory.host import bodies, pages, tenancy
 from memory.host.errors import NotFound, Refusal, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
@@ -57,14 +57,14 @@ class ConsoleMiddleware:
         request.principal = None  # type: ignore[attr-defined]
         try:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
+            if refused := request.META.get(bodies.REFUSED):
+                raise refused
             response = idempotent.answer(request, self.get_response, clock=timezone.now)
         except (Refusal, *error_envelope.DATABASE_FAILURES) as problem:
             response = error_envelope.answer(request, error_envelope.refusal_of(problem))
         denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
-        elif _left_unread(request):
-            response["Connection"] = "close"  # or what comes of the body would be taken for the next request
         if request.principal is not None and "Cache-Control" not in response:  # type: ignore[attr-defined]
             response["Cache-Control"] = "private, no-store"
         return response
@@ -109,12 +109,6 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
     if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
     return tenancy.key_principal(_credential(request), now=timezone.now())
-
-
-def _left_unread(request: HttpRequest) -> bool:
-    """Whether the request has a body that nobody has looked at: its answer was given before."""
-    sent = request.META.get("CONTENT_LENGTH") not in (None, "", "0") or "HTTP_TRANSFER_ENCODING" in request.META
-    return sent and not request._read_started  # type: ignore[attr-defined] # noqa: SLF001
 
 
 def _credential(request: HttpRequest) -> str:

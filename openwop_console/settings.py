@@ -3,6 +3,7 @@
 A value that cannot be meant stops the start with one sentence that names the variable.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=Fals
 # Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
 OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
+# The largest body that is read at all, and the seconds in which one must be there whatever its size.
+OPENWOP_BODY_BYTES = env.int("OPENWOP_BODY_BYTES", default=16 * 1024 * 1024, validate=validate.Range(min=1024 * 1024))
+OPENWOP_BODY_SECONDS = env.int("OPENWOP_BODY_SECONDS", default=20, validate=validate.Range(min=1, max=600))
 OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))
 
 IN_PRODUCTION = OPENWOP_ENV == "production"
@@ -121,7 +125,6 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "openwop_console.urls"
 CSRF_FAILURE_VIEW = "openwop_console.error_envelope.csrf_failure"
-WSGI_APPLICATION = "openwop_console.wsgi.application"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -183,9 +186,21 @@ def _database() -> dict[str, Any]:
     """``DATABASE_URL``, or a SQLite file in the data folder when it is unset."""
     named = bool(env.str("DATABASE_URL", default=""))
     given = {**env.dj_db_url("DATABASE_URL")} if named else databases.sqlite_file(OPENWOP_DATA_DIR)
-    return databases.with_options(given, base=BASE_DIR, folder=OPENWOP_DATA_DIR, is_web=OPENWOP_PROCESS == "web")
+    threads = OPENWOP_WEB_THREADS if OPENWOP_PROCESS == "web" else 0
+    return databases.with_options(given, base=BASE_DIR, folder=OPENWOP_DATA_DIR, web_threads=threads)
 
 
+# Web processes, and the requests that each of them computes at a time: by cores. SQLite has one writer at a time.
+_on_sqlite = not env.str("DATABASE_URL", default="").startswith("postgres")
+_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+OPENWOP_WEB_PROCESSES = env.int(
+    "OPENWOP_WEB_PROCESSES",
+    default=max(2, min(_cores, 4 if _on_sqlite else 16)),
+    validate=validate.Range(min=1, max=64),
+)
+OPENWOP_WEB_THREADS = env.int(
+    "OPENWOP_WEB_THREADS", default=2 if _on_sqlite else 4, validate=validate.Range(min=1, max=64)
+)
 DATABASES = {"default": _database()}
 CACHES = {
     # In the database because the limits on failed sign-ins must hold across processes.

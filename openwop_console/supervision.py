@@ -21,9 +21,11 @@ from openwop_console import process_ties
 from openwop_console.listening import Address, answers
 
 POLL = 0.1
-WEB_PROCESSES = 2
-# Beside those that wait for a stream or a poll (turns.py).
-WEB_THREADS = 16
+# Connections that a web process holds open: most of them wait, which costs a descriptor and little memory.
+CONNECTIONS = 4096
+# Milliseconds in which the head of a request must have come. They also run between the requests of one connection,
+# where a proxy in front (nginx: 60 seconds) must be the first to close.
+HEAD_PATIENCE = 60_000
 # Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
 WEB_PATIENCE = 10
 WORKER_PATIENCE = settings.TASK_TIMEOUT + 10
@@ -74,17 +76,20 @@ def stop_signals() -> list[signal.Signals]:
 def start_web(address: Address, lock: IO[str], environment: Mapping[str, str]) -> Child:
     """Granian serves the console on ``address``."""
     options = {
-        "interface": "wsgi",
+        "interface": "asginl",
+        "http": "1",
         "host": address.host,
         "port": address.port,
-        "workers": WEB_PROCESSES,
-        "blocking-threads": settings.OPENWOP_MAX_STREAMS + WEB_THREADS,
-        "blocking-threads-idle-timeout": 600,
+        "loop": "asyncio",
+        "workers": settings.OPENWOP_WEB_PROCESSES,
+        "backlog": 2048,
+        "backpressure": CONNECTIONS,
+        "http1-header-read-timeout": HEAD_PATIENCE,
         "workers-kill-timeout": WEB_PATIENCE - 2,
-        "log-level": "error",  # granian warns about threads that only ever wait (turns.py)
+        "log-level": "error",  # granian warns of each client that goes away
     }
     spelled = [f"--{name}={value}" for name, value in options.items()]
-    command = ["-m", "granian", *spelled, "--no-ws", "--respawn-failed-workers", "openwop_console.wsgi:application"]
+    command = ["-m", "granian", *spelled, "--no-ws", "--respawn-failed-workers", "openwop_console.asgi:application"]
     return _start("web", command, lock, environment, patience=WEB_PATIENCE)
 
 

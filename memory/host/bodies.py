@@ -13,6 +13,8 @@ from rest_framework.parsers import BaseParser
 from memory.host.errors import TooLarge
 
 MAX_DEPTH = 64
+# Where ``META`` has the refusal of a body that the server did not read to its end.
+REFUSED = "openwop.refused"
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 

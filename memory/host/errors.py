@@ -90,6 +90,13 @@ class TooLarge(Refusal):
     message = "The request is larger than this host accepts."
 
 
+class RequestTimeout(Refusal):
+    """The body did not come in time."""
+
+    code = "request_timeout"
+    message = "The body of the request did not arrive in time."
+
+
 class MethodNotAllowed(Refusal):
     code = "method_not_allowed"
     message = "This address does not answer that method."

@@ -9,6 +9,7 @@ from statistics import mean, median
 from time import monotonic, sleep
 
 from django.conf import settings
+from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
@@ -37,13 +38,13 @@ def beside_streams(plan: Plan) -> Iterator[Outcome]:
     ground.fill(ground.running_run(owner), "bench/served", min(ENTRIES, plan.sizes[-1]))
     key = access.create_api_key(owner, role="owner", now=timezone.now()).text
     calls, ratios = max(plan.calls // 2, 1), []
-    with server() as address, _clients(address) as clients:
-        _rate(clients, key, rounds.WARM_UP)
+    with server() as address, clients(address) as load:
+        rate(load, key, rounds.WARM_UP)
         for _ in range(plan.rounds):
-            before = _rate(clients, key, calls)
-            with _streams(address, key, owner):
-                beside = _rate(clients, key, calls)
-            ratios.append(beside / mean([before, _rate(clients, key, calls)]))
+            before = rate(load, key, calls)
+            with streams(address, key, owner):
+                beside = rate(load, key, calls)
+            ratios.append(beside / mean([before, rate(load, key, calls)]))
     workload = f"requests/s for a page of 50 entries beside {STREAMS} idle streams, against without"
     yield Outcome("B24", workload, plan.engine, median(ratios), 0.85, at_least=True)
 
@@ -53,7 +54,7 @@ def server() -> Iterator[Address]:
     """The web processes of a console on this process's own data, and no worker."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = Address("127.0.0.1", free.getsockname()[1])
-    settings.STATIC_ROOT.mkdir(exist_ok=True)
+    call_command("collectstatic", interactive=False, verbosity=0)
     request = supervision.StopRequest()
     with data_folder.lock(settings.OPENWOP_DATA_DIR) as lock:
         web = supervision.start_web(address, lock, {})
@@ -66,15 +67,15 @@ def server() -> Iterator[Address]:
 
 
 @contextmanager
-def _clients(address: Address) -> Iterator[list[http.client.HTTPConnection]]:
-    """Connections that are kept to the end: which process serves which client is chance, and the same on both sides."""
+def clients(address: Address) -> Iterator[list[http.client.HTTPConnection]]:
+    """The clients of a normal load."""
     clients = [http.client.HTTPConnection(address.host, address.port, timeout=60) for _ in range(CLIENTS)]
     yield clients
     for client in clients:
         client.close()
 
 
-def _rate(clients: list[http.client.HTTPConnection], key: str, calls: int) -> float:
+def rate(clients: list[http.client.HTTPConnection], key: str, calls: int) -> float:
     """Requests a second, of all clients at once."""
     with rounds.undisturbed(), ThreadPoolExecutor(len(clients)) as together:
         began = monotonic()
@@ -84,6 +85,7 @@ def _rate(clients: list[http.client.HTTPConnection], key: str, calls: int) -> fl
 
 
 def _read_pages(client: http.client.HTTPConnection, key: str, calls: int) -> None:
+    client.close()  # the server may have closed what was idle
     for _ in range(calls):
         client.request("GET", PAGE, headers={"X-API-Key": key})
         answer = client.getresponse()
@@ -92,7 +94,7 @@ def _read_pages(client: http.client.HTTPConnection, key: str, calls: int) -> Non
 
 
 @contextmanager
-def _streams(address: Address, key: str, owner: Tenant) -> Iterator[None]:
+def streams(address: Address, key: str, owner: Tenant) -> Iterator[None]:
     """All streams of a run in which nothing happens are open; then the run ends, and the server has closed them."""
     run = ground.running_run(owner)
     opened: list[socket.socket] = []

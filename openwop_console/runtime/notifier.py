@@ -7,9 +7,6 @@ knows ids, and of logs their lengths.
 
 import contextlib
 import logging
-import select
-import signal
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +21,7 @@ from django.utils import timezone
 from memory.host import event_log, tenancy
 from memory.host.errors import Busy
 from memory.host.tenancy import Principal
-from openwop_console import turns
+from openwop_console import slots
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +29,6 @@ EVERY = 0.1
 CREDENTIALS_EVERY = 1.0
 AFTER_A_FAILURE = 2.0
 RETRY_AFTER_MS = 5000
-ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +49,6 @@ SHARE = 0.9
 _guard = threading.Lock()
 _places: set[Place] = set()
 _threads: list[threading.Thread] = []
-_bell: list[socket.socket] = []
 _ending = threading.Event()
 
 
@@ -97,7 +92,7 @@ def wait(place: Place, *, seen: int, seconds: float) -> bool:
     place.woken.clear()
     if _ending.is_set():
         return False
-    with turns.aside():
+    with slots.aside():
         return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
 
 
@@ -106,13 +101,12 @@ def is_ending() -> bool:
     return _ending.is_set()
 
 
-def hear_of_the_end() -> None:
-    """A signal that ends this process, whoever handles it, from now on ends what waits in it too."""
-    reader, writer = socket.socketpair()
-    for each in (reader, writer):
-        each.setblocking(False)
-    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    _bell[:] = [reader, writer]
+def end() -> None:
+    """This process was asked to end: everything that waits here does so now, and nothing waits any more."""
+    _ending.set()
+    with _guard:
+        for place in _places:
+            place.woken.set()
 
 
 def _tell_until_nobody_waits() -> None:
@@ -122,7 +116,7 @@ def _tell_until_nobody_waits() -> None:
             if time.monotonic() >= looked + CREDENTIALS_EVERY:
                 _wake_the_lost(places)
                 looked = time.monotonic()
-            _sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
+            time.sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
     finally:
         connection.close()
 
@@ -161,13 +155,3 @@ def _tell(places: list[Place]) -> bool:
         if lengths.get(place.stream_id, 0) > place.seen:
             place.woken.set()
     return True
-
-
-def _sleep(seconds: float) -> None:
-    """The time has passed, or the process was asked to end and everybody is awake."""
-    if not _bell:
-        time.sleep(seconds)
-    elif select.select(_bell[:1], [], [], seconds)[0] and ENDS.intersection(_bell[0].recv(64)):
-        _ending.set()
-        for place in _waiting():
-            place.woken.set()

@@ -1,7 +1,7 @@
 """A run's events as they come: which of them a reader is shown, when they are handed out, and when it is over.
 
 A stream ends with its run, with the credential that opened it, and with the process. While it waits it holds neither a
-turn nor a connection to the database (openwop-host 3.6).
+slot nor a connection to the database (openwop-host 3.6).
 """
 
 import time
@@ -18,7 +18,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
 from memory.host.tenancy import TenantScope
-from openwop_console import turns
+from openwop_console import slots
 from openwop_console.runtime import intake, notifier
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.notifier import Place
@@ -205,7 +205,7 @@ def follow(
 
 
 def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[datetime], bool]) -> bool:
-    with turns.again():
+    with slots.held():
         now = clock()
         return tenancy.still_holds(scope, "runs:read", now=now) and still_holds(now)
 
@@ -217,7 +217,7 @@ def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
-    with turns.again():
+    with slots.held():
         if news and reader.began and tenancy.lost_keys([reader.scope.principal], now=clock()):
             reader.over = True
             return b""

@@ -20,7 +20,7 @@ from memory.host.models import Run, RunStatus
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console import turns
+from openwop_console import slots
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.seams.gating import seam
@@ -55,7 +55,7 @@ def _ended(scope: TenantScope, run: Run) -> Run:
     while run.status not in runs.ENDS | runs.WAITING:
         if time.monotonic() >= deadline:
             raise Busy("No worker had time for the agent.", retryAfterMs=1000)
-        with turns.aside():
+        with slots.aside():
             time.sleep(LOOK_EVERY)
         run = runs.find(scope.tenant_id, run.id)
     return run

@@ -24,7 +24,7 @@ from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, list
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
-from openwop_console import turns
+from openwop_console import slots
 from openwop_console.runtime import streaming
 from openwop_console.seams import planting
 from openwop_console.seams import serializers as wire
@@ -190,7 +190,7 @@ def _over(scope: TenantScope, wanted: Wanted) -> Pass:
     while found.state not in passes.OVER:
         if time.monotonic() >= deadline:
             raise Busy("The pass takes longer than a seam waits.", retryAfterMs=1000)
-        with turns.aside():
+        with slots.aside():
             time.sleep(LOOK_EVERY)
         found = _carried_out(work)
     return found
@@ -201,7 +201,7 @@ def _carried_out(work: Pass) -> Pass:
     found = passes.find(work.tenant_id, work.id) or work
     if found.state != PassState.WAITING:
         return found
-    with turns.aside():
+    with slots.aside():
         return tasks.carry_out(work.tenant_id, work.id) or found
 
 

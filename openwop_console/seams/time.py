@@ -20,7 +20,7 @@ from memory.host.operations import operation
 from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console import turns
+from openwop_console import slots
 from openwop_console.runtime.api.schedules import schemas
 from openwop_console.runtime.api.schedules import serializers as wire
 from openwop_console.runtime.timed import firing, timetable, watching
@@ -73,7 +73,7 @@ def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
 def heartbeat_tick(request: Request) -> Response:
     given = checked(wire.TickHeartbeat, request.data).validated_data
     heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
-    with turns.aside():
+    with slots.aside():
         came = watching.beat(
             heartbeat.tenant_id,
             heartbeat.id,
@@ -107,6 +107,6 @@ def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
     """The heartbeat when the run of its last change has ended, or after two seconds."""
     deadline = time.monotonic() + PATIENCE_S
     while watching.is_busy(heartbeat) and time.monotonic() < deadline:
-        with turns.aside():
+        with slots.aside():
             time.sleep(LOOK_EVERY)
     return heartbeat

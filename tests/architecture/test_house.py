@@ -173,6 +173,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
     caught = places(rf"except \(?[^\n]*\b({names})\b")
     assert caught <= {
         "openwop_console/middleware.py",
+        "openwop_console/serving.py",  # a body that was not read: the middleware answers
         "openwop_console/commanding.py",
         "openwop_console/runtime/executing.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/firing.py",  # a firing that was refused is on record

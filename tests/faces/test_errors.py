@@ -173,12 +173,3 @@ def test_what_a_credential_may_read_is_kept_in_no_cache(client: Client) -> None:
 
 def test_discovery_and_health_answer_head(client: Client) -> None:
     assert client.head("/healthz").status_code == client.head("/.well-known/openwop").status_code == 200
-
-
-@pytest.mark.parametrize("path", ["/v1/runs", "/api/v1/memory", "/v1/nothing"])
-def test_a_body_that_nobody_reads_ends_the_connection_and_one_that_is_read_does_not(client: Client, path: str) -> None:
-    unread = client.post(path, "{}", content_type="application/json")
-    assert (unread.status_code, unread["Connection"]) == (401, "close")
-    assert "Connection" not in client.get(path)
-    read = client.post("/v1/runs", "{}", content_type="application/json", **building.headers())
-    assert (read.status_code, "Connection" in read) == (400, False)

@@ -1,7 +1,11 @@
 """The connection has the options that were measured to lose nothing under several processes."""
 
+from pathlib import Path
+
 import pytest
 from django.db import connection
+
+from openwop_console import databases
 
 pytestmark = pytest.mark.django_db
 
@@ -33,3 +37,13 @@ def test_postgresql_prepares_a_statement_that_comes_again():
             assert cursor.fetchone() == (number + 1,)
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT $1::int + 1'")
         assert cursor.fetchone() == (1,)
+
+
+def test_a_web_process_has_a_pool_as_large_as_what_it_computes_at_a_time_and_keeps_no_connection_beside_it():
+    given = {"ENGINE": "django.db.backends.postgresql", "NAME": "console"}
+    web, worker = (
+        databases.with_options(given, base=Path("/"), folder=Path("/"), web_threads=threads) for threads in (4, 0)
+    )
+    assert (web["CONN_MAX_AGE"], web["OPTIONS"]["pool"]["max_size"]) == (0, 5)
+    assert worker["CONN_MAX_AGE"] > 0
+    assert "pool" not in worker["OPTIONS"]

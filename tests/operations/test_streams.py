@@ -12,6 +12,7 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
@@ -21,7 +22,6 @@ from memory.host.errors import Busy
 from memory.host.events import NodeCompleted, NodeSuspended, RunPaused
 from memory.host.models import RoleGrant, Run, Stream
 from memory.host.tenancy import TenantScope
-from openwop_console import supervision, turns
 from openwop_console.runtime import notifier, streaming
 from openwop_console.runtime.api import streams
 from openwop_console.runtime.streaming import Reading
@@ -257,33 +257,6 @@ def test_a_stream_is_opened_by_those_who_may_read_runs_and_for_runs_of_their_ten
         assert client.get(address, HTTP_ACCEPT=accept).status_code == 401
 
 
-def test_who_is_past_its_turn_takes_another_to_compute_and_keeps_neither_turn_nor_connection() -> None:
-    order: list[str] = []
-
-    def streaming_application(environ: dict[str, object], start_response: object) -> Iterator[bytes]:
-        def body() -> Iterator[bytes]:
-            with turns.again():
-                order.append("computes")
-                time.sleep(0.2)
-            order.append("waits")
-            time.sleep(0.4)
-            yield b""
-
-        return body()
-
-    def application(environ: dict[str, object], start_response: object) -> list[bytes]:
-        order.append("another")
-        return []
-
-    stream = threading.Thread(target=lambda: list(turns.taking_turns(streaming_application)({}, None)))
-    stream.start()
-    time.sleep(0.1)
-    turns.taking_turns(application)({}, None)
-    assert stream.is_alive()
-    stream.join()
-    assert order.index("another") > order.index("computes")
-
-
 # --- a real console -----------------------------------------------------------------------------------------------
 
 
@@ -372,7 +345,9 @@ def test_two_hundred_streams_hold_nobody_up_keep_no_connections_and_all_hear_of_
             took.append(time.monotonic() - began)
         assert max(took) < 2
         assert sum(took) < 10
-        assert connections_of(console_process) <= supervision.WEB_PROCESSES * (turns.KEPT + 2) + 20
+        assert (
+            connections_of(console_process) <= settings.OPENWOP_WEB_PROCESSES * (settings.OPENWOP_WEB_THREADS + 2) + 20
+        )
 
         assert client.post(f"/v1/runs/{run_id}/cancel").status_code == 200
         began = time.monotonic()
@@ -405,7 +380,9 @@ def test_streams_that_ended_leave_a_process_with_few_connections(
             stream.close()
         for _ in range(150):
             client.get(f"/v1/runs/{run_id}", headers={"Connection": "close"})
-        assert connections_of(console_process) <= supervision.WEB_PROCESSES * (turns.KEPT + 2) + 20
+        assert (
+            connections_of(console_process) <= settings.OPENWOP_WEB_PROCESSES * (settings.OPENWOP_WEB_THREADS + 2) + 20
+        )
 
 
 def test_the_console_ends_at_once_although_streams_are_open_and_polls_wait_and_each_is_ended_properly(
@@ -447,7 +424,7 @@ def test_a_client_that_goes_away_without_a_word_makes_room_for_another(
         for _ in range(20):
             stream = RawStream(client, run_id)
             (streams_open if stream.status == 200 else refused).append(stream)
-        assert len(streams_open) == 2 * supervision.WEB_PROCESSES
+        assert len(streams_open) == 2 * settings.OPENWOP_WEB_PROCESSES
         assert all("retry-after: 5\r\n" in each.head.lower() for each in refused)
         for stream in streams_open:
             stream.close()

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from openwop_console.bench import (
+    attacking,
     distilling,
     openintent,
     reading,
@@ -39,6 +40,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B21": distilling.ranked,
     "B24": serving.beside_streams,
     "B25": openintent.spoken,
+    "B26": attacking.under_attack,
     "Q1": reconciling.judged,
     "Q2": distilling.judged,
 }

@@ -1,0 +1,306 @@
+"""What a web process does around Django: bodies come in and answers go out on an event loop, threads compute between.
+
+While a body comes in or an answer goes out, the request holds memory and perhaps a temporary file: no thread, no slot
+and no connection to the database. A body has a largest size, and both directions have a lowest speed, so a client that
+stalls is cut off and delays no other. Only a stream of events keeps a thread, which sleeps (``runtime.notifier``).
+"""
+
+import asyncio
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from typing import IO, Any
+from urllib.parse import unquote_to_bytes
+
+from django.conf import settings
+from django.http import FileResponse
+
+from memory.host import bodies, errors
+from memory.host.errors import Refusal
+from openwop_console import error_envelope, slots
+from openwop_console.documents import Answer, Documents, Headers
+from openwop_console.runtime import notifier
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Environ = dict[str, Any]
+Application = Callable[[Environ, Any], Iterable[bytes]]
+
+# Threads beside those that may wait for events: requests that compute, wait for a slot, or wait for a worker.
+THREADS = 64
+IN_MEMORY = 256 * 1024
+# What the bodies that are coming in at the same time may take together.
+BODIES_TOGETHER = 256 * 1024 * 1024
+# The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
+SLOWEST = 16 * 1024
+CHUNK = 64 * 1024
+# A client's buffers empty by fits and starts: a reader may take nothing for this many times OPENWOP_BODY_SECONDS.
+STALLS = 3
+JOINED = {"HTTP_COOKIE": "; "}
+UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
+EVENTS = "text/event-stream"
+
+
+class ClientGone(Exception):
+    """The client went away, or reads too slowly: there is nobody to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """An answer that stands in a file, whole."""
+
+    status: int
+    headers: Headers
+    file: IO[bytes]
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that is made while it is sent; ``close`` ends it."""
+
+    status: int
+    headers: Headers
+    chunks: Iterator[bytes]
+    close: Callable[[], None]
+
+
+class Console:
+    """The ASGI application in front of Django's WSGI application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._documents = Documents()
+        self._threads = ThreadPoolExecutor(
+            settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS,
+            thread_name_prefix="request",
+            initializer=slots.use_here,
+        )
+        # A stream of events is made while others are prepared: one download at a time leaves slots to the pages.
+        self._preparing = threading.Lock()
+        self._incoming = 0
+        self._hears_of_the_end = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._hear_of_the_end()
+        environ = environ_of(scope)
+        answer: Answer | Download | Stream | None = self._documents.find(environ)
+        try:
+            if answer is None:
+                body = await self._body(environ, receive)
+                answer = await self._in_thread(self._answer, environ, body)
+            await self._sent(answer, environ, receive, send)
+        except ClientGone:
+            pass
+
+    def _hear_of_the_end(self) -> None:
+        """A signal that ends this process ends the streams and polls too. The loop's own handler runs as well, which
+        the wake-up descriptor tells and not this one."""
+        if self._hears_of_the_end:
+            return
+        self._hears_of_the_end = True
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(notifier.end))
+
+    async def _in_thread(self, compute: Callable[..., Any], *given: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
+
+    # --- what comes in ----------------------------------------------------------------------------------------------
+
+    async def _body(self, environ: Environ, receive: Receive) -> IO[bytes]:
+        """The whole body, in ``environ`` too; or why it was not read, for the middleware to answer with."""
+        body = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed with the request
+        environ["wsgi.input"] = body
+        sent = environ.get("CONTENT_LENGTH", "")
+        if not sent and "HTTP_TRANSFER_ENCODING" not in environ:
+            return body
+        most = settings.OPENWOP_BODY_BYTES
+        length = 0
+        try:
+            if sent.isdecimal() and int(sent[:19]) > most:
+                raise errors.TooLarge(f"A body has at most {most} bytes.")
+            async for chunk in self._chunks(receive):
+                length += len(chunk)
+                if length > most:
+                    raise errors.TooLarge(f"A body has at most {most} bytes.")
+                body.write(chunk)
+            body.seek(0)
+            environ["CONTENT_LENGTH"] = str(length)
+        except Refusal as refusal:
+            environ[bodies.REFUSED] = refusal
+            environ["CONTENT_LENGTH"] = ""
+        environ.pop("HTTP_TRANSFER_ENCODING", None)
+        return body
+
+    async def _chunks(self, receive: Receive) -> Any:
+        began, length, more = asyncio.get_running_loop().time(), 0, True
+        try:
+            while more:
+                try:
+                    async with asyncio.timeout_at(began + settings.OPENWOP_BODY_SECONDS + length / SLOWEST):
+                        message = await receive()
+                except TimeoutError:
+                    raise errors.RequestTimeout from None
+                if message["type"] != "http.request":
+                    raise ClientGone
+                chunk, more = message["body"], message["more_body"]
+                length += len(chunk)
+                self._incoming += len(chunk)
+                if self._incoming > BODIES_TOGETHER:
+                    raise errors.Busy("This host has no room for another body now.", retryAfterMs=1000)
+                yield chunk
+        finally:
+            self._incoming -= length
+
+    # --- in a thread --------------------------------------------------------------------------------------------------
+
+    def _answer(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
+        with body:
+            return self._computed(environ)
+
+    def _computed(self, environ: Environ) -> Answer | Download | Stream:
+        told: list[Any] = []
+
+        def start_response(status: str, headers: Headers, exc_info: Any = None) -> None:
+            told[:] = [int(status[:3]), list(headers)]
+
+        with slots.held():
+            response = self._application(environ, start_response)
+            if not getattr(response, "streaming", False):
+                answer = Answer(told[0], told[1], b"".join(response))
+                _close(response)
+                self._documents.keep(environ, answer)
+                return answer
+        status, headers = told
+        if dict(headers).get("Content-Type", "").startswith(EVENTS):
+            return Stream(status, headers, iter(response), lambda: _close(response))
+        if isinstance(response, FileResponse):
+            return Download(status, headers, response.file_to_stream or BytesIO(), lambda: _close(response))
+        return self._prepared(environ, status, headers, response)
+
+    def _prepared(
+        self, environ: Environ, status: int, headers: Headers, response: Iterable[bytes]
+    ) -> Answer | Download | Stream:
+        """The whole of a streamed answer in a file. One that cannot be made is an answer, not half a file."""
+        file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed when it is sent
+        try:
+            with self._preparing, slots.held():
+                try:
+                    for chunk in response:
+                        file.write(chunk)
+                finally:
+                    _close(response)
+        except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
+            file.close()
+            return self._computed(environ | {bodies.REFUSED: error_envelope.refusal_of(problem)})
+        length = file.tell()
+        file.seek(0)
+        return Download(status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close)
+
+    # --- what goes out ------------------------------------------------------------------------------------------------
+
+    async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
+        headers = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in answer.headers]
+        if bodies.REFUSED in environ:
+            headers.append((b"connection", b"close"))  # what comes of the body is not the next request
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        whole = isinstance(answer, Answer) and (len(answer.body) <= IN_MEMORY or environ["REQUEST_METHOD"] == "HEAD")
+        if isinstance(answer, Answer) and whole:
+            await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+        elif isinstance(answer, Stream):
+            await self._send_stream(answer, receive, send)
+        else:
+            await self._send_file(answer, environ, receive, send)
+
+    async def _send_file(self, answer: Answer | Download, environ: Environ, receive: Receive, send: Send) -> None:
+        """Chunk by chunk, as fast as the client reads. One that reads too slowly finds the connection closed before the
+        length that the head names."""
+        if isinstance(answer, Answer):
+            view = memoryview(answer.body)
+            chunks: Iterator[bytes] = (bytes(view[at : at + CHUNK]) for at in range(0, len(view), CHUNK))
+            close: Callable[[], None] = lambda: None  # noqa: E731
+        else:
+            chunks, close = iter(lambda: answer.file.read(CHUNK), b""), answer.close
+        gone = asyncio.ensure_future(_gone(receive))
+        clock = asyncio.get_running_loop().time
+        began, length = clock(), 0
+        try:
+            if environ["REQUEST_METHOD"] != "HEAD":
+                for chunk in chunks:
+                    if gone.done():
+                        return
+                    patience = settings.OPENWOP_BODY_SECONDS
+                    late = min(began + patience + length / SLOWEST, clock() + STALLS * patience)
+                    async with asyncio.timeout_at(late):
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    length += len(chunk)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            raise ClientGone from None
+        finally:
+            gone.cancel()
+            close()
+
+    async def _send_stream(self, answer: Stream, receive: Receive, send: Send) -> None:
+        """Event by event. A client that went away, or takes nothing for as long as a body may stall, ends it."""
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            while (chunk := await self._in_thread(next, answer.chunks, None)) is not None and not gone.done():
+                async with asyncio.timeout(settings.OPENWOP_BODY_SECONDS):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            raise ClientGone from None
+        finally:
+            gone.cancel()
+            await self._in_thread(answer.close)
+
+
+async def _gone(receive: Receive) -> None:
+    """Returns when the client has gone away."""
+    with suppress(asyncio.CancelledError):
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+def _close(response: Iterable[bytes]) -> None:
+    getattr(response, "close", lambda: None)()
+
+
+def _without_length(headers: Headers) -> Headers:
+    return [pair for pair in headers if pair[0].lower() != "content-length"]
+
+
+def environ_of(scope: Scope) -> Environ:
+    """The request as WSGI has it. A header with an underscore is left out: it would pass for one with a hyphen."""
+    environ: Environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": scope["server"][0],
+        "SERVER_PORT": str(scope["server"][1]),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "REMOTE_ADDR": scope["client"][0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope["headers"]:
+        if b"_" in name:
+            continue
+        key = name.decode("latin-1").upper().replace("-", "_")
+        key, text = key if key in UNPREFIXED else f"HTTP_{key}", value.decode("latin-1")
+        environ[key] = f"{environ[key]}{JOINED.get(key, ',')}{text}" if key in environ else text
+    return environ

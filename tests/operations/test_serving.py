@@ -1,0 +1,264 @@
+"""A real console under clients that stall: they delay no other, are cut off, and hold nothing of the database."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+import httpx
+import pytest
+from django.conf import settings
+
+from openwop_console import serving
+from openwop_console.bench import attacking
+from openwop_console.listening import Address
+from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.operations.test_streams import connections_of, open_streams, waiting_run
+
+# A machine that runs the tests of nine people answers late now and then; half of the answers must be quick.
+QUICK = 0.1
+PASSWORD = "a long pass phrase of tests"
+BODY_SECONDS = 3
+FILL = (
+    "from memory.host.models import Tenant; from openwop_console.bench import attacking; "
+    "attacking.fill_long(Tenant.objects.get(slug='acme'))"
+)
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """One console for this file, with short patience."""
+    with fresh_database() as url:
+        process = ConsoleProcess(tmp_path_factory.mktemp("serving") / "data", url)
+        process.start(OPENWOP_BODY_SECONDS=str(BODY_SECONDS), OPENWOP_BODY_BYTES=str(1024 * 1024))
+        process.manage("create_tenant", "acme")
+        filled = process.manage("shell", "-c", FILL)
+        assert filled.returncode == 0, filled.stderr
+        yield process
+        process.end()
+
+
+@pytest.fixture(scope="module")
+def key(console: ConsoleProcess) -> str:
+    return console.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+
+
+@pytest.fixture
+def client(console: ConsoleProcess, key: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=console.url, headers={"X-API-Key": key}, timeout=60) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(console: ConsoleProcess) -> Address:
+    return Address("127.0.0.1", console.port)
+
+
+@pytest.fixture(scope="module")
+def cookie(console: ConsoleProcess) -> str:
+    """The session of an operator of acme, as a header."""
+    made = console.manage(
+        "create_operator", "ana@example.org", "--tenant", "acme", "--role", "owner", "--password-env", "P", P=PASSWORD
+    )
+    assert made.returncode == 0, made.stderr
+    with httpx.Client(base_url=console.url, timeout=60) as browser:
+        page = browser.get("/login")
+        token = page.text.split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
+        form = {"csrfmiddlewaretoken": token, "login": "ana@example.org", "password": PASSWORD}
+        assert browser.post("/login", data=form, headers={"Referer": f"{console.url}/login"}).status_code == 302
+        return f"Cookie: openwop_session={browser.cookies['openwop_session']}"
+
+
+def answered_quickly(address: Address, seconds: float = 3) -> None:
+    with attacking.health(address) as took:
+        time.sleep(seconds)
+    assert len(took) > 5
+    assert median(took) < QUICK, took
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(attacking.slow_heads, id="400 stalled heads"),
+        pytest.param(attacking.slow_bodies, id="64 stalled bodies"),
+    ],
+)
+def test_clients_that_stall_while_they_send_delay_nobody(
+    address: Address, client: httpx.Client, attack: Callable[[], attacking.Attack]
+) -> None:
+    with attack().on(address):
+        answered_quickly(address)
+        began = time.monotonic()
+        assert client.get("/v1/workflows/conformance-noop").status_code == 200
+        assert client.post("/v1/runs", json={"workflowId": "conformance-noop"}).status_code == 201
+        assert time.monotonic() - began < 2
+
+
+def test_a_body_that_does_not_come_is_answered_with_408_in_the_shape_of_the_face(address: Address, key: str) -> None:
+    for path, words in (("/v1/runs", b'"request_timeout"'), ("/login", b"<!doctype html>")):
+        with socket.create_connection((address.host, address.port), timeout=30) as stalled:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Length: 100000\r\n\r\nabc"
+            stalled.sendall(head.encode())
+            began, answer = time.monotonic(), b""
+            while more := stalled.recv(65536):
+                answer += more
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert words in answer
+        assert BODY_SECONDS - 1 < time.monotonic() - began < BODY_SECONDS + 10
+
+
+def test_a_body_larger_than_the_host_reads_is_refused_unread(client: httpx.Client, address: Address, key: str) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * 65536
+
+    told = http.client.HTTPConnection(address.host, address.port, timeout=30)
+    told.putrequest("POST", "/v1/runs")
+    for name, value in (("X-API-Key", key), ("Content-Type", "application/json"), ("Content-Length", "9999999")):
+        told.putheader(name, value)
+    told.endheaders()
+    answer = told.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]) == (413, "payload_too_large")
+    assert answer.headers["Connection"] == "close"
+    assert client.post("/v1/runs", content=endless()).status_code == 413
+
+
+def test_a_body_in_chunks_is_read_like_any_other(client: httpx.Client) -> None:
+    parts = iter([b'{"workflowId":', b'"conformance-noop"}'])
+    answer = client.post("/v1/runs", content=parts, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("path", ["/v1/runs", "/api/v1/memory", "/v1/nothing"])
+def test_a_body_that_is_refused_is_not_taken_for_the_next_request(address: Address, path: str) -> None:
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=30)
+    connection.request("POST", path, "{}" * 500, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()[:1]) == (401, b"{")
+    opened = connection.sock
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().read() == b"ok\n"
+    assert connection.sock is opened
+
+
+def test_readers_that_stall_delay_nobody_and_hold_no_connection(
+    console: ConsoleProcess, address: Address, client: httpx.Client, cookie: str
+) -> None:
+    with attacking.slow_readers(attacking.DOWNLOAD, cookie).on(address):
+        answered_quickly(address)
+        assert client.get("/v1/workflows/conformance-noop").status_code == 200
+        assert connections_of(console) <= settings.OPENWOP_WEB_PROCESSES * (settings.OPENWOP_WEB_THREADS + 2) + 20
+
+
+def test_a_reader_that_stalls_is_cut_off_and_sees_that_the_download_is_not_whole(address: Address, cookie: str) -> None:
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.connect((address.host, address.port))
+        reader.settimeout(30)
+        reader.sendall(f"GET {attacking.DOWNLOAD} HTTP/1.1\r\nHost: localhost\r\n{cookie}\r\n\r\n".encode())
+        begun = reader.recv(4096)
+        head, _, body = begun.partition(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        time.sleep((serving.STALLS + 1) * BODY_SECONDS)
+        received = len(body)
+        while more := reader.recv(65536):
+            received += len(more)
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert 0 < received < length
+
+
+def test_a_download_comes_whole(client: httpx.Client, cookie: str) -> None:
+    name, _, value = cookie.partition(": ")
+    for ending in ("json", "csv"):
+        path = attacking.DOWNLOAD.replace("json", ending)
+        answer = client.get(path, headers={name: value})
+        assert int(answer.headers["Content-Length"]) == len(answer.content)
+        assert answer.text.count("order 499 ") >= attacking.TIMES_AS_LONG
+        head = client.head(path, headers={name: value})
+        assert (head.status_code, head.content) == (200, b"")
+
+
+def test_two_hundred_streams_delay_nobody(address: Address, client: httpx.Client) -> None:
+    run_id = waiting_run(client)
+    streams = open_streams(client, run_id, 200)
+    answered_quickly(address)
+    assert client.get("/v1/workflows/conformance-noop").status_code == 200
+    client.post(f"/v1/runs/{run_id}/cancel")
+    for stream in streams:
+        assert stream.rest().endswith("0\r\n\r\n")
+        stream.close()
+
+
+def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client, console: ConsoleProcess) -> None:
+    run_id = waiting_run(client)
+    polls = [
+        threading.Thread(
+            target=httpx.get,
+            args=(f"{console.url}/v1/runs/{run_id}/events/poll",),
+            kwargs={"params": {"lastSequence": 1, "timeout": 6}, "headers": dict(client.headers), "timeout": 60},
+        )
+        for _ in range(24)
+    ]
+    for poll in polls:
+        poll.start()
+    time.sleep(1)
+    began = time.monotonic()
+    assert client.get("/v1/workflows/conformance-noop").status_code == 200
+    took = time.monotonic() - began
+    assert sum(poll.is_alive() for poll in polls) == len(polls), "the polls were over before anything was shown"
+    client.post(f"/v1/runs/{run_id}/cancel")
+    for poll in polls:
+        poll.join()
+    assert took < 3
+
+
+def test_sixteen_clients_that_write_at_once_are_all_served(console: ConsoleProcess, key: str) -> None:
+    def write(number: int) -> list[int]:
+        with httpx.Client(base_url=console.url, headers={"X-API-Key": key}, timeout=60) as mine:
+            return [
+                mine.put(
+                    "/v1/host/console/secrets/" + f"S{number}_{time_}",
+                    json={"value": f"value-{number}-{time_}"},
+                    headers={"Idempotency-Key": f"{number}-{time_}"},
+                ).status_code
+                for time_ in range(8)
+            ]
+
+    with ThreadPoolExecutor(16) as together:
+        codes = [code for found in together.map(write, range(16)) for code in found]
+    assert set(codes) <= {200, 201, 204}, codes
+    assert "locked" not in console.output
+
+
+def test_the_same_key_from_many_clients_at_once_has_one_effect(client: httpx.Client, console: ConsoleProcess) -> None:
+    def create(_: int) -> httpx.Response:
+        headers = {**client.headers, "Idempotency-Key": "once"}
+        return httpx.post(
+            f"{console.url}/v1/runs", json={"workflowId": "conformance-noop"}, headers=headers, timeout=60
+        )
+
+    with ThreadPoolExecutor(12) as together:
+        answers = list(together.map(create, range(12)))
+    assert {answer.status_code for answer in answers} <= {201, 409}
+    assert len({answer.json()["runId"] for answer in answers if answer.status_code == 201}) == 1
+
+
+def test_health_and_discovery_are_answered_again_byte_for_byte_and_only_for_hosts_that_are_served(
+    client: httpx.Client,
+) -> None:
+    for path in ("/healthz", "/.well-known/openwop", "/v1/openapi.json"):
+        answers = [client.get(path, headers={"X-API-Key": ""}) for _ in range(6)]
+        assert len({answer.content for answer in answers}) == 1
+        assert {answer.headers["X-Content-Type-Options"] for answer in answers} == {"nosniff"}
+        for _ in range(3):
+            assert client.get(path, headers={"Host": "evil.example"}).status_code == 400
+        if etag := answers[0].headers.get("ETag"):
+            assert client.get(path, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_a_header_with_an_underscore_does_not_pass_for_one_with_a_hyphen(client: httpx.Client, key: str) -> None:
+    assert client.get("/v1/runs", headers={"X-API-Key": "", "X_API_Key": key}).status_code == 401
