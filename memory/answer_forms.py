@@ -14,8 +14,9 @@ from memory import masking
 from memory.host import ids, interrupts
 from memory.host.bodies import MAX_DEPTH, depth_of
 from memory.host.errors import Forbidden
-from memory.host.models import Interrupt
+from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
+from memory.trail import Question
 
 EDITED = "resumeValue.editedArtifactData"
 WHOLE = "resumeValue"
@@ -52,7 +53,7 @@ class JsonField(forms.CharField):
                 raise ValueError
             return orjson.loads(text) if text else None
         except ValueError:
-            raise forms.ValidationError("This is not JSON that this host accepts.") from None
+            raise forms.ValidationError("Invalid JSON") from None
 
 
 class AnswerForm(forms.Form):
@@ -108,8 +109,10 @@ def _fields_of(kind: str, data: dict[str, Any]) -> dict[str, forms.Field]:
 
 
 def _approval(data: dict[str, Any]) -> dict[str, forms.Field]:
-    help_text = "The reason, the changes or the question, by the button you press. Kept with the run, not on its log."
-    words = forms.CharField(label="In words", required=False, max_length=4000, widget=LONG, help_text=help_text)
+    help_text = "Kept with the run, not in its event log."
+    words = forms.CharField(
+        label="Comment (optional)", required=False, max_length=4000, widget=LONG, help_text=help_text
+    )
     if "edit-accept" not in data["actions"]:
         return {"words": words}
     return {EDITED: JsonField(label="As edited", required=False, initial=data.get("artifactData")), "words": words}
@@ -133,14 +136,17 @@ def _question(label: str, schema: dict[str, Any]) -> forms.Field:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A question as a page shows it: with the form of its answer, or why this principal may not give one."""
+    """A question as a page shows it: with the form of its answer, or why this principal may not give one.
+
+    ``mine`` is the vote of the reader's person, where several decide; there is no form after it.
+    """
 
     interrupt: Interrupt
     data: dict[str, Any]
     form: AnswerForm | None
     denied: Forbidden | None
-    grants: int
-    rejections: int
+    votes: list[InterruptVote]
+    mine: InterruptVote | None
 
     @property
     def attached(self) -> str:
@@ -148,10 +154,33 @@ class Shown:
         found = self.data.get("artifactData", self.data.get("payload"))
         return "" if found is None else _indented(found)
 
+    @property
+    def required(self) -> int:
+        return int(self.interrupt.policy.get("requiredApprovals", 1))
 
-def shown(scope: TenantScope, interrupt: Interrupt, voices: list[str], form: AnswerForm | None = None) -> Shown:
-    """The question, for this principal; ``voices`` are the actions raised so far where several decide."""
-    denied = interrupts.denial(scope, interrupt)
-    given = None if denied else form or AnswerForm(interrupt)
+    @property
+    def grants(self) -> int:
+        return sum(vote.action == "accept" for vote in self.votes)
+
+    @property
+    def rejections(self) -> int:
+        return sum(vote.action == "reject" for vote in self.votes)
+
+    @property
+    def missing(self) -> int:
+        """How many approvals are still needed."""
+        return max(0, self.required - self.grants)
+
+
+def shown(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> Shown:
+    """The question, for this principal."""
+    interrupt = question.interrupt
+    denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
+    given = None if denied or mine else form or AnswerForm(interrupt)
     data = masking.of_run(interrupt.run).data(interrupt.data)
-    return Shown(interrupt, data, given, denied, voices.count("accept"), voices.count("reject"))
+    return Shown(interrupt, data, given, denied, question.votes, mine)
+
+
+def vote_of(scope: TenantScope, question: Question) -> InterruptVote | None:
+    """The vote of the principal's person at the question, by whichever login or key it was cast."""
+    return next((vote for vote in question.votes if vote.voter == scope.principal.person), None)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
+
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -35,10 +37,20 @@ def every(scope: TenantScope) -> Iterator[ForgetRequest]:
     yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
 
 
-def unfinished(scope: TenantScope) -> list[ForgetRequest]:
-    """The requests that somebody should look at, oldest first: in progress, or with residue."""
+def unfinished(scope: TenantScope) -> Any:
+    """The requests in progress or with residue, oldest first."""
     rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))
-    return list(rows.order_by("id"))
+    return rows.order_by("id")
+
+
+def with_undecided(scope: TenantScope) -> Any:
+    """The finished requests whose receipt counts suspects without a decision, oldest first; none after a later finished
+    request for the same subject."""
+    again = ForgetRequest.objects.of(scope.tenant_id).filter(
+        subject_key=OuterRef("subject_key"), id__gt=OuterRef("id"), state=ForgetState.FORGOTTEN
+    )
+    rows = _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0)
+    return rows.filter(~Exists(again)).order_by("id")
 
 
 def _confirmed(scope: TenantScope) -> Any:

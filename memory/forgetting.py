@@ -249,6 +249,7 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
     anew = archives.redistil(request.tenant_id, gone, now=now)
     request.receipt = receipts.document(request, work, remains, gone, anew, audit_seq=record.seq, now=now)
     request.signature = receipts.signature_of(request.receipt)
+    request.undecided = sum(each.undecided for each in remains.values())
     request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
     for entry in request.plan.values():
         entry.pop("suspected", None)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+from django.db.models import Exists, OuterRef
 
 from memory import adapter, event_notes
 from memory.event_notes import Note
@@ -13,7 +15,7 @@ from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import MemoryArchived
 from memory.host.events.openintent import VENDOR
-from memory.host.models import Interrupt, Resolution, Run
+from memory.host.models import Interrupt, InterruptVote, Resolution, Run, RunStatus
 from memory.host.tenancy import TenantScope
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ CHUNK = 500
 SHORT = 2_000
 # How far a list counts what matches.
 COUNTED = 10_000
+# The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
+DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the run waits for at a node, and the voices that were raised about it so far."""
+    """What the run waits for at a node, and the votes about it where several decide."""
 
     interrupt: Interrupt
-    voices: list[str]
+    votes: list[InterruptVote]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +130,9 @@ def _asked(run: Run) -> list[Question]:
 
 
 def question_of(interrupt: Interrupt) -> Question:
-    """The question with its voices, where several decide."""
+    """The question with its votes, where several decide."""
     several = interrupt.policy.get("requiredApprovals", 1) > 1
-    return Question(interrupt, [vote.action for vote in suspensions.votes_at(interrupt)] if several else [])
+    return Question(interrupt, suspensions.votes_at(interrupt) if several else [])
 
 
 def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:
@@ -184,6 +188,14 @@ def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = Non
     counted = rows.order_by().values("id")[: COUNTED + 1].count()
     more = found[size - 1].id if len(found) > size else None
     return RunPage(found[:size], min(counted, COUNTED), counted > COUNTED, more)
+
+
+def failed_since(scope: TenantScope, since: datetime) -> Any:
+    """The runs that failed since then and were not forked, oldest first; a refused approval is not a failure."""
+    rows = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
+    forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
+    rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
+    return rows.filter(~Exists(forks)).order_by("created_at", "id")
 
 
 def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:

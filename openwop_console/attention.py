@@ -4,21 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
-from memory import adapter, forget_requests, inventory, masking
-from memory.host import interrupts, pages, suspensions
-from memory.host.models import Interrupt
+from memory import adapter, forget_requests, inventory, masking, trail
+from memory.host import interrupts, pages
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.inventory import AgentRow
 from memory.models import ForgetRequest, ForgetState
 from proposals import inbox, overrides, policy_review, rules
-from proposals.inbox import InboxPage
 from proposals.models import PolicyChange, Vote
 
 DAYS = 14
 AGENTS_DRAWN = 8
-QUESTIONS_SHOWN = 10
+SHOWN = 10
+# How far a list that waits is counted.
+COUNTED = 99
+FAILED_WITHIN = timedelta(days=7)
+SECTIONS = {
+    "needs_you": ("votes", "drafts", "changes", "policies", "answers", "failed", "forgets", "suspects"),
+    "proposals": ("votes", "drafts", "changes"),
+    "forget": ("forgets", "suspects"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +41,36 @@ class Writes:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """Questions of runs that nobody has answered: the oldest with their titles, and how many there are in all."""
+class Few:
+    """The oldest rows of a list that waits, and how many there are: counted up to ``COUNTED``."""
 
-    oldest: list[tuple[Interrupt, str]]
+    rows: list[Any]
     total: int
+    inexact: bool
+
+    @property
+    def count(self) -> str:
+        return f"{self.total}+" if self.inexact else str(self.total)
+
+    @classmethod
+    def of(cls, rows: Any) -> "Few":
+        total, inexact = counted(rows)
+        return cls(list(rows[:SHOWN]), total, inexact)
+
+
+def counted(rows: Any) -> tuple[int, bool]:
+    """How many rows there are, up to ``COUNTED``, and whether there are more."""
+    found = rows.order_by().values("id")[: COUNTED + 1].count()
+    return min(found, COUNTED), found > COUNTED
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
     """The first page: what waits, oldest first, and how much agents have written lately."""
 
-    votes: InboxPage | None
+    waiting: dict[str, Few | None]
+    titles: dict[UUID, str]
     policies: list[PolicyChange] | None
-    answers: Answers | None
-    forgets: list[ForgetRequest] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
     overridden: list[Vote]
@@ -65,19 +87,46 @@ class Attention:
         return self.chain is not None and self.chain.state == "broken"
 
 
+def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
+    """The rows that wait for this principal, by list, oldest first; None where a permission is missing.
+
+    Each is read through an index and only as far as the page or its count needs, whatever the size of the ledger.
+    """
+    reads = scope.can("proposals:read")
+    erases = scope.can("memory:forget")
+    return {
+        "votes": inbox.awaiting_vote(scope, now=now).order_by("id")
+        if reads and scope.can(rules.scope_for("decide"))
+        else None,
+        "drafts": inbox.drafts(scope).order_by("id") if reads and scope.can(rules.scope_for("apply")) else None,
+        "changes": inbox.changes_requested(scope).order_by("id")
+        if reads and scope.can(rules.scope_for("revise"))
+        else None,
+        "answers": interrupts.awaiting(scope, now=now)
+        if scope.can(interrupts.SCOPE) and scope.can("runs:read")
+        else None,
+        "failed": trail.failed_since(scope, now - FAILED_WITHIN)
+        if scope.can("runs:create") and scope.can("runs:read")
+        else None,
+        "forgets": forget_requests.unfinished(scope) if erases else None,
+        "suspects": forget_requests.with_undecided(scope) if erases else None,
+    }
+
+
 def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Attention:
     """What needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
-    may_vote = scope.can(rules.scope_for("decide")) and reads
-    forgets = forget_requests.unfinished(scope) if scope.can("memory:forget") else None
+    found = {name: None if rows is None else Few.of(rows) for name, rows in waiting(scope, now=now).items()}
+    asked, forgets = found["answers"], found["forgets"]
     return Attention(
-        votes=inbox.awaiting_me(scope, now=now) if may_vote else None,
+        waiting=found,
+        titles={each.id: masking.of_run(each.run).data(each.data).get("title", "") for each in asked.rows}
+        if asked
+        else {},
         policies=policy_review.awaiting_me(scope) if reads else None,
-        answers=_answers(scope) if scope.can(interrupts.SCOPE) and scope.can("runs:read") else None,
-        forgets=forgets,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
-        residue=[each for each in forgets or [] if each.state == ForgetState.RESIDUE],
+        residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
         overridden=overrides.lately(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),
         writes=_writes(scope, days, now) if scope.can("memory:read") else [],
@@ -85,10 +134,19 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
     )
 
 
-def _answers(scope: TenantScope) -> Answers:
-    rows = suspensions.waiting(scope.tenant_id)
-    oldest = [(each, masking.of_run(each.run).data(each.data).get("title", "")) for each in rows[:QUESTIONS_SHOWN]]
-    return Answers(oldest, rows.count())
+def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
+    """How much waits in each section of the navigation."""
+    found = {name: (0, False) if rows is None else counted(rows) for name, rows in waiting(scope, now=now).items()}
+    policies = policy_review.awaiting_me(scope) if scope.can("proposals:read") else None
+    found["policies"] = len(policies or []), False
+    return {section: _sum([found[name] for name in names]) for section, names in SECTIONS.items()}
+
+
+def _sum(counts: list[tuple[int, bool]]) -> str:
+    """The sum as the navigation shows it: nothing for nothing, and a plus sign where there is more."""
+    total = sum(number for number, _ in counts)
+    more = any(inexact for _, inexact in counts) or total > COUNTED
+    return f"{min(total, COUNTED)}+" if more else str(total or "")
 
 
 def _degraded(scope: TenantScope, document: Mapping[str, Any], now: datetime) -> list[AgentRow]:

@@ -21,6 +21,7 @@ public: list[URLPattern] = [
 ]
 pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),
+    path("search", views.search, name="search"),
     path("settings", views.settings, name="settings"),
     path("api", views.api, name="api"),
 ]

@@ -1,20 +1,31 @@
 """The pages that look across the floors: Needs you, Settings, and the sections this host does not support yet."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.conf import settings as configuration
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
-from memory.host import access, advertised, auditing, exports, ids, pages, tenancy
+from memory import adapter, archives, background, commitments, forget_requests, inventory
+from memory import search as memory_search
+from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
+from memory.host.models import Run
+from memory.host.tenancy import TenantScope
+from memory.search import LedgerFilter
 from memory.wire import instant
 from openwop_console import api_document, api_page, attention
 from openwop_console.attention import Attention
-from proposals import policy_review
+from proposals import policy_review, review
 
 READS = "manifest:read"  # what every role has but the auditor's
 SCOPES = {
@@ -79,18 +90,72 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     return pages.render(request, "console/needs_you.html", context)
 
 
+def in_navigation(request: HttpRequest) -> dict[str, Any]:
+    """A context processor: how much waits, for the navigation of whole pages; a fragment asks for none of it."""
+    return {"nav_counts": SimpleLazyObject(lambda: _nav_counts(request))}
+
+
+def _nav_counts(request: HttpRequest) -> dict[str, str]:
+    signed_in = getattr(request, "principal", None) is not None
+    return attention.nav_counts(tenancy.scope_of(request), now=timezone.now()) if signed_in else {}
+
+
 def _needs(found: Attention) -> dict[str, object]:
     """The counts of the page; None is what this operator may not see."""
     return {
-        "votes": found.votes.total if found.votes else None,
+        **{name: few.total if few else None for name, few in found.waiting.items()},
         "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
-        "answers": found.answers.total if found.answers else None,
-        "forgets": None if found.forgets is None else len(found.forgets),
         "degradedAgents": None if found.agents is None else [agent.entry.agent_id for agent in found.agents],
         "residue": len(found.residue),
         "overridden": [ids.wire("prop", vote.gate.proposal_id) for vote in found.overridden],
         "chain": {"state": found.chain.state, "verifiedAt": instant(found.chain.verified_at)} if found.chain else None,
     }
+
+
+@pages.parameters("q")
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """The search of the header: go to what an id of this tenant names; anything else is searched for in memory."""
+    scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
+    place = _place_of(scope, words, timezone.now()) if words else ""
+    return redirect(place or f"{reverse('memory')}?{urlencode({'q': words})}")
+
+
+def _place_of(scope: TenantScope, words: str, now: datetime) -> str:
+    """The address of what an id, an agent or a node names; "" when there is none that this principal may see."""
+    for name, argument, find in _candidates(scope, words, now):
+        if pages.is_there(find):
+            return reverse(name, args=[argument]) if argument else f"{reverse(name)}?{urlencode({'node': words})}"
+    return ""
+
+
+def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """The pages that ``words`` may name: the name and argument of the address, and what looks whether it is there."""
+    wire_id = words.lower()
+    prefix = wire_id.partition("_")[0]
+    if prefix in FINDERS and (found := ids.parse(prefix, wire_id)):
+        name, find = FINDERS[prefix]
+        yield name, wire_id, lambda: find(scope, found, now)
+        return
+    yield "agent", words, lambda: scope.can("agents:read") and inventory.entry(scope, words, advertised.document())
+    of_node = LedgerFilter(node=words, state="all")
+    yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+
+
+def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
+    scope.check("runs:read")
+    return runs.find(scope.tenant_id, run_id)
+
+
+FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
+    "arc": ("archive", lambda scope, found, now: archives.look(scope, found)),
+    "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
+    "fgt": ("forget-request", lambda scope, found, now: forget_requests.find(scope, found)),
+    "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
+    "pass": ("pass", lambda scope, found, now: background.find(scope, found)),
+    "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
+    "run": ("run", _find_run),
+}
 
 
 @pages.parameters("format")

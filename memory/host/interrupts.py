@@ -9,8 +9,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q
+
+from memory.host import suspensions
 from memory.host.errors import Forbidden
-from memory.host.models import Interrupt, Run
+from memory.host.models import Interrupt, InterruptVote, Run
 from memory.host.tenancy import TenantScope
 
 SCOPE = "approvals:respond"
@@ -34,6 +37,22 @@ def resolver_of(type_id: str) -> Resolver | None:
 def is_plain(interrupt: Interrupt) -> bool:
     """Whether nothing but this module and the interrupt's own policy says who may answer."""
     return bool(interrupt.policy.get("plain"))
+
+
+def awaiting(scope: TenantScope, *, now: datetime) -> Any:
+    """The plain interrupts that this principal may answer and has not, the oldest first, each with its run."""
+    rows = suspensions.waiting(scope.tenant_id).filter(Q(timeout_at=None) | Q(timeout_at__gt=now))
+    if not scope.can(SCOPE):
+        return rows.none()
+    principal = scope.principal
+    voted = InterruptVote.objects.of(scope.tenant_id).filter(interrupt_id=OuterRef("id"), voter=principal.person)
+    rows = rows.filter(~Exists(voted))
+    if principal.agent_ids is not None:
+        return rows.exclude(kind="approval")
+    named = Q(policy__approversList__isnull=True)
+    for each in {principal.id, principal.person}:
+        named |= Q(policy__approversList__icontains=f'"{each}"')
+    return rows.filter(~Q(kind="approval") | named)
 
 
 def denial(scope: TenantScope, interrupt: Interrupt) -> Forbidden | None:

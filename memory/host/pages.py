@@ -19,7 +19,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from memory.host import ids
 from memory.host.checkpoints import Finding
-from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 
 PAGE = 50
 LONGEST = 256
@@ -130,6 +130,14 @@ class Cursor:
     def of(cls, request: HttpRequest, prefix: str) -> "Cursor":
         after = ids.parse(prefix, request.GET.get("after", ""))
         return cls(after, (number_of(request, "seen") or 0) if after else 0)
+
+
+def is_there(find: Callable[[], Any]) -> bool:
+    """Whether ``find`` finds something that the principal may see; what is not there and what is denied are alike."""
+    try:
+        return bool(find())
+    except (NotFound, Forbidden):
+        return False
 
 
 def address(request: HttpRequest, **changes: object) -> str:

@@ -32,6 +32,7 @@ class ForgetRequest(TenantOwned):
     finished_at = models.DateTimeField(null=True)
     pass_id = models.UUIDField(null=True)
     receipt = models.JSONField(null=True)
+    undecided = models.PositiveIntegerField(default=0, db_default=0)
     signature = models.CharField(max_length=128, default="", blank=True)
 
     background = tenant_link("memory.Pass", "pass_id", null=True)
@@ -40,6 +41,7 @@ class ForgetRequest(TenantOwned):
         constraints = (TenantFK(column="pass_id", to="memory_pass", name="a_forget_is_done_by_a_pass_of_its_tenant"),)
         indexes = (
             models.Index(fields=("tenant", "state", "id"), name="memory_forget_state"),
+            models.Index(fields=("tenant", "id"), condition=models.Q(undecided__gt=0), name="memory_forget_undecided"),
             models.Index(
                 fields=("tenant", "pass_id"), condition=models.Q(pass_id__isnull=False), name="memory_forget_pass"
             ),

@@ -113,7 +113,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     if request.GET.get("format") == "json":
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
-    asked = [answer_forms.shown(scope, each.interrupt, each.voices) for each in told.asked]
+    asked = [answer_forms.shown(scope, each) for each in told.asked]
     over = told.run.status in TERMINAL or logs.is_log(told.run)
     context = {
         "nav": "memory",

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory import answer_forms, trail
 from memory.answer_forms import AnswerForm
 from memory.host import ids, pages
-from memory.host.errors import Invalid
+from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.pages import Submission
 from memory.host.tenancy import scope_of
@@ -64,7 +64,7 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
         "nav": "memory",
         "now": timezone.now(),
         "run_id": run_id,
-        "each": answer_forms.shown(scope, interrupt, question.voices, form),
+        "each": answer_forms.shown(scope, question, form),
         "conflict": sent.conflict,
     }
     status = sent.status if request.method == "POST" else 200
@@ -72,5 +72,9 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
 
 
 def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
-    node_id, now = form.interrupt.node_id, timezone.now()
-    return intake.resolve_interrupt(scope_of(request), run_id, node_id, form.resume_value(), now=now)
+    scope, node_id, now = scope_of(request), form.interrupt.node_id, timezone.now()
+    mine = answer_forms.vote_of(scope, trail.question_of(form.interrupt))
+    if mine:
+        said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
+        raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")
+    return intake.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)

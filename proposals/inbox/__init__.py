@@ -4,8 +4,21 @@ The number of queries is the same however long a list is, and every list says ho
 """
 
 from proposals.inbox.counting import LISTED, Counts, counts
-from proposals.inbox.filters import AGES, ALL, DUPLICATES, MINE, NEEDS_ME, NOBODY, SHOWS, InboxFilter, ids_matching
-from proposals.inbox.rows import InboxPage, Listing, Row, awaiting_me, chosen, every, listed, listing, page
+from proposals.inbox.filters import (
+    AGES,
+    ALL,
+    DUPLICATES,
+    MINE,
+    NEEDS_ME,
+    NOBODY,
+    SHOWS,
+    InboxFilter,
+    awaiting_vote,
+    changes_requested,
+    drafts,
+    ids_matching,
+)
+from proposals.inbox.rows import InboxPage, Listing, Row, chosen, every, listed, listing, page
 from proposals.inbox.standing import STANDINGS
 
 __all__ = [
@@ -23,9 +36,11 @@ __all__ = [
     "InboxPage",
     "Listing",
     "Row",
-    "awaiting_me",
+    "awaiting_vote",
+    "changes_requested",
     "chosen",
     "counts",
+    "drafts",
     "every",
     "ids_matching",
     "listed",

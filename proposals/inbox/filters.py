@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Cast, Replace
 
 from memory.host import access
 from memory.host.tenancy import TenantScope
 from proposals import rules
-from proposals.inbox.standing import standing
-from proposals.models import Gate, GateState, Proposal, Vote
+from proposals.inbox.standing import latest_gate, standing
+from proposals.models import UNDER_REVIEW, Gate, GateState, Proposal, Vote
 
 ALL, NEEDS_ME, MINE = "all", "needs-me", "mine"
 SHOWS = (NEEDS_ME, MINE, ALL)
@@ -131,7 +131,44 @@ def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> Qu
         for_me |= _names("roles", role)
     gates = gates.alias(roles=Cast("eligible_roles", TextField())).filter(for_me)
     return rows.alias(wrote=Cast("contributors", TextField())).filter(
-        Exists(gates), ~_names("wrote", scope.principal.person)
+        Exists(gates), ~_names("wrote", scope.principal.person), state__in=UNDER_REVIEW
+    )
+
+
+def awaiting_vote(scope: TenantScope, *, now: datetime) -> QuerySet[Proposal]:
+    """The proposals that wait for this principal's vote."""
+    scope.check("proposals:read")
+    return _awaiting(scope, Proposal.objects.of(scope.tenant_id), now)
+
+
+def drafts(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals under review whose approval has not been requested, when this principal may."""
+    settled = Q(last=None) | ~Q(last=GateState.CHANGES_REQUESTED) | Q(revision__gt=F("last_revision"))
+    return _without_gate(scope).filter(settled) if _may(scope, "apply") else _nothing(scope)
+
+
+def changes_requested(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals whose standing revision a voter wants changed, when this principal may revise them."""
+    asked = Q(last=GateState.CHANGES_REQUESTED, revision=F("last_revision"))
+    return _without_gate(scope).filter(asked) if _may(scope, "revise") else _nothing(scope)
+
+
+def _may(scope: TenantScope, action: str) -> bool:
+    return scope.can("proposals:read") and scope.can(rules.scope_for(action)) and scope.principal.agent_ids is None
+
+
+def _nothing(scope: TenantScope) -> QuerySet[Proposal]:
+    rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id)
+    return rows.none()
+
+
+def _without_gate(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals under review with no approval under way, each with how its last gate ended and at which revision."""
+    rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW)
+    gates = latest_gate(scope.tenant_id)
+    under_way = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), closed_at=None)
+    return rows.filter(~Exists(under_way)).alias(
+        last=Subquery(gates.values("state")[:1]), last_revision=Subquery(gates.values("revision")[:1])
     )
 
 

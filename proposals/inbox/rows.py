@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import F, QuerySet, Subquery
 
 from memory.host.tenancy import TenantScope
-from proposals.inbox.filters import NEEDS_ME, InboxFilter, matching
+from proposals.inbox.filters import InboxFilter, matching
 from proposals.inbox.standing import NONE, latest_gate, standing
 from proposals.models import UNDER_REVIEW, Decision, Gate, Proposal, Revision, Vote
 
@@ -82,14 +82,6 @@ def page(
     found = matching(scope, wanted, now=now)
     rows, more = _behind(scope, found, after, size, now)
     return InboxPage(rows, found.count(), seen + 1, more)
-
-
-def awaiting_me(scope: TenantScope, *, limit: int = 10, now: datetime) -> InboxPage:
-    """What waits for this principal's vote, the oldest first: for "Needs you"."""
-    scope.check("proposals:read")
-    found = matching(scope, InboxFilter(NEEDS_ME), now=now)
-    rows = _lines(scope.tenant_id, found.order_by("id"), limit, now)
-    return InboxPage(rows, found.count(), 1, None)
 
 
 def every(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Iterator[Row]:

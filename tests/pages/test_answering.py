@@ -88,7 +88,7 @@ def test_what_is_to_be_approved_is_shown_and_may_be_edited(ada: Client) -> None:
     assert "Dear &lt;b&gt;Ana" in shown
     refused = ada.post(url, {"action": "edit-accept", "resumeValue.editedArtifactData": "{", "words": ""})
     assert refused.status_code == 422
-    assert "This is not JSON" in body_of(refused)
+    assert "Invalid JSON" in body_of(refused)
     assert ada.post(url, {"action": "edit-accept", "resumeValue.editedArtifactData": '{"body": 1}'}).status_code == 302
     assert outcome(run)["editedArtifactData"] == {"body": 1}
 
@@ -167,8 +167,37 @@ def test_an_answered_question_is_not_answered_again(ada: Client) -> None:
 
 def test_a_quorum_says_how_far_it_is(ada: Client) -> None:
     run, url = asking("core.approvalGate", {"requiredApprovals": 2, "rejectionPolicy": "majority"})
+    assert "0 of 2 approvals, 0 rejections" in body_of(ada.get(page_of(run)))
     ada.post(url, {"action": "accept", "words": ""})
-    assert "so far 1 for it, 0 against" in body_of(ada.get(page_of(run)))
+    assert "1 of 2 approvals, 0 rejections; you approved" in body_of(ada.get(page_of(run)))
+
+
+def test_after_my_vote_the_run_waits_for_others_and_a_second_answer_is_refused_in_words(
+    ada: Client, sign_in: SignIn
+) -> None:
+    run, url = asking("core.approvalGate", {"requiredApprovals": 2, "actions": ["accept", "reject"]})
+    ben = sign_in(role="reviewer")
+    assert page_of(run) in body_of(ada.get("/"))
+    ada.post(url, {"action": "accept", "words": ""})
+    shown = body_of(ada.get(page_of(run)))
+    assert "Waiting for 1 more approval." in shown
+    assert 'name="action"' not in shown.partition('id="int_')[2].partition("</section>")[0]
+    for action in ("accept", "reject"):
+        again = ada.post(url, {"action": action, "words": ""})
+        assert again.status_code == 409
+        assert "You approved this already. Your answer counts once; it was not recorded again." in body_of(again)
+    assert page_of(run) not in body_of(ada.get("/")).partition('id="answers"')[2].partition("</section>")[0]
+    assert ada.get("/?format=json").json()["answers"] == 0
+    assert ben.get("/?format=json").json()["answers"] == 1
+    assert "you approved" not in body_of(ben.get(page_of(run)))
+    assert ben.post(url, {"action": "accept", "words": ""}).status_code == 302
+    assert outcome(run)["decidedBy"] == "quorum:2-of-2"
+
+
+def test_a_question_that_names_its_approvers_waits_for_them_alone(ada: Client, sign_in: SignIn) -> None:
+    ben = sign_in(role="reviewer")
+    asking("core.approvalGate", {"approversList": ["usr_" + "0" * 32]})
+    assert [each.get("/?format=json").json()["answers"] for each in (ada, ben)] == [0, 0]
 
 
 @pytest.mark.parametrize("address", ["/runs/{run}/answer/int_x", "/runs/run_x/answer/{asked}", "/runs/x/answer/y"])

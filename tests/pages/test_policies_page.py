@@ -216,16 +216,16 @@ def test_a_hostile_reason_is_text(ada: Client, oda: Client) -> None:
 def test_needs_you_has_the_changes_that_wait_for_me_and_none_that_i_asked_for(
     sign_in: SignIn, ada: Client, oda: Client
 ) -> None:
-    assert "No change of a policy waits for you." in body_of(ada.get("/"))
+    assert "No policy changes to confirm." in body_of(ada.get("/"))
     ada.post(URL, WANTED)
-    assert "No change of a policy waits for you." in body_of(ada.get("/"))
+    assert "No policy changes to confirm." in body_of(ada.get("/"))
     shown = body_of(oda.get("/"))
     assert "Approval of prompt-template" in shown
     assert URL in shown
     assert ada.get("/?format=json").json()["policyChanges"] == []
     assert len(oda.get("/?format=json").json()["policyChanges"]) == 1
     told = body_of(sign_in(role="operator").get("/"))
-    assert "Confirming a change needs the permission" in told
+    assert "Needs the permission <code>policies:manage</code>" in told
 
 
 def test_an_override_is_an_anomaly_for_everybody_for_two_weeks_and_not_for_another_tenant(

@@ -57,7 +57,7 @@ def test_needs_me_is_what_waits_for_my_vote_and_nothing_i_wrote_or_voted_on() ->
     for nobody in (building.scope(role="viewer"), building.scope(role="owner", agents=("acme.writer",))):
         assert shown(nobody, show=NEEDS_ME) == []
     assert quiet.id in shown(ben)
-    assert [row.proposal.id for row in inbox.awaiting_me(ben, now=timezone.now()).rows] == [mine.id, revised.id]
+    assert [row.id for row in inbox.awaiting_vote(ben, now=timezone.now()).order_by("id")] == [mine.id, revised.id]
 
 
 def test_filters_hold_together_and_an_unknown_word_matches_nothing() -> None:
@@ -149,7 +149,7 @@ def test_reading_needs_the_permission_and_an_id_of_the_tenant() -> None:
         lambda: inbox.page(auditor, InboxFilter(), now=timezone.now()),
         lambda: inbox.counts(auditor, InboxFilter(), now=timezone.now()),
         lambda: inbox.listing(auditor, InboxFilter(), now=timezone.now()),
-        lambda: inbox.awaiting_me(auditor, now=timezone.now()),
+        lambda: inbox.awaiting_vote(auditor, now=timezone.now()),
         lambda: review.detail(auditor, made.id),
     ):
         with pytest.raises(Forbidden):

@@ -1,0 +1,119 @@
+"""Needs you: what waits for this operator, what it leaves out, the counts in the navigation, and what they cost."""
+
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory.host import ids
+from memory.host.models import Run
+from memory.models import ForgetRequest
+from openwop_console.runtime import forking
+from openwop_console.runtime.forking import ForkRequest
+from proposals import lifecycle
+from proposals.drafts import Change
+from proposals.models import Proposal
+from tests import building, proposing
+from tests.pages.conftest import HTMX, SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def needs(browser: Client) -> Any:
+    return browser.get("/?format=json").json()
+
+
+def listed(browser: Client, name: str) -> str:
+    return body_of(browser.get("/")).partition(f'id="{name}"')[2].partition("</section>")[0]
+
+
+def counted(browser: Client, section: str) -> str:
+    """The count beside a section of the navigation."""
+    link = re.search(rf'<a href="{section}"[^>]*>(.*?)</a>', body_of(browser.get("/settings")), re.DOTALL)
+    assert link
+    found = re.search(r'class="count">([^<]*)', link[1])
+    return found[1] if found else ""
+
+
+def page_of(proposal: Proposal) -> str:
+    return f"/proposals/{ids.wire('prop', proposal.id)}"
+
+
+def failed_run(slug: str = "acme") -> Run:
+    building.install(slug, building.definition("broken", building.node("only", "core.fail", {"code": "no_route"})))
+    return building.execute(building.scope(slug), "broken")
+
+
+def test_a_draft_waits_until_its_approval_is_requested_and_again_when_changes_are(ada: Client, sign_in: SignIn) -> None:
+    made, viewer = proposing.propose(), sign_in(role="viewer")
+    assert page_of(made) in listed(ada, "drafts")
+    assert (needs(ada)["drafts"], needs(viewer)["drafts"]) == (1, None)
+    gate = proposing.opened(made)
+    assert needs(ada)["drafts"] == needs(ada)["changes"] == 0
+    proposing.decide(made, gate, decision="changes-requested", reason="name the tool")
+    assert page_of(made) in listed(ada, "changes")
+    assert (needs(ada)["drafts"], needs(ada)["changes"]) == (0, 1)
+    lifecycle.revise(building.scope(role="author"), made.id, Change(title="Clearer"), now=timezone.now())
+    assert (needs(ada)["drafts"], needs(ada)["changes"]) == (1, 0)
+
+
+def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Client, sign_in: SignIn) -> None:
+    run, viewer = failed_run(), sign_in(role="viewer")
+    failed_run("globex")
+    assert f"/runs/{ids.wire('run', run.id)}" in listed(ada, "failed")
+    assert "no_route" in listed(ada, "failed")
+    assert (needs(ada)["failed"], needs(viewer)["failed"]) == (1, None)
+    forking.fork(building.scope(), run.id, ForkRequest("branch", 0), now=timezone.now())
+    assert needs(ada)["failed"] == 0
+
+
+def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
+    def finished(undecided: int) -> ForgetRequest:
+        now = timezone.now()
+        return ForgetRequest(
+            tenant_id=building.tenant().id, subject_key="k" * 64, state="forgotten", plan={}, plan_sha256="",
+            requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now, undecided=undecided,
+        ).insert(by="memory.forgetting")  # fmt: skip
+
+    request = finished(3)
+    assert ids.wire("fgt", request.id) in listed(ada, "suspects")
+    assert "3 undecided" in listed(ada, "suspects")
+    assert (needs(ada)["suspects"], needs(sign_in(role="operator"))["suspects"]) == (1, None)
+    assert counted(ada, "/forget") == "1"
+    finished(0)
+    assert needs(ada)["suspects"] == 0
+
+
+def test_the_navigation_counts_what_waits_and_stops_counting_at_ninety_nine(ada: Client, sign_in: SignIn) -> None:
+    assert counted(ada, "/") == counted(ada, "/proposals") == ""
+    proposing.propose()
+    failed_run()
+    assert (counted(ada, "/"), counted(ada, "/proposals")) == ("2", "1")
+    assert counted(sign_in(role="viewer"), "/") == ""
+    first = Proposal.objects.get()
+    for _ in range(100):
+        first.pk = (first.tenant_id, ids.new_id())
+        first._state.adding = True
+        first.insert(by="proposals.lifecycle")
+    assert (counted(ada, "/"), counted(ada, "/proposals")) == ("99+", "99+")
+    assert needs(ada)["drafts"] == 99
+
+
+def test_what_the_navigation_costs_is_fixed_and_a_fragment_pays_none_of_it(ada: Client) -> None:
+    def cost(**headers: Any) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            ada.get("/runs", **headers)
+        return len(asked)
+
+    failed_run()
+    cost()
+    before = cost()
+    for _ in range(3):
+        failed_run()
+        proposing.propose()
+    assert cost() == before
+    assert before - cost(**HTMX) <= 12

@@ -1,0 +1,70 @@
+"""The search of the header: it goes to what an id, an agent or a node names, and searches memory otherwise."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import background, forgetting
+from memory.background import Wanted
+from memory.host import ids
+from tests import archiving, building, proposing
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def goes_to(browser: Client, words: str) -> str:
+    answer = browser.get("/search", {"q": words})
+    assert answer.status_code == 302
+    return str(answer["Location"])
+
+
+def places() -> dict[str, str]:
+    """Ids of Acme, each with the address of its page."""
+    made, archive, proposal = building.remember("acme", "x"), archiving.distilled("acme", "y"), proposing.propose()
+    work = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    asked = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    found = {
+        "memory": made.entries[0],
+        "runs": ids.wire("run", made.run.id),
+        "proposals": ids.wire("prop", proposal.id),
+        "passes": ids.wire("pass", work.id),
+        "archives": ids.wire("arc", archive.id),
+        "forget": ids.wire("fgt", asked.request.id),
+    }
+    return {wire_id: f"/{section}/{wire_id}" for section, wire_id in found.items()}
+
+
+def test_an_id_leads_to_its_page_and_another_tenant_s_id_is_a_search_without_hits(sign_in: SignIn) -> None:
+    ada, gil = sign_in(), sign_in("globex")
+    for wire_id, page in places().items():
+        assert goes_to(ada, wire_id) == page
+        assert goes_to(ada, f"  {wire_id.upper()} ") == page
+        assert ada.get(page).status_code == 200
+        unknown = f"{wire_id.partition('_')[0]}_{'0' * 32}"
+        assert goes_to(gil, wire_id) == f"/memory?q={wire_id}"
+        assert goes_to(ada, unknown) == f"/memory?q={unknown}"
+
+
+def test_an_id_that_the_role_may_not_read_is_a_search_too(sign_in: SignIn) -> None:
+    asked = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
+    wire_id = ids.wire("fgt", asked.request.id)
+    assert goes_to(sign_in(role="viewer"), wire_id) == f"/memory?q={wire_id}"
+
+
+def test_an_agent_and_a_node_are_found_by_their_ids(ada: Client, sign_in: SignIn) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.triage"})
+    building.remember("acme", "x")
+    assert goes_to(ada, "private.acme.triage") == "/agents/private.acme.triage"
+    assert goes_to(ada, "remember-1") == "/memory?node=remember-1"
+    gil = sign_in("globex")
+    assert goes_to(gil, "private.acme.triage") == "/memory?q=private.acme.triage"
+    assert goes_to(gil, "remember-1") == "/memory?q=remember-1"
+
+
+def test_words_are_searched_for_in_memory_and_nothing_leads_to_the_ledger(ada: Client) -> None:
+    building.remember("acme", "the red bicycle")
+    assert goes_to(ada, "red bicycle") == "/memory?q=red+bicycle"
+    assert "bicycle" in body_of(ada.get("/search?q=red+bicycle", follow=True))
+    assert goes_to(ada, "") == "/memory?q="
+    assert 'action="/search"' in body_of(ada.get("/"))
