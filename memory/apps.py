@@ -12,17 +12,20 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Every store of this app that keeps personal text takes part in a forget; packs of agents are installable."""
-        from memory import commitments, pass_schedules
+        from memory import commitments, forgetting, pass_schedules
         from memory.erasers import (
             archives,
             audit_names,
+            credentials,
             entries,
             event_names,
+            failed_tasks,
             installed,
             interrupt_values,
             kept_reads,
             pass_values,
             policy,
+            request_reasons,
             run_values,
             saved_filters,
             signatures,
@@ -41,7 +44,9 @@ class MemoryConfig(AppConfig):
             timed.HEARTBEAT_VALUES, pass_values.PASS_VALUES, policy.POLICY_VALUES,
             saved_filters.SAVED_FILTERS, *self._of_openintent(),
             pass_values.PassScheduleValues(pass_schedules.erase_kept),
-            commitment_rows.CommitmentRows(commitments.remove),
+            commitment_rows.CommitmentRows(commitments.remove), interrupt_values.VOTERS, credentials.SECRET_NAMES,
+            credentials.KEY_NAMES, credentials.OPERATOR_ACCOUNTS, failed_tasks.FAILED_TASKS,
+            request_reasons.RequestReasons(forgetting.erase_kept), entries.RETIRED_REASONS,
         )  # fmt: skip
         for store in stores:
             erasure.register(store)

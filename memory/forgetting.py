@@ -273,6 +273,13 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     return request
 
 
+def erase_kept(request: ForgetRequest, **kept: Any) -> None:
+    """The request keeps these values instead. For forgetting another subject alone."""
+    for name, value in kept.items():
+        setattr(request, name, value)
+    request.save(by=WRITER, update_fields=list(kept))
+
+
 def lapse_previews(*, now: datetime) -> int:
     """Previews that nobody confirmed in time no longer know their subject; returns how many."""
     return _forget_previews(ForgetRequest.objects.filter(lapses_at__lte=now - KEPT_AFTER_LAPSING))

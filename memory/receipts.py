@@ -62,11 +62,17 @@ def counts(request: ForgetRequest, remains: dict[str, Remains], gone: list[Archi
             "leftAfter": remains[store].left,
             "undecided": remains[store].undecided,
             "spared": len(entry["spared"]),
-            "stays": entry.get("stays", 0),
-            "staysBecause": entry.get("staysBecause", ""),
+            **_staying(entry, remains[store]),
         }
         for store, entry in request.plan.items()
     }
+
+
+def _staying(entry: dict[str, Any], found: Remains) -> dict[str, Any]:
+    """What stays of a store, counted with the verification where the store can."""
+    if found.stays is None:
+        return {"stays": entry.get("stays", 0), "staysBecause": entry.get("staysBecause", "")}
+    return {"stays": found.stays, "staysBecause": found.stays_because}
 
 
 def _erased(entry: dict[str, Any], beside: set[str]) -> int:

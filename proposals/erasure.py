@@ -6,7 +6,7 @@ reasons of votes and those of approval policies go one by one, wherever they sta
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -56,6 +56,13 @@ class ProposalTexts:
     for the text it has installed."""
 
     store = "proposals"
+    covers: Mapping[str, tuple[str, ...]] = {
+        "proposals_proposal": (
+            "title", "rationale", "evidence", "closing_reason", "synthesizer_model", "agent_id", "duplicate_of",
+            "installed_ref", "uninstalled_ref",
+        ),
+        "proposals_revision": ("title", "rationale", "text", "note"),
+    }  # fmt: skip
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         found = list(self._mentions(tenant_id, subject))

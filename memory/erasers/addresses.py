@@ -4,6 +4,7 @@ An entry that names the subject in its value, key, namespace or tags goes whole,
 does not stays, and says ``[FORGOTTEN]`` where it named the subject.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -16,6 +17,10 @@ class NamesBesideEntries:
     """Agents, tasks and intents."""
 
     store = "names beside memory entries"
+    covers: Mapping[str, tuple[str, ...]] = {
+        "memory_entryaddress": ("agent_id", "created_by", "curated_by", "task_id", "intent_id"),
+        "memory_memoryentry": ("agent_id",),
+    }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         exact: dict[UUID, None] = {}

@@ -3,6 +3,7 @@
 Records hold ids, names that somebody gave (of secrets, files, schedules), and the reason of an override.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from memory.host import audit
@@ -16,6 +17,7 @@ class AuditNames(Kept):
     """Records whose target or details name the subject; nothing of them is erased."""
 
     store = "names on the audit log"
+    covers: Mapping[str, tuple[str, ...]] = {"host_auditrecord": ("target", "details")}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         named = (mentioned_in(subject.terms, [each.target, each.details]) for each in audit.every(tenant_id))

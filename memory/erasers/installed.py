@@ -3,6 +3,7 @@
 What is installed is what runs execute, byte for byte; it is changed by installing another version, through the gate.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from memory.host import registry
@@ -18,6 +19,7 @@ class InstalledArtifacts(Kept):
     """Workflows, agents and prompt templates; nothing of them is erased."""
 
     store = "installed artifacts"
+    covers: Mapping[str, tuple[str, ...]] = {"host_installation": ("text",), "host_definition": ("text",)}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         texts = registry.texts_of(tenant_id)

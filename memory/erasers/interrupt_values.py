@@ -10,7 +10,7 @@ from django.db import transaction
 from memory.erasers.kept_values import RowByRow
 from memory.host import runs, suspensions
 from memory.host.erasure import Identifiers
-from memory.host.models import Interrupt
+from memory.host.models import Interrupt, InterruptVote
 from memory.matching import Rule
 
 
@@ -33,4 +33,20 @@ class InterruptValues(RowByRow):
         return bool(changed)
 
 
-INTERRUPT_VALUES = InterruptValues()
+class Voters(RowByRow):
+    """Whose voices were counted: persons by their ids, and names that a test of the protocol gave."""
+
+    store = "voices at questions of runs"
+    table = InterruptVote
+    columns = ("voter",)
+
+    @transaction.atomic
+    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
+        vote: InterruptVote = InterruptVote.objects.of(tenant_id).select_for_update().get(id=row_id)
+        changed = self.cleaned(vote, subject, rule)
+        if changed:
+            suspensions.erase_voter(vote, f"forgotten-{vote.id.hex}")
+        return bool(changed)
+
+
+INTERRUPT_VALUES, VOTERS = InterruptValues(), Voters()

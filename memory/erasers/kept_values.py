@@ -5,7 +5,7 @@ so that a column nobody thought of cannot hide.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
@@ -14,6 +14,7 @@ from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, whole_text, without_subject
 
 CHUNK = 1000
+OF_DEFINITIONS = frozenset({"workflow_id", "node_id", "current_node"})
 
 
 class KeptValues:
@@ -26,6 +27,11 @@ class KeptValues:
 
     # Whether a row that names the subject goes as a whole, or loses the values that do.
     goes_whole: ClassVar[bool] = False
+
+    @property
+    def covers(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns that it looks through, by table."""
+        return {self.table._meta.db_table: self.columns}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         """A row with an exact and a suspected mention is both, when the second would still be there without the first:
@@ -53,8 +59,11 @@ class KeptValues:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every row, as one text."""
-        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=self.chunk)
+        """Over every column of every row, as one text; but for what a definition calls its workflow and its nodes,
+        which stays with the definition."""
+        stay = OF_DEFINITIONS.difference(self.columns)
+        names = [each.attname for each in self.table._meta.concrete_fields if each.attname not in stay]
+        rows = self.table.objects.of(tenant_id).order_by("id").values(*names).iterator(chunk_size=self.chunk)
         return judged(subject.terms, ((row["id"], whole_text(row)) for row in rows), chosen, spared)
 
     def cleaned(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:

@@ -18,6 +18,7 @@ class SealedValues(LedgerEntries):
     it."""
 
     store = "sealed values"
+    covers = {"memory_entryaddress": ("sealed",)}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         exact: list[UUID] = []

@@ -3,7 +3,7 @@
 Of a ref whose name, or one of whose entries, names the subject nothing is kept; the next pass over it is a full one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -18,6 +18,7 @@ class KeptSignatures:
     """What the last pass over each ref left; a ref counts as one row."""
 
     store = "consolidation signatures"
+    covers: Mapping[str, tuple[str, ...]] = {"memory_reconciled": ("memory_ref", "signatures")}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         rows = adapter.mentions(tenant_id, subject.terms)

@@ -3,6 +3,8 @@
 ``memory.forgetting`` drives them; an app that keeps personal text registers its eraser from its ``apps.py``.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -34,12 +36,18 @@ class Remains:
 
     left: int = 0
     undecided: int = 0
+    stays: int | None = None  # how many stay, when that was counted anew
+    stays_because: str = ""
 
 
 class Eraser(Protocol):
     """One store. ``remains`` looks by another path than ``find``, and is what a receipt rests on."""
 
     store: str
+
+    @property
+    def covers(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns with text that it looks through, by table."""
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
 
@@ -53,8 +61,11 @@ class Eraser(Protocol):
     ) -> Remains: ...
 
 
-class Kept:
+class Kept(ABC):
     """The part of a store of which nothing is erased; its ``find`` counts what stays, and says why."""
+
+    @abstractmethod
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
@@ -64,7 +75,9 @@ class Kept:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        return Remains()
+        """Counted anew: what was written since the preview stays as well."""
+        found = self.find(tenant_id, subject)
+        return Remains(stays=found.stays, stays_because=found.stays_because)
 
 
 _erasers: dict[str, Eraser] = {}

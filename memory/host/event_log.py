@@ -20,6 +20,11 @@ from memory.host.models import Run, RunEvent, Stream
 
 WRITER = "memory.host.event_log"
 PAGE = 1000
+BEGINNING = UUID(int=0)
+LOOKED_AT = 5000
+TEXTS = (
+    "SELECT id, node_id, CAST(payload AS text) FROM host_runevent WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT %s"
+)
 LATEST = timedelta(minutes=1)
 ENDINGS = frozenset({RunCompleted.type, RunFailed.type, RunCancelled.type})
 
@@ -211,6 +216,14 @@ def payloads(tenant_id: UUID, kind: str) -> Iterator[dict[str, Any]]:
     """The payload of every event of one type that the tenant has, oldest first."""
     rows = RunEvent.objects.of(tenant_id).filter(type=kind).order_by("id")
     yield from rows.values_list("payload", flat=True).iterator(chunk_size=2000)
+
+
+def texts(tenant_id: UUID) -> Iterator[list[str]]:
+    """What the tenant's events of every type say, as text, in parts: the oldest first."""
+    after = BEGINNING
+    while rows := sql.rows(TEXTS, [sql.key(tenant_id), sql.key(after), LOOKED_AT]):
+        yield [f"{node_id}\n{payload}" for _, node_id, payload in rows]
+        after = sql.as_uuid(rows[-1][0])
 
 
 def tenants_where(kinds: Collection[str], *, among: Collection[UUID], since: datetime) -> list[UUID]:

@@ -1,6 +1,6 @@
 """What a forget takes from entries that stay, and what housekeeping asks about those that are gone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -22,6 +22,12 @@ def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> in
     changed: int = addresses.update(**names)
     own = {name: value for name, value in names.items() if name == "agent_id"}
     return max(changed, entries.update(**own)) if own else changed
+
+
+def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> int:
+    """The entries were retired for ``reason``, whatever it was. For forgetting alone."""
+    entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=entry_ids)
+    return int(entries.update(retired_reason=reason))
 
 
 @transaction.atomic

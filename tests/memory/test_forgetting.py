@@ -16,13 +16,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
+from django_q.models import Task
 
-from memory import archives, forget_requests, forgetting, passes, receipts, search
+from memory import archives, forget_requests, forgetting, ledger, passes, receipts, search
 from memory.erasers import entries
 from memory.forgetting import Preview
-from memory.host import audit, erasure, event_log
+from memory.host import access, audit, erasure, event_log, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import Run, RunEvent
+from memory.host.models import ApiKey, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
 from memory.ledger import indexing
 from memory.matching import is_exact, is_mentioned, search_form
@@ -498,3 +499,56 @@ def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> No
         "colleague": "[FORGOTTEN]",
     }
     assert done.receipt["stores"]["run inputs and variables"]["undecided"] == 0
+
+
+def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
+    acme, now = building.scope(), timezone.now()
+    secret = vault.put(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)
+    access.create_api_key(
+        building.tenant(), role="agent", name=f"laptop of {MARTA}", agents=(MARTA, "billing"), now=now
+    )
+    done = forget(acme)
+    assert done.receipt["stores"]["names of secrets"]["erased"] == 1
+    assert done.receipt["stores"]["names and agents of keys"]["erased"] == 1
+    assert Secret.objects.of(acme.tenant_id).get().name == f"forgotten-{secret.id.hex}"
+    kept = ApiKey.objects.of(acme.tenant_id).exclude(agents=[]).get()
+    assert (kept.name, kept.agents) == ("[FORGOTTEN]", [f"forgotten-{kept.id.hex}", "billing"])
+
+
+def test_reasons_that_people_gave_are_forgotten() -> None:
+    acme = building.scope()
+    building.remember("acme", "an old note")
+    ledger.retire(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
+    building.remember("acme", "bob@x.org")
+    forget(acme, "bob@x.org", typed="bob@x.org", reason=f"{MARTA} asked for it")
+    forget(acme)
+    assert MemoryEntry.objects.get().retired_reason == "[FORGOTTEN]"
+    assert MARTA not in str(list(ForgetRequest.objects.values_list("reason", flat=True)))
+
+
+def test_the_error_of_a_failed_task_is_forgotten() -> None:
+    acme, now = building.scope(), timezone.now()
+    rest = {"func": "f", "started": now, "stopped": now, "success": False}
+    for number, said in enumerate((f"duplicate key ({MARTA})", "nothing")):
+        Task.objects.create(id=f"{number:032x}", name=str(number), args=(acme.tenant_id.hex,), result=said, **rest)
+    forget(acme)
+    assert [task.result for task in Task.objects.all()] == ["nothing"]
+
+
+def test_every_event_that_names_the_subject_is_counted_whatever_its_type() -> None:
+    acme, name = building.scope(), "marta-kowalska"
+    building.remember("acme", "a note", memory_ref=f"customers/{name}", workflow_id=name)
+    confirmed = confirm(acme, preview(acme, name), typed=name)
+    building.execute(acme, name)
+    done = carry_out(confirmed)
+    seen = [event for event in RunEvent.objects.of(acme.tenant_id) if name in f"{event.node_id} {event.payload}"]
+    assert {event.type for event in seen} > {"memory.written"}
+    assert done.receipt["stores"]["names on the event log"]["stays"] == len(seen)
+
+
+def test_an_operator_s_own_account_stays_and_is_counted() -> None:
+    acme = building.scope()
+    building.operator(email=MARTA)
+    counts = forget(acme).receipt["stores"]["operator accounts"]
+    assert counts["stays"] == 1
+    assert "deactivate" in counts["staysBecause"]

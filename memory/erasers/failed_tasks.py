@@ -1,0 +1,44 @@
+"""Tasks that failed in a worker as a store of a forget: what they were given, and the error as it was said."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django_q.models import Task
+
+from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import Mention, counted, mention
+
+
+class FailedTasks:
+    """An error may quote what it stumbled over. One that names the subject goes whole. The queue has no tenants, so
+    those of a tenant are the ones that were given its id."""
+
+    store = "failed tasks"
+    covers: Mapping[str, tuple[str, ...]] = {"django_q_task": ("args", "kwargs", "result")}
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        found = {row: how for row, said in _said(tenant_id) if (how := mention(subject.terms, said))}
+        exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
+        return Holding(self.store, exact, tuple(row for row in found if row not in exact))
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return int(Task.objects.filter(id__in=[row.hex for row in rows]).delete()[0])
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        return counted(((row, mention(subject.terms, said)) for row, said in _said(tenant_id)), chosen, spared)
+
+
+def _said(tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
+    rows: Iterable[Any] = Task.objects.order_by("id").values_list("id", "args", "kwargs", "result").iterator()
+    for row, args, kwargs, result in rows:
+        if tenant_id.hex in map(str, args or ()):
+            yield UUID(hex=row), f"{args} {kwargs} {result}"
+
+
+FAILED_TASKS = FailedTasks()
