@@ -57,7 +57,7 @@ from memory.adapter.lists import (
     plain_rows_of,
     rare_tags,
 )
-from memory.adapter.names import named, sealed, whole_addresses
+from memory.adapter.names import named, reasons_of_retired, sealed, whole_addresses
 from memory.adapter.news import News, Standing, news, standing_of, stored_among, tenants_with_news, texts_of
 from memory.adapter.places import is_there, readable
 from memory.adapter.records import (
@@ -135,6 +135,7 @@ __all__ = [
     "position_of",
     "rare_tags",
     "readable",
+    "reasons_of_retired",
     "refs_of",
     "rows_of",
     "samples",

@@ -1,11 +1,11 @@
 """Entries as a forget looks through them beside their texts: who made them, for what, and what is sealed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from memory.models.address import EntryAddress
-from memory.models.entry import MemoryEntry
+from memory.models.entry import MemoryEntry, Retirement
 
 NAMES = ("agent_id", "created_by", "curated_by", "task_id", "intent_id")
 CHUNK = 1000
@@ -45,3 +45,10 @@ def sealed(tenant_id: UUID) -> Iterator[EntryAddress]:
     """Every address whose value is sealed, with the entry and the key."""
     rows = EntryAddress.objects.of(tenant_id).exclude(sealed=None).select_related("entry", "vault_key").order_by("id")
     yield from rows.iterator(chunk_size=CHUNK)
+
+
+def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
+    """Why people have retired the entries that are, or those of ``rows``."""
+    retired = Retirement.objects.of(tenant_id).values("entry_id") if rows is None else rows
+    found = MemoryEntry.objects.of(tenant_id).filter(id__in=retired).exclude(retired_reason="").order_by("id")
+    yield from found.values_list("id", "retired_reason").iterator(chunk_size=CHUNK)

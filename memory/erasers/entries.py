@@ -1,17 +1,14 @@
 """The ledger as a store of a forget: entries and their tags, and with each the archives that were distilled from it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from memory import adapter, archives, ledger
-from memory.erasers.kept_values import CHUNK, KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import FORGOTTEN, Mention, counted, is_mentioned, judged, rule_for
-from memory.models.entry import MemoryEntry, Retirement
+from memory.matching import FORGOTTEN, Mention, counted, judged, mention, rule_for
 
 SAMPLES = 5
 
@@ -49,36 +46,29 @@ class LedgerEntries:
         return counted(adapter.traces(tenant_id, subject.terms).items(), chosen, spared)
 
 
-class RetiredReasons(KeptValues):
+class RetiredReasons:
     """Why people have retired entries that say nothing of the subject themselves."""
 
     store = "reasons of retired entries"
-    table = MemoryEntry
-    columns = ("retired_reason",)
-    goes_whole = True
+    covers: Mapping[str, tuple[str, ...]] = {"memory_memoryentry": ("retired_reason",)}
 
-    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
-        for row, reason in _reasons(tenant_id):
-            if is_mentioned(subject.terms, reason):
-                yield row, [reason]
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        found = {row: mention(subject.terms, reason) for row, reason in adapter.reasons_of_retired(tenant_id)}
+        exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
+        return Holding(self.store, exact, tuple(row for row, how in found.items() if how is Mention.SUSPECTED))
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        found, rule = MemoryEntry.objects.of(tenant_id).filter(id__in=rows), rule_for(ticked=ticked)
-        named = [row.id for row in found.only("id", "retired_reason") if self.cleaned(row, subject, rule)]
+        rule = rule_for(ticked=ticked)
+        found = adapter.reasons_of_retired(tenant_id, rows)
+        named = [row for row, reason in found if rule(subject.terms, reason)]
         return ledger.erase_reasons(tenant_id, named, FORGOTTEN)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        return judged(subject.terms, _reasons(tenant_id), chosen, spared)
-
-
-def _reasons(tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
-    retired = Retirement.objects.of(tenant_id).values("entry_id")
-    rows = MemoryEntry.objects.of(tenant_id).filter(id__in=retired).exclude(retired_reason="").order_by("id")
-    return rows.values_list("id", "retired_reason").iterator(chunk_size=CHUNK)  # type: ignore[no-any-return]
+        return judged(subject.terms, adapter.reasons_of_retired(tenant_id), chosen, spared)
 
 
 ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
