@@ -77,6 +77,7 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
     if wanted.kind not in KINDS:
         field_error = {"field": "kind", "message": f"must be one of {', '.join(sorted(KINDS))}"}
         raise Invalid("There is no such kind of pass.", errors=[field_error])
+    tenancy.require_well_formed(wanted.memory_ref)
     found = tenancy.memory_scope(scope, wanted.memory_ref)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     if found is None or clean(found.memory_ref) != found.memory_ref:

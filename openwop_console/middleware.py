@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memory.host import bodies, pages, tenancy
-from memory.host.errors import NotFound, Refusal, Unauthenticated, UnknownParameter
+from memory.host.errors import Forbidden, NotFound, Refusal, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import denials, error_envelope, idempotent, sign_in
@@ -26,6 +27,7 @@ NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
 )
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
+OF_WHAT_WAS_SENT = frozenset({400, 409, 413, 415, 422})
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -62,6 +64,8 @@ class ConsoleMiddleware:
             response = idempotent.answer(request, self.get_response, clock=timezone.now)
         except (Refusal, *error_envelope.DATABASE_FAILURES) as problem:
             response = error_envelope.answer(request, error_envelope.refusal_of(problem))
+        if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):
+            response = error_envelope.answer(request, denied)
         denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
@@ -92,6 +96,25 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
             return _to_login(request)
         return error_envelope.answer(request, error_envelope.refusal_of(exception))
+
+
+def _denial(request: HttpRequest) -> Forbidden | None:
+    """The refusal of a principal that lacks a permission of the address. It stands before any of what was sent: who
+    may not is not told what is wrong with a request."""
+    principal: Principal | None = request.principal  # type: ignore[attr-defined]
+    if principal is None or not request.path.startswith("/v1/"):
+        return None
+    try:
+        view = resolve(request.path_info).func
+    except Resolver404:
+        return None
+    asked = operation_of(view, str(request.method))
+    try:
+        for needed in (asked.scope if asked and asked.scope else "").split():
+            tenancy.tenant_scope(principal).check(needed)
+    except Forbidden as denied:
+        return denied
+    return None
 
 
 def _unknown_parameters(request: HttpRequest, view: Callable[..., HttpResponse]) -> list[str]:

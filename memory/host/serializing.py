@@ -13,14 +13,48 @@ from memory.host import ids
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 
 
+class Query(dict[str, str]):
+    """The parameters of an address, which are texts whatever they mean."""
+
+
 class Closed(serializers.Serializer[Any]):
-    """Refuses keys it does not declare, with the name of each, and a body that is no object."""
+    """Refuses keys it does not declare, with the name of each, and a body that is no object.
+
+    In a body a number is a JSON number, a boolean ``true`` or ``false``, and a text a JSON string: nothing is
+    converted. In a query everything is a text, which is read as what the field says.
+    """
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
         if unknown:
             raise serializers.ValidationError({name[:100]: ["is not a field of this request"] for name in unknown})
+        if isinstance(data, dict) and not isinstance(data, Query):
+            wrong = {name: found for name, value in data.items() if (found := _mistyped(self.fields[name], value))}
+            if wrong:
+                raise serializers.ValidationError({name: [message] for name, message in wrong.items()})
         return super().to_internal_value(data)
+
+
+def _mistyped(field: Any, value: Any) -> str:
+    """What type of JSON the field takes and ``value`` is not of; empty when it is, or is null."""
+    if value is None:
+        return ""
+    if isinstance(field, serializers.ListField):
+        items = value if isinstance(value, list) else ()
+        return next((f"must hold only items of which each {found}" for item in items
+                     if (found := _mistyped(field.child, item))), "")  # fmt: skip
+    for kind, types, message in JSON_TYPES:
+        if isinstance(field, kind):
+            fits = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+            return "" if fits else message
+    return ""
+
+
+JSON_TYPES: tuple[tuple[Any, tuple[type, ...], str], ...] = (
+    (serializers.BooleanField, (bool,), "must be true or false"),
+    ((serializers.IntegerField, serializers.FloatField), (int, float), "must be a number"),
+    ((serializers.CharField, serializers.ChoiceField, serializers.DateTimeField), (str,), "must be a text"),
+)
 
 
 class Text(serializers.CharField):
@@ -33,6 +67,17 @@ class Text(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return str(super().to_internal_value(data))
+
+
+class SoughtRef(Text):
+    """A ref of memory that is looked for. One that no memory can have is answered like one that holds nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+        self.validators = []
+
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(data).replace("\x00", "\x01")
 
 
 class Flag(serializers.BooleanField):
@@ -99,6 +144,6 @@ def _empty(serializer: type[Closed]) -> Closed:
     return made
 
 
-def query_of(request: Any) -> dict[str, str]:
+def query_of(request: Any) -> Query:
     """The query parameters of a request, the last value of each."""
-    return {name: request.query_params[name] for name in request.query_params}
+    return Query({name: request.query_params[name] for name in request.query_params})

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memory.host import access, ids
-from memory.host.errors import Forbidden, Unauthenticated
+from memory.host.errors import Forbidden, Invalid, Unauthenticated
 from memory.host.models import Membership, Operator, Run, Tenant
 
 MAX_REF = 256
@@ -238,6 +238,13 @@ def place_of(scope: TenantScope, raw_ref: object) -> MemoryScope | None:
     if segments[0] == "tenant" and len(segments) > 1 and segments[1] != scope.principal.tenant_slug:
         return None
     return MemoryScope(scope, raw_ref)
+
+
+def require_well_formed(ref: str) -> None:
+    """Refuse a ref that no tenant can have, where something would be written under it."""
+    if not _well_formed(ref):
+        message = f"must be 1 to {MAX_REF} characters without control characters and without . and .. as a part"
+        raise Invalid(errors=[{"field": "memoryRef", "message": message}])
 
 
 def _well_formed(ref: str) -> bool:

@@ -61,6 +61,7 @@ def fire(request: Request) -> Response:
 def _memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
     for needed in ("passes:run", "memory:write", "memory:read"):
         scope.check(needed)
+    tenancy.require_well_formed(raw_ref)
     found = tenancy.memory_scope(scope, raw_ref)
     if found is None:
         raise NotFound("There is no memory by that ref.")

@@ -12,7 +12,7 @@ from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forgetting import Preview
 from memory.host import access, ids, vault
 from memory.host.models import SecretScope
-from memory.host.serializing import After, Closed, Flag, Instant, Text
+from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.inventory import AgentEntry
 from memory.models import ForgetRequest, WorkspaceFile
 from memory.provenance import Provenance, Write
@@ -30,7 +30,7 @@ LEDGER_ONLY = ("q", "agentId", "runId", "nodeId", "state", "tier", "namespace", 
 class MemoryQuery(Closed):
     """``GET /v1/host/console/memory``; ``after`` is the id that ``next`` gave."""
 
-    memoryRef = serializers.CharField(required=False, max_length=256, trim_whitespace=False)
+    memoryRef = SoughtRef()
     tag = serializers.CharField(required=False, max_length=256)
     q = serializers.CharField(required=False, max_length=500)
     agentId = serializers.CharField(required=False, max_length=256)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from memory.archive_reports import ArchivePage
 from memory.host import ids
-from memory.host.serializing import After, Closed, Text, Whole
+from memory.host.serializing import After, Closed, SoughtRef, Text, Whole
 from memory.models import Archive
 from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, Policy
 from memory.wire import instant
@@ -28,7 +28,7 @@ CALLED = {field: name for name, field in FIELDS.items()}
 class ArchivesQuery(Closed):
     """The newest first, of one ref when it is named; ``after`` is what ``next`` gave."""
 
-    memoryRef = Text(required=False, max_length=256)
+    memoryRef = SoughtRef()
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("arc")
 

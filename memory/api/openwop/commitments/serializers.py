@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from memory.commitments import Shown, Wanted
 from memory.host import ids
-from memory.host.serializing import After, Closed, Instant, Text
+from memory.host.serializing import After, Closed, Instant, SoughtRef, Text
 from memory.models import CommitmentState, Firing
 from memory.wire import instant
 
@@ -18,7 +18,7 @@ class CommitmentsQuery(Closed):
     """The newest first, of one state or ref when it is named; ``after`` is what ``next`` gave."""
 
     state = serializers.ChoiceField(choices=CommitmentState.choices, required=False)
-    memoryRef = Text(required=False, max_length=256)
+    memoryRef = SoughtRef()
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("cmt")
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from memory import pass_schedules
 from memory.background import KINDS, Wanted
 from memory.host import ids
-from memory.host.serializing import After, Closed, Flag, Text, Whole
+from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole
 from memory.models import Pass, PassSchedule
 from memory.pass_schedules import PassTimes
 from memory.wire import instant
@@ -47,7 +47,7 @@ class PassesQuery(Closed):
     """The newest first, of one kind or ref when it is named; ``after`` is what ``next`` gave."""
 
     kind = serializers.ChoiceField(choices=sorted(KINDS), required=False)
-    memoryRef = Text(required=False)
+    memoryRef = SoughtRef()
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("pass")
 

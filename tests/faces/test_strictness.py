@@ -1,0 +1,148 @@
+"""Every address of OpenWOP's face: types of JSON are not converted, bodies are closed, and refusals have one order."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from openwop_console import api_document
+from tests import building
+from tests.peopled import BODIES, Route, World, routes
+
+pytestmark = pytest.mark.django_db
+OPERATIONS = {told.name: (route, method, told) for route in routes() for method, told in route.operations.items()}
+WRONG: dict[str, list[Any]] = {
+    "integer": ["8000", True, "x", [], {}],
+    "number": ["8000", True, "x", [], {}],
+    "boolean": ["yes", "true", 1, 0, [], {}],
+    "string": [1, True, [], {}],
+    "array": ["x", 1, {}],
+    "object": ["x", 1, []],
+}
+# A manifest is a document: what it must hold is judged as that of its kind, with 422.
+DOCUMENT = "installAgent"
+
+
+@pytest.fixture
+def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    settings.OPENWOP_TEST_SEAM_ENABLED = True
+    monkeypatch.setattr("openwop_console.seams.agents.PATIENCE_S", 0)
+    return World("acme")
+
+
+def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each operation that takes a JSON object, with the properties of that object."""
+    schemas = api_document.document()["components"]["schemas"]
+    for _, _, each in api_document.operations_in(api_document.document()):
+        content = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        schema = schemas[content["$ref"].rsplit("/", 1)[-1]] if "$ref" in content else content
+        if schema.get("properties") and each["operationId"] in OPERATIONS and each["operationId"] != DOCUMENT:
+            yield each["operationId"], schema["properties"]
+
+
+def refused(world: World, name: str, body: Any) -> Any:
+    route, method, _ = OPERATIONS[name]
+    address = route.address(route.real(world))
+    with transaction.atomic():
+        answer = world.ask(method, f"/{address}", body)
+        transaction.set_rollback(True)
+    return answer
+
+
+def test_no_door_converts_a_type_of_json(acme: World) -> None:
+    taken = []
+    for name, properties in bodies():
+        for field, schema in properties.items():
+            for wrong in WRONG.get(str(schema.get("type")), []):
+                answer = refused(acme, name, {**(BODIES.get(name) or {}), field: wrong})
+                if (answer.status_code, answer.json().get("error")) != (400, "validation_error"):
+                    taken.append(f"{name}.{field} = {json.dumps(wrong)}: {answer.status_code}")
+    assert taken == []
+
+
+def test_no_closed_body_takes_a_member_that_it_does_not_name(acme: World) -> None:
+    taken = {}
+    for name, _ in bodies():
+        answer = refused(acme, name, {**(BODIES.get(name) or {}), "nobodysField": 1})
+        if (answer.status_code, answer.json().get("error")) != (400, "validation_error"):
+            taken[name] = answer.status_code
+    assert taken == {}
+
+
+@pytest.mark.parametrize("query", ["fromSeq=x", "fromSeq=1.0", "fromSeq=true"])
+def test_a_number_of_a_query_is_in_digits(acme: World, query: str) -> None:
+    assert acme.ask("GET", f"/v1/audit/verify?{query}").status_code == 400
+
+
+def judged() -> Iterator[tuple[str, Route, str, str]]:
+    for name, (route, method, told) in OPERATIONS.items():
+        if told.scope and not name.startswith("seam"):
+            yield name, route, method, told.scope.split()[0]
+
+
+def test_who_may_not_is_refused_before_what_was_sent_is_looked_at(acme: World) -> None:
+    keys = {role: building.key("acme", role=role) for role in ("auditor", "viewer")}
+    wrong = {}
+    for name, route, method, scope in judged():
+        key = keys["viewer" if scope == "audit:read" else "auditor"]
+        address = f"/{route.address(route.real(acme))}"
+        for raw in (b"", b"{", b"[]", b'{"nobodysField": 1}'):
+            for more in ({}, {"HTTP_IDEMPOTENCY_KEY": "\x7f" * 300}):
+                sent: dict[str, Any] = {"content_type": "application/json", "HTTP_X_API_KEY": key, **more}
+                answer = acme.browser.generic(method, address, raw, **sent)
+                if answer.status_code != 403:
+                    wrong[name, raw, bool(more)] = answer.status_code
+    assert wrong == {}
+
+
+def test_who_is_nobody_is_refused_before_anything_else(acme: World) -> None:
+    wrong = {}
+    for name, route, method, _ in judged():
+        for address in (route.address(route.real(acme)), route.address(route.unknown())):
+            answer = acme.browser.generic(method, f"/{address}", b"{", content_type="application/json")
+            if answer.status_code != 401:
+                wrong[name] = answer.status_code
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("token", ["nothing", "a.b", "x" * 5000, "bm90aGluZw.bm90aGluZw"])
+def test_a_token_that_is_unknown_or_malformed_is_not_there_whatever_comes_with_it(
+    acme: World, method: str, token: str
+) -> None:
+    for raw in (b"", b"{", b'{"resumeValue": 1, "more": 2}'):
+        answer = acme.browser.generic(method, f"/v1/interrupts/{token}", raw, content_type="application/json")
+        assert (answer.status_code, answer.json()["error"]) == (404, "interrupt_not_found")
+
+
+REFS = ["a\x00b", "a\nb", "../other", "a/../b", "x" * 257]
+
+
+@pytest.mark.parametrize("ref", REFS)
+def test_a_malformed_ref_is_answered_as_an_unknown_one_on_reads_and_refused_on_writes(acme: World, ref: str) -> None:
+    building.remember("acme", "a note")
+    found = acme.browser.get("/v1/host/console/memory", {"memoryRef": ref}, HTTP_X_API_KEY=acme.key)
+    unknown = acme.browser.get("/v1/host/console/memory", {"memoryRef": "nothing"}, HTTP_X_API_KEY=acme.key)
+    assert found.status_code == unknown.status_code == 200
+    assert found.json() | {"memoryRef": ""} == unknown.json() | {"memoryRef": ""}
+    for place in ("archives", "commitments", "passes", "pass-schedules"):
+        answer = acme.browser.get(f"/v1/host/console/{place}", {"memoryRef": ref}, HTTP_X_API_KEY=acme.key)
+        assert answer.status_code == 200, place
+    wrong = {}
+    for name, properties in bodies():
+        if "memoryRef" in properties:
+            answer = refused(acme, name, {**(BODIES.get(name) or {}), "memoryRef": ref})
+            if (answer.status_code, answer.json().get("error")) != (400, "validation_error"):
+                wrong[name] = f"{answer.status_code} {answer.content.decode()[:200]}"
+    assert wrong == {}
+
+
+def test_a_nul_in_an_openintent_value_is_refused_and_nothing_is_stored(acme: World) -> None:
+    for value in ({"a": "x\x00y"}, {"x\x00y": 1}, {"deep": [{"a": "\x00"}]}):
+        body = {"namespace": "notes", "key": "nul", "value": value}
+        answer = acme.ask("POST", "/api/v1/memory", body, HTTP_X_AGENT_ID="billing-01")
+        assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+    listed = acme.ask("GET", "/api/v1/memory?namespace=notes", HTTP_X_AGENT_ID="billing-01")
+    assert "nul" not in listed.content.decode()
