@@ -58,10 +58,6 @@ SCOPES = {
     "workspace:write": "write the files of agents' workspaces",
     "schedules:read": "read schedules",
     "schedules:manage": "make, change and stop schedules",
-    "webhooks:manage": "manage webhooks",
-    "packs:publish": "publish packs",
-    "packs:yank": "take published packs back",
-    "packs:yank-revert": "offer packs that were taken back again",
 }
 
 

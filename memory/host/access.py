@@ -56,10 +56,6 @@ OWNS = OPERATES | {
     "operators:manage",
     "policies:manage",
     "secrets:manage",
-    "webhooks:manage",
-    "packs:publish",
-    "packs:yank",
-    "packs:yank-revert",
 }
 ROLES: dict[str, frozenset[str]] = {
     "viewer": READS,

@@ -31,6 +31,7 @@ WAITS = {
     "conformance-interrupt-external-event": "waiting-external",
     "conformance-interrupt-quorum": "waiting-approval",
 }
+FAILS = {"conformance-failure", "conformance-capability-missing"}
 
 
 def test_every_advertised_fixture_runs_to_its_end_or_waits_as_it_should(host: Host) -> None:
@@ -41,8 +42,8 @@ def test_every_advertised_fixture_runs_to_its_end_or_waits_as_it_should(host: Ho
             if fixture in WAITS:
                 assert waiting(client, fixture)["status"] == WAITS[fixture]
             else:
-                ended = host.run(fixture, inputs={"nonce": "n-1"})["status"]
-                assert ended == ("failed" if fixture == "conformance-failure" else "completed"), fixture
+                ended = host.run(fixture, inputs={"nonce": "n-1", "payload": {}})["status"]
+                assert ended == ("failed" if fixture in FAILS else "completed"), fixture
 
 
 def test_every_role_is_published_with_its_scopes(host: Host) -> None:
