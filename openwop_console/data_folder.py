@@ -8,7 +8,8 @@ import fcntl
 import os
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -16,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 class FolderInUse(Exception):
-    """Another console, or what is left of one, holds the lock of this data folder."""
+    """Another console, or what is left of one, runs the same part on this data folder."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(holder)
@@ -75,9 +76,17 @@ def _create_once(file: Path, text: str) -> None:
         Path(aside).unlink()
 
 
-def lock(folder: Path) -> IO[str]:
-    """The console's lock on ``folder``, held until this process and every child given the file has ended."""
-    holding = (folder / "console.lock").open("a+")
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """No other console is at this point on ``folder``; one that is is waited for."""
+    with (folder / "console.lock").open("a+") as waiting:
+        fcntl.flock(waiting, fcntl.LOCK_EX)
+        yield
+
+
+def lock(folder: Path, part: str) -> IO[str]:
+    """The lock on one ``part`` of a console, held until this process and every child given the file has ended."""
+    holding = (folder / f"{part}.lock").open("a+")
     try:
         fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as held:
@@ -89,3 +98,12 @@ def lock(folder: Path) -> IO[str]:
     holding.write(str(os.getpid()))
     holding.flush()
     return holding
+
+
+def is_locked(folder: Path, part: str) -> bool:
+    """Whether a console runs that part."""
+    try:
+        lock(folder, part).close()
+    except FolderInUse:
+        return True
+    return False

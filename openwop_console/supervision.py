@@ -73,15 +73,15 @@ def stop_signals() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP])]
 
 
-def start_web(address: Address, lock: IO[str], environment: Mapping[str, str]) -> Child:
-    """Granian serves the console on ``address``."""
+def start_web(address: Address, lock: IO[str], environment: Mapping[str, str], *, processes: int = 0) -> Child:
+    """Granian serves the console on ``address``, in as many ``processes`` or as the settings say."""
     options = {
         "interface": "asginl",
         "http": "1",
         "host": address.host,
         "port": address.port,
         "loop": "asyncio",
-        "workers": settings.OPENWOP_WEB_PROCESSES,
+        "workers": processes or settings.OPENWOP_WEB_PROCESSES,
         "backlog": 2048,
         "backpressure": CONNECTIONS,
         "http1-header-read-timeout": HEAD_PATIENCE,

@@ -56,7 +56,7 @@ def server() -> Iterator[Address]:
         address = Address("127.0.0.1", free.getsockname()[1])
     call_command("collectstatic", interactive=False, verbosity=0)
     request = supervision.StopRequest()
-    with data_folder.lock(settings.OPENWOP_DATA_DIR) as lock:
+    with data_folder.lock(settings.OPENWOP_DATA_DIR, "web") as lock:
         web = supervision.start_web(address, lock, {})
         try:
             if not supervision.wait_until_ready(address, [web], request, seconds=SECONDS_TO_OPEN):

@@ -2,11 +2,15 @@
 
 import signal
 import socket
+import subprocess
+import sys
 import time
 from urllib.request import urlopen
 
+import httpx
 import psutil
 import pytest
+from django.conf import settings
 
 # Where the database has no part, once is enough.
 once = pytest.mark.only_db("sqlite")
@@ -56,6 +60,64 @@ def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(cons
     assert "another console (process " in one_line(second.stderr)
     with urlopen(f"{console_process.url}/healthz") as answer:
         assert answer.status == 200
+
+
+def started_worker(console_process, *options):
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "console", "--only", "worker", *options],
+        cwd=settings.BASE_DIR,
+        env=console_process.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_process):
+    console_process.start("--only", "web", "--web-processes", "1", "--web-threads", "1")
+    assert len(console_process.child("granian").children()) == 1
+    console_process.manage("create_tenant", "acme")
+    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30) as client:
+        run = client.post("/v1/runs", json={"workflowId": "conformance-noop"}).json()["runId"]
+        time.sleep(2)
+        assert client.get(f"/v1/runs/{run}").json()["status"] == "pending"
+
+        worker = started_worker(console_process, "--workers", "1")
+        try:
+            deadline = time.monotonic() + 60
+            while client.get(f"/v1/runs/{run}").json()["status"] != "completed":
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            again = console_process.manage("console", "--only", "worker")
+            assert again.returncode == 1
+            assert "runs the worker on the data folder" in one_line(again.stderr)
+        finally:
+            worker.terminate()
+            told, _ = worker.communicate(timeout=30)
+        assert worker.returncode == 0, told
+        assert "Console: worker started\n" in told
+        assert client.get("/healthz").status_code == 200
+    both = console_process.manage("console", "--bind", "127.0.0.1:1")
+    assert "runs the web on the data folder" in one_line(both.stderr)
+    assert console_process.terminate() == 0
+
+
+@once
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--only", "worker", "--bind", "127.0.0.1:1"), "--bind belongs to the web"),
+        (("--only", "worker", "--web-threads", "2"), "--web-threads belongs to the web"),
+        (("--only", "web", "--workers", "2"), "--workers belongs to the worker"),
+        (("--web-processes", "0"), "--web-processes must be at least 1"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(console_process, options, words):
+    refused = console_process.manage("console", *options)
+
+    assert refused.returncode == 1
+    assert words in one_line(refused.stderr)
 
 
 @once

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from statistics import median
 
 import httpx
@@ -124,6 +125,7 @@ def test_a_body_larger_than_the_host_reads_is_refused_unread(client: httpx.Clien
     answer = told.getresponse()
     assert (answer.status, json.loads(answer.read())["error"]) == (413, "payload_too_large")
     assert answer.headers["Connection"] == "close"
+    told.close()
     assert client.post("/v1/runs", content=endless()).status_code == 413
 
 
@@ -135,14 +137,14 @@ def test_a_body_in_chunks_is_read_like_any_other(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/runs", "/api/v1/memory", "/v1/nothing"])
 def test_a_body_that_is_refused_is_not_taken_for_the_next_request(address: Address, path: str) -> None:
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=30)
-    connection.request("POST", path, "{}" * 500, {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    assert (answer.status, answer.read()[:1]) == (401, b"{")
-    opened = connection.sock
-    connection.request("GET", "/healthz")
-    assert connection.getresponse().read() == b"ok\n"
-    assert connection.sock is opened
+    with closing(http.client.HTTPConnection(address.host, address.port, timeout=30)) as connection:
+        connection.request("POST", path, "{}" * 500, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()[:1]) == (401, b"{")
+        opened = connection.sock
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().read() == b"ok\n"
+        assert connection.sock is opened
 
 
 def test_readers_that_stall_delay_nobody_and_hold_no_connection(

@@ -4,7 +4,7 @@ import contextlib
 import signal
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,42 +18,63 @@ from memory import retention
 from openwop_console import data_folder, listening, schedules, supervision, ticking
 from openwop_console.runtime import clock
 
+WEB, WORKER = "web", "worker"
 SECONDS_TO_START = 60
 SECONDS_FOR_AN_EARLIER_ONE = 15
 MIGRATION_LOCK = 5_270_900_001
+# The options that belong to one part, which the other one refuses.
+BIND, PORT = "--bind", "127.0.0.1:8000"
+OF_PART = {WEB: (BIND, "--web-processes", "--web-threads"), WORKER: ("--workers",)}
+
+Locks = dict[str, IO[str]]
 
 
 class Command(BaseCommand):
     """Web and worker run until Ctrl-C or SIGTERM; both then end, and no work is lost."""
 
-    help = "Run web and worker together, in the foreground."
+    help = "Run web and worker together, or one of them, in the foreground."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT", help="where to listen")
-        parser.add_argument("--workers", type=int, default=settings.OPENWOP_WORKERS, help="worker processes")
+        parser.add_argument("--only", choices=(WEB, WORKER), help="run one part; the other one is started apart")
+        parser.add_argument(BIND, metavar="HOST:PORT", help=f"where to listen (default: {PORT})")
+        counts = {
+            "--web-processes": (settings.OPENWOP_WEB_PROCESSES, "web processes"),
+            "--web-threads": (settings.OPENWOP_WEB_THREADS, "requests that each web process computes at a time"),
+            "--workers": (settings.OPENWOP_WORKERS, "worker processes"),
+        }
+        for name, (default, words) in counts.items():
+            parser.add_argument(name, type=int, metavar="N", help=f"{words} (default: {default})")
         parser.add_argument("--demo", action="store_true", help="fill a demo tenant first, if there is none")
 
-    def handle(self, *args: Any, bind: str, workers: int, demo: bool, **options: Any) -> None:
-        if workers < 1:
-            raise CommandError("--workers must be at least 1")
+    def handle(self, *args: Any, only: str | None, demo: bool, **options: Any) -> None:
+        parts = (only,) if only else (WEB, WORKER)
+        environment = _environment(parts, options)
         for number in supervision.stop_signals():
             signal.signal(number, signal.default_int_handler)
         # Interrupted before there are children, nothing runs and nothing is half done.
-        with contextlib.suppress(KeyboardInterrupt), _one_console(settings.OPENWOP_DATA_DIR) as lock:
-            address = _free_address(bind)
-            instance = data_folder.instance_of(settings.OPENWOP_DATA_DIR)
-            _prepare(instance, demo=demo)
-            environment = {"OPENWOP_INSTANCE": instance, "OPENWOP_WORKERS": str(workers)}
-            self._serve(address, lock, environment, demo=demo)
+        with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as held:
+            folder = settings.OPENWOP_DATA_DIR
+            with _alone(folder):
+                locks = {part: held.enter_context(_locked(folder, part)) for part in parts}
+                address = _free_address(options["bind"] or PORT) if WEB in parts else None
+                instance = data_folder.instance_of(folder)
+                _prepare(instance, parts, demo=demo)
+            self._serve(address, locks, environment | {"OPENWOP_INSTANCE": instance}, demo=demo)
 
-    def _serve(self, address: listening.Address, lock: IO[str], environment: dict[str, str], *, demo: bool) -> None:
-        """Web and worker have run and are gone."""
+    def _serve(
+        self, address: listening.Address | None, locks: Locks, environment: dict[str, str], *, demo: bool
+    ) -> None:
+        """What was asked for has run and is gone."""
         request = supervision.StopRequest()
         request.listen()
         children: list[supervision.Child] = []
         try:
-            children.append(supervision.start_web(address, lock, environment))
-            children.append(supervision.start_worker(lock, environment))
+            if address:
+                own = environment | {"OPENWOP_INSTANCE": _web_of(environment["OPENWOP_INSTANCE"])}
+                processes = int(environment["OPENWOP_WEB_PROCESSES"])
+                children.append(supervision.start_web(address, locks[WEB], own, processes=processes))
+            if WORKER in locks:
+                children.append(supervision.start_worker(locks[WORKER], environment))
             dead = self._run(address, children, request, demo=demo)
         finally:
             supervision.stop(children, request)
@@ -62,18 +83,21 @@ class Command(BaseCommand):
 
     def _run(
         self,
-        address: listening.Address,
+        address: listening.Address | None,
         children: list[supervision.Child],
         request: supervision.StopRequest,
         *,
         demo: bool,
     ) -> supervision.Child | None:
         """The child that ended by itself; None when the end was asked for."""
-        if supervision.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
+        if address is None:
+            self._say("Console: worker started")
+        elif supervision.wait_until_ready(address, children, request, seconds=SECONDS_TO_START):
             self._announce(address, demo=demo)
         elif not request.made and not any(child.ended for child in children):
             raise CommandError(f"{address.url}healthz did not answer within {SECONDS_TO_START} seconds")
-        with ticking.running():
+        has_worker = any(child.name == WORKER for child in children)
+        with ticking.running() if has_worker else contextlib.nullcontext():
             dead = supervision.watch(children, request)
         if dead is None:
             self._say("Console: ending when running work is done; Ctrl-C again ends it at once.")
@@ -91,26 +115,51 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
+def _environment(parts: Sequence[str], options: dict[str, Any]) -> dict[str, str]:
+    """What the children are told of the numbers that were given; refused when they belong to the other part."""
+    found = {}
+    for part, names in OF_PART.items():
+        for name in names:
+            given = options[name.removeprefix("--").replace("-", "_")]
+            if given is not None and part not in parts:
+                raise CommandError(f"{name} belongs to the {part}, which --only {parts[0]} does not start")
+            if name == BIND:
+                continue
+            setting = f"OPENWOP_{name.removeprefix('--').replace('-', '_').upper()}"
+            if given is not None and given < 1:
+                raise CommandError(f"{name} must be at least 1")
+            found[setting] = str(getattr(settings, setting) if given is None else given)
+    return found
+
+
+def _web_of(instance: str) -> str:
+    """The name under which the web processes of ``instance`` hold work, so that a worker does not take it for its own
+    of an earlier start."""
+    return f"{instance}-{WEB}"
+
+
 @contextlib.contextmanager
-def _one_console(folder: Path) -> Iterator[IO[str]]:
-    """The lock of ``folder``. An earlier console that was killed may take a moment to be gone entirely."""
-    try:
-        lock = _lock_patiently(folder, until=time.monotonic() + SECONDS_FOR_AN_EARLIER_ONE)
-    except data_folder.FolderInUse as held:
-        raise CommandError(f"another console (process {held.holder}) runs on the data folder {folder}") from held
-    except OSError as refused:
-        raise CommandError(f"the data folder {folder} cannot be written to ({refused.strerror})") from refused
-    with lock:
-        yield lock
+def _alone(folder: Path) -> Iterator[None]:
+    """Web and worker of one folder that are started at the same moment prepare it one after the other."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(data_folder.alone(folder))
+        except OSError as refused:
+            raise CommandError(f"the data folder {folder} cannot be written to ({refused.strerror})") from refused
+        yield
 
 
-def _lock_patiently(folder: Path, *, until: float) -> IO[str]:
+def _locked(folder: Path, part: str) -> IO[str]:
+    """The lock on a part. An earlier console that was killed may take a moment to be gone entirely."""
+    until = time.monotonic() + SECONDS_FOR_AN_EARLIER_ONE
     while True:
         try:
-            return data_folder.lock(folder)
+            return data_folder.lock(folder, part)
         except data_folder.FolderInUse as held:
             if held.holder_lives or time.monotonic() > until:
-                raise
+                raise CommandError(
+                    f"another console (process {held.holder}) runs the {part} on the data folder {folder}"
+                ) from held
         time.sleep(supervision.POLL)
 
 
@@ -123,17 +172,21 @@ def _free_address(bind: str) -> listening.Address:
     return address
 
 
-def _prepare(instance: str, *, demo: bool) -> None:
+def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
     """The database is up to date, the static files are collected, what a dead console held is free again, and what
-    a console without durable memory remembered is gone."""
+    a console without durable memory remembered is gone, unless its other part still runs."""
     _require_database()
     with _migrating_alone():
         call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
         schedules.install()
-    call_command("collectstatic", interactive=False, verbosity=0)
-    clock.recover(instance, timezone.now())
-    retention.end_ephemeral(instance, now=timezone.now())
+    if WEB in parts:
+        call_command("collectstatic", interactive=False, verbosity=0)
+        clock.recover(_web_of(instance), timezone.now())
+    if WORKER in parts:
+        clock.recover(instance, timezone.now())
+    if not any(data_folder.is_locked(settings.OPENWOP_DATA_DIR, part) for part in OF_PART if part not in parts):
+        retention.end_ephemeral(instance, now=timezone.now())
     if demo:
         call_command("seed_demo", verbosity=0)
     connections.close_all()
