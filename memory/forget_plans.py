@@ -1,18 +1,88 @@
 """What a forget would do, before anybody confirms it: the names to look for, what each store holds, and the plan."""
 
 import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import rfc8785
+from django.db.models import Count
 
+from memory import harness
 from memory.host import erasure
 from memory.host.erasure import Holding, Identifiers
 from memory.host.errors import Invalid
 from memory.matching import search_form
+from memory.models import ForgetRequest, Suspect
 
 MAX_TERMS = 10
+AROUND, REDACTED_AROUND = 120, 2000
 SHORTEST_TERM, LONGEST_TERM = 3, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Where a text mentions the subject, with some words around it; ``mention`` is empty when it stands there in a form
+    that cannot be marked, or when nothing of the text is shown."""
+
+    before: str = ""
+    mention: str = ""
+    after: str = ""
+
+
+def excerpt(terms: tuple[str, ...], texts: Sequence[str], redact: Callable[[str], str]) -> Excerpt:
+    """The first mention in ``texts`` in its context, redacted before it is cut."""
+    names = "|".join(r"\s+".join(map(re.escape, term.split())) for term in sorted(terms, key=len, reverse=True))
+    pattern = re.compile(names, re.IGNORECASE)
+    for text in texts:
+        for reading in (text, unicodedata.normalize("NFKC", text), search_form(text)):
+            if hit := pattern.search(reading):
+                around = redact(reading[max(0, hit.start() - REDACTED_AROUND) : hit.end() + REDACTED_AROUND])
+                if shown := pattern.search(around):
+                    before, after = around[: shown.start()], around[shown.end() :]
+                    return Excerpt(_end_of(before), shown[0], _beginning_of(after))
+    said = redact(next(iter(texts), "")[: 2 * REDACTED_AROUND])
+    return Excerpt(after=_beginning_of(said))
+
+
+@dataclass(frozen=True, slots=True)
+class InContext:
+    """A row of a preview with where it mentions the subject, and the wire id of what it is found in."""
+
+    suspect: Suspect
+    excerpt: Excerpt
+    found_in: str
+
+
+def in_context(request: ForgetRequest, terms: tuple[str, ...], rows: Sequence[Suspect]) -> list[InContext]:
+    """The rows in their order; their texts are read for this and kept nowhere."""
+    redact = harness.for_tenant(request.tenant_id).redact
+    texts: dict[tuple[str, UUID], list[str]] = {}
+    places: dict[tuple[str, UUID], str] = {}
+    for eraser in erasure.registered():
+        wanted = [each.row_id for each in rows if each.store == eraser.store]
+        if wanted:
+            texts |= {(eraser.store, row): said for row, said in eraser.texts(request.tenant_id, wanted).items()}
+            places |= {(eraser.store, row): of for row, of in eraser.found_in(request.tenant_id, wanted).items()}
+    return [
+        InContext(
+            each,
+            excerpt(terms, texts.get((each.store, each.row_id), ()), lambda text: redact(text).text),
+            places.get((each.store, each.row_id), ""),
+        )
+        for each in rows
+    ]
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= AROUND else f"…{text[-AROUND:].partition(' ')[2] or text[-AROUND:]}"
+
+
+def _beginning_of(text: str) -> str:
+    return text if len(text) <= AROUND else f"{text[:AROUND].rpartition(' ')[0] or text[:AROUND]}…"
 
 
 def terms_of(names: list[str]) -> tuple[str, ...]:
@@ -34,17 +104,19 @@ def terms_of(names: list[str]) -> tuple[str, ...]:
     return terms
 
 
-def holdings_of(tenant_id: UUID, terms: tuple[str, ...]) -> list[Holding]:
-    """What every store holds of the subject now."""
-    return [eraser.find(tenant_id, Identifiers(terms)) for eraser in erasure.registered()]
+def holdings_of(tenant_id: UUID, terms: tuple[str, ...]) -> Iterator[Holding]:
+    """What every store holds of the subject now, store by store in one look."""
+    subject = Identifiers(terms)
+    return (eraser.find(tenant_id, subject) for eraser in erasure.registered())
 
 
-def plan_of(holdings: list[Holding]) -> dict[str, Any]:
-    """The holdings as the document that is frozen and hashed."""
+def plan_of(holdings: Iterable[Holding]) -> dict[str, Any]:
+    """The holdings as the document that is frozen and hashed: how many rows, and a digest of which."""
     return {
         holding.store: {
-            "erase": [row.hex for row in holding.erase],
-            "suspected": [row.hex for row in holding.suspected],
+            "erase": len(holding.erase),
+            "suspected": len(holding.suspected),
+            "rowsSha256": _digest_of_rows(holding),
             "stays": holding.stays,
             "staysBecause": holding.stays_because,
         }
@@ -52,6 +124,23 @@ def plan_of(holdings: list[Holding]) -> dict[str, Any]:
     }
 
 
-def digest_of(document: dict[str, Any]) -> str:
+def _digest_of_rows(holding: Holding) -> str:
+    """One digest of both lists; a row that moves from one to the other changes it."""
+    found = hashlib.sha256()
+    for kind, rows in ((b"erase", holding.erase), (b"suspected", holding.suspected)):
+        found.update(kind)
+        for row in sorted(rows):
+            found.update(row.bytes)
+    return found.hexdigest()
+
+
+def decided(request: ForgetRequest) -> dict[tuple[str, str], int]:
+    """How many suspects of each store were decided how."""
+    rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id).order_by()
+    counts = rows.values("store", "decision").annotate(rows=Count("id")).values_list("store", "decision", "rows")
+    return {(store, decision): number for store, decision, number in counts}
+
+
+def digest_of(plan: dict[str, Any]) -> str:
     """SHA-256 over the JCS form (RFC 8785)."""
-    return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
+    return hashlib.sha256(rfc8785.dumps(plan)).hexdigest()

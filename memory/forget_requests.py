@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
-from memory.models import ForgetRequest, ForgetState
+from memory.models import ForgetRequest, ForgetState, Suspect
 
 
 def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
@@ -19,6 +19,12 @@ def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
     if row is None:
         raise NotFound("There is no forget request by that id.")
     return row
+
+
+def suspects(request: ForgetRequest, *, after: UUID | None = None, limit: int = 50) -> list[Suspect]:
+    """The rows about which a person decides, store by store; ``after`` is the last one seen."""
+    rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id).order_by("id")
+    return list((rows.filter(id__gt=after) if after else rows)[:limit])
 
 
 def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
@@ -56,4 +62,4 @@ def with_undecided(scope: TenantScope) -> Any:
 def _confirmed(scope: TenantScope) -> Any:
     scope.check("memory:forget")
     rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
-    return rows.exclude(state__in=(ForgetState.PREVIEWED, ForgetState.LAPSED))
+    return rows.filter(confirmed_at__isnull=False)

@@ -1,13 +1,15 @@
 """Forget a subject: preview, confirm, erase, verify, receipt (design.md 3.8 to 3.10, ux.md page 11).
 
-The preview is a frozen, hashed plan with a lifetime. The work removes what was planned and what has appeared since, in
-chunks, until an independent count is zero; only then is there a receipt. The event log is not touched.
+A worker builds the preview: a frozen, hashed plan with a lifetime, and the suspected rows about which a person decides.
+The work removes what is there of the subject then, in chunks that leave room for other writers, until an independent
+count is zero; only then is there a receipt. The event log is not touched.
 """
 
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,52 +19,183 @@ from django.conf import settings
 from django.db import transaction
 
 from memory import archives, forget_plans, forget_requests, harness, ledger, passes, receipts
-from memory.host import audit, erasure, ids, vault
+from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
-from memory.host.errors import Conflict, Invalid
+from memory.host.errors import Conflict, Invalid, PassCancelled
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.matching import is_mentioned, search_form
-from memory.models import ForgetRequest, ForgetState, Pass
-from memory.passes import PassOrder
+from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
+from memory.passes import LostClaim, PassOrder
 
 WRITER = "memory.forgetting"
 KIND = "forget"
+PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
+LONGEST_BUILD = timedelta(hours=1)
 KEPT_AFTER_LAPSING = timedelta(hours=1)
 CHUNK = 500
+SHOWN = 5
+ROUNDS = 5
 MAX_REASON = 500
-
+COLUMNS = ("tenant_id", "id", "request_id", "store", "row_id", "decision")
+WORKER_LOST = Failure("worker_lost", "The workers of this preview died, again and again.")
+BROKEN = Failure("internal_error", "The host failed; the failure was recorded.")
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A stored plan with the samples that are shown once and stored nowhere."""
+    """A preview that was built at once, with what every store holds."""
 
     request: ForgetRequest
     holdings: list[Holding]
 
 
-def preview(scope: TenantScope, names: list[str], *, now: datetime) -> Preview:
-    """A frozen plan of what forgetting ``names`` would remove and what stays; nothing is removed."""
+class Pace:
+    """How many rows go in one transaction, and how long other writers then have the database to themselves.
+
+    A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
+    locked as long.
+    """
+
+    HOLD = 0.06
+    BREATH = 0.01
+    LEAST = 100
+
+    def __init__(self) -> None:
+        self._size = float(self.LEAST)
+
+    @property
+    def size(self) -> int:
+        return min(CHUNK, max(self.LEAST, int(self._size)))
+
+    def breathe(self, rows: int, seconds: float) -> None:
+        """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
+        self._size = min(2 * self._size, rows * self.HOLD / max(seconds, 1e-6))
+        time.sleep(self.BREATH)
+
+
+def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
+    """A preview of what forgetting ``names`` would remove and what stays waits for a worker; nothing is removed."""
     scope.check("memory:forget")
-    terms = forget_plans.terms_of(names)
-    holdings = forget_plans.holdings_of(scope.tenant_id, terms)
-    plan = forget_plans.plan_of(holdings)
+    return _asked(scope, forget_plans.terms_of(names), now)
+
+
+def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
+    """A fresh preview for the subject of an earlier one, which stays as it was."""
+    return _asked(scope, _remembered(forget_requests.find(scope, request_id)), now)
+
+
+@transaction.atomic
+def _asked(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetRequest:
     request = ForgetRequest(
         tenant_id=scope.tenant_id,
         subject_key=subject_key(scope.tenant_id, terms[0]),
-        plan=plan,
-        plan_sha256=forget_plans.digest_of(plan),
         requested_by=scope.principal.id,
         created_at=now,
-        lapses_at=now + LIFETIME,
+        lapses_at=now + LONGEST_BUILD,
     )
     request.sealed_terms = vault.seal_note(request.id, json.dumps(terms))
-    request.insert(by=WRITER)
+    order = PassOrder(PREVIEW, window=request.id.hex, requested_by=scope.principal.id)
+    request.pass_id = passes.request(scope.tenant_id, order, now=now).id
+    return request.insert(by=WRITER)
+
+
+def preview(scope: TenantScope, names: list[str], *, now: datetime) -> Preview:
+    """The preview, built here and now instead of by a worker."""
+    request = ask(scope, names, now=now)
+    assert request.pass_id is not None
+    work = passes.claim(scope.tenant_id, request.pass_id, holder=f"here/{request.id.hex}", now=now)
+    assert work is not None, "a pass that was just asked for is free"
+    return _built(request, work, lambda: now)
+
+
+def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> ForgetRequest | None:
+    """A worker builds the preview. None when another one has it, or it is over.
+
+    One whose worker died is built from the beginning by the next; one that was asked to stop has lapsed.
+    """
+    request: ForgetRequest | None = ForgetRequest.objects.of(tenant_id).filter(id=request_id).first()
+    if request is None or request.state != ForgetState.BUILDING or request.pass_id is None:
+        return None
+    work = passes.claim(tenant_id, request.pass_id, holder=holder, now=clock())
+    if work is None:
+        return None
+    if work.attempts > passes.MAX_ATTEMPTS:
+        return _given_up(request, work, WORKER_LOST, clock())
+    try:
+        return _built(request, work, clock).request
+    except LostClaim:
+        return None
+    except PassCancelled:
+        with transaction.atomic():
+            passes.cancelled(work, now=clock())
+            return _ended(request, ForgetState.LAPSED)
+    except Exception:
+        _given_up(request, work, BROKEN, clock())
+        raise
+
+
+def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
+    stores, holdings = erasure.registered(), []
+    for done, holding in enumerate(forget_plans.holdings_of(request.tenant_id, _remembered(request)), 1):
+        holdings.append(holding)
+        doing = f"looking through {stores[done].store}" if done < len(stores) else "writing the plan"
+        passes.progress(work, done=done, total=len(stores), doing=doing, now=clock())
+    _drop_suspects(request)
+    for chunk in _chunks([(each.store, row) for each in holdings for row in each.suspected], CHUNK):
+        _keep_suspects(request, chunk)
+        passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
+    plan, now = forget_plans.plan_of(holdings), clock()
+    request.plan_sha256 = forget_plans.digest_of(plan)
+    request.plan = {each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN])} for each in holdings}
+    request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
+    with transaction.atomic():
+        if _locked(request).state != ForgetState.BUILDING:
+            raise PassCancelled
+        passes.finish(work, now=now)
+        request.save(by=WRITER, update_fields=["plan", "plan_sha256", "state", "lapses_at"])
     return Preview(request, holdings)
+
+
+def _hex(rows: Collection[UUID]) -> list[str]:
+    return [row.hex for row in rows]
+
+
+def _chunks(rows: list[Any], size: int) -> Iterator[list[Any]]:
+    return (rows[at : at + size] for at in range(0, len(rows), size))
+
+
+def _keep_suspects(request: ForgetRequest, found: list[tuple[str, UUID]]) -> None:
+    tenant, of = sql.key(request.tenant_id), sql.key(request.id)
+    rows = [(tenant, sql.key(ids.new_id()), of, store, sql.key(row), Decision.UNDECIDED.value) for store, row in found]
+    with transaction.atomic():
+        sql.insert(Suspect.objects.written_by(WRITER), COLUMNS, rows)
+
+
+def _drop_suspects(request: ForgetRequest) -> None:
+    """In chunks, so that no other writer waits for a long list."""
+    while found := list(_suspects(request).order_by("id").values_list("id", flat=True)[:CHUNK]):
+        Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, id__in=found).delete()
+
+
+def _suspects(request: ForgetRequest) -> Any:
+    return Suspect.objects.of(request.tenant_id).filter(request_id=request.id)
+
+
+def _given_up(request: ForgetRequest, work: Pass, failure: Failure, now: datetime) -> ForgetRequest:
+    with transaction.atomic():
+        passes.fail(work, failure, now=now)
+        return _ended(request, ForgetState.FAILED)
+
+
+def _ended(request: ForgetRequest, state: str) -> ForgetRequest:
+    """The preview is over without a confirmation, and knows its subject no more."""
+    request.state, request.sealed_terms, request.plan = state, b"", {}
+    request.save(by=WRITER, update_fields=["state", "sealed_terms", "plan"])
+    return request
 
 
 def subject_key(tenant_id: UUID, term: str) -> str:
@@ -71,15 +204,10 @@ def subject_key(tenant_id: UUID, term: str) -> str:
     return hmac.new(key, search_form(term).encode(), hashlib.sha256).hexdigest()
 
 
-def look_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Preview:
-    """A fresh plan for the subject of an earlier preview, which stays as it was."""
-    return preview(scope, list(_remembered(forget_requests.find(scope, request_id))), now=now)
-
-
-def holdings_of(scope: TenantScope, request: ForgetRequest) -> list[Holding]:
-    """What the stores hold now of a request that still waits to be confirmed: for showing the preview again."""
+def terms_of(scope: TenantScope, request: ForgetRequest) -> tuple[str, ...]:
+    """The names that a preview looks for, as long as it waits for its confirmation: to mark them in what is shown."""
     scope.check("memory:forget")
-    return forget_plans.holdings_of(request.tenant_id, _remembered(request))
+    return _remembered(request)
 
 
 def _remembered(request: ForgetRequest) -> tuple[str, ...]:
@@ -89,34 +217,74 @@ def _remembered(request: ForgetRequest) -> tuple[str, ...]:
 
 
 @transaction.atomic
-def confirm(
-    scope: TenantScope, request_id: UUID | None, *, typed: str, reason: str, ticked: set[str], now: datetime
+def decide(
+    scope: TenantScope, request_id: UUID | None, decisions: Mapping[UUID, str], *, now: datetime
 ) -> ForgetRequest:
-    """The plan is to be carried out; the confirmation is audited and a pass waits for a worker.
-
-    Refuses when the typed subject differs, when the preview has lapsed, and when what would go has changed since the
-    preview: then ``details.changed`` says what, and a new preview is needed.
-    """
-    scope.check("memory:forget")
+    """What a person has decided about these suspects, by their ids, stands until the confirmation."""
     request = _locked(forget_requests.find(scope, request_id))
+    _require_ready(request, now)
+    for decision in Decision:
+        chosen = [row for row, word in decisions.items() if word == decision]
+        _decide(request, _suspects(request).filter(id__in=chosen), decision) if chosen else None
+    return request
+
+
+@transaction.atomic
+def decide_about_the_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
+    """All suspects that are undecided are decided so."""
+    request = _locked(forget_requests.find(scope, request_id))
+    _require_ready(request, now)
+    _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
+
+
+def _decide(request: ForgetRequest, rows: Any, decision: str) -> None:
+    writable = Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, request_id=request.id)
+    writable.filter(id__in=rows.values("id")).update(decision=decision)
+
+
+def confirm(
+    scope: TenantScope,
+    request_id: UUID | None,
+    *,
+    typed: str,
+    reason: str,
+    ticked: Collection[str] = (),
+    spared: Collection[str] = (),
+    now: datetime,
+    queue: Callable[[ForgetRequest], None] | None = None,
+) -> ForgetRequest:
+    """The plan is to be carried out; the confirmation is audited and a pass waits for a worker, which ``queue`` calls.
+
+    ``ticked`` and ``spared`` are rows (32 hex digits) decided about with the confirmation, beside those decided before;
+    the others stay undecided. Refuses when the preview is still being built or has lapsed, when the typed subject
+    differs, and when what would go has changed since: then ``details.changed`` says what, and a new preview is needed.
+    The stores are looked through before any lock is taken; what appears behind that look goes all the same.
+    """
+    request = forget_requests.find(scope, request_id)
+    _require_ready(request, now)
     terms = _remembered(request)
-    _require_confirmable(request, terms, typed=typed, reason=reason, now=now)
-    _require_unchanged(request, terms)
-    _choose(request, ticked)
-    request.state, request.confirmed_at = ForgetState.CONFIRMED, now
-    request.reason = harness.for_tenant(request.tenant_id).redact(reason.strip()).text
-    order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
-    work = passes.request(request.tenant_id, order, now=now)
-    request.pass_id = work.id
-    request.save(by=WRITER)
-    audit.append(
-        request.tenant_id,
-        actor=scope.principal.id,
-        action="forget.confirmed",
-        target=ids.wire("fgt", request.id),
-        details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256},
-        now=now,
-    )
+    _require_confirmable(request, terms, typed=typed, reason=reason)
+    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, terms))
+    with transaction.atomic():
+        request = _locked(request)
+        _require_ready(request, now)
+        _require_unchanged(request, fresh)
+        _choose(request, ticked, spared)
+        request.state, request.confirmed_at = ForgetState.CONFIRMED, now
+        request.reason = harness.for_tenant(request.tenant_id).redact(reason.strip()).text
+        order = PassOrder(KIND, window=request.id.hex, requested_by=scope.principal.id)
+        request.pass_id = passes.request(request.tenant_id, order, now=now).id
+        request.save(by=WRITER)
+        audit.append(
+            request.tenant_id,
+            actor=scope.principal.id,
+            action="forget.confirmed",
+            target=ids.wire("fgt", request.id),
+            details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256},
+            now=now,
+        )
+        if queue is not None:
+            queue(request)
     return request
 
 
@@ -125,13 +293,18 @@ def _locked(request: ForgetRequest) -> ForgetRequest:
     return row
 
 
-def _require_confirmable(
-    request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str, now: datetime
-) -> None:
+def _require_ready(request: ForgetRequest, now: datetime) -> None:
+    if request.state == ForgetState.BUILDING:
+        raise Conflict("The preview is still being built.", state=request.state)
+    if request.state in (ForgetState.LAPSED, ForgetState.FAILED):
+        raise Conflict("The preview is over; look for the subject again.", state=request.state)
     if request.state != ForgetState.PREVIEWED:
         raise Conflict("This request was confirmed already.", state=request.state)
     if request.lapses_at <= now:
         raise Conflict("The preview is too old; look again what would go.", state=ForgetState.LAPSED)
+
+
+def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> None:
     errors = []
     if not hmac.compare_digest(subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
         errors.append({"field": "typed", "message": "is not the subject of this preview"})
@@ -143,99 +316,144 @@ def _require_confirmable(
         raise Invalid("The request was not confirmed.", errors=errors)
 
 
-def _require_unchanged(request: ForgetRequest, terms: tuple[str, ...]) -> None:
-    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, terms))
+def _require_unchanged(request: ForgetRequest, fresh: dict[str, Any]) -> None:
     if hmac.compare_digest(forget_plans.digest_of(fresh), request.plan_sha256):
         return
     changed = {
-        store: {
-            "erase": len(fresh[store]["erase"]) - len(request.plan.get(store, {}).get("erase", [])),
-            "suspected": len(fresh[store]["suspected"]) - len(request.plan.get(store, {}).get("suspected", [])),
-        }
+        store: {kind: fresh[store][kind] - request.plan.get(store, {}).get(kind, 0) for kind in ("erase", "suspected")}
         for store in fresh
-        if fresh[store] != request.plan.get(store)
+        if any(value != request.plan.get(store, {}).get(name) for name, value in fresh[store].items())
     }
     raise Conflict("What would be forgotten has changed since the preview; look again.", changed=changed)
 
 
-def _choose(request: ForgetRequest, ticked: set[str]) -> None:
-    """The suspected rows that were ticked are to go; the others are spared by decision."""
-    for entry in request.plan.values():
-        entry["chosen"] = [row for row in entry["suspected"] if row in ticked]
-        entry["spared"] = [row for row in entry["suspected"] if row not in ticked]
+def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[str]) -> None:
+    """What was decided with the confirmation joins what was decided before; the plan says how many."""
+    for rows, decision in ((ticked, Decision.TICKED), (spared, Decision.SPARED)):
+        for part in _chunks([UUID(hex=row) for row in rows], CHUNK):
+            found = _suspects(request).filter(row_id__in=part)
+            if set(part) - set(found.values_list("row_id", flat=True)):
+                problem = {"field": "suspected", "message": "names a row that is no suspect of this preview"}
+                raise Invalid("The request was not confirmed.", errors=[problem])
+            _decide(request, found, decision)
+    decided = forget_plans.decided(request)
+    for store, entry in request.plan.items():
+        entry["chosen"] = decided.get((store, Decision.TICKED), 0)
+        entry["spared"] = decided.get((store, Decision.SPARED), 0)
         entry["erased"] = 0
 
 
 def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, clock: Clock) -> ForgetRequest | None:
     """Carry out a confirmed request: erase, verify, receipt. None when another worker has it or it is over.
 
-    Interrupted anywhere, the next worker goes on where this one stopped. ``clock`` gives the time, for leases.
+    What names the subject goes as it is found now, and what was ticked; what appears while that goes on is found by the
+    verification, and goes in the next round. Interrupted anywhere, the next worker does the same with what is left.
+    ``clock`` gives the time, for leases.
     """
     request: ForgetRequest | None = ForgetRequest.objects.of(tenant_id).filter(id=request_id).first()
-    if request is None or request.pass_id is None or not request.sealed_terms:
+    if request is None or request.state != ForgetState.CONFIRMED or request.pass_id is None:
         return None
     work = passes.claim(tenant_id, request.pass_id, holder=holder, now=now)
     if work is None:
         return None
     if work.attempts > passes.MAX_ATTEMPTS:
         return _leave_residue(request, work, {}, clock())
-    subject = Identifiers(_remembered(request))
+    terms, chosen, spared = _remembered(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
+    pace = Pace()
+    for _ in range(ROUNDS):
+        subject, gone = Identifiers(terms), 0
+        for eraser in erasure.registered():
+            gone += _erase_store(request, work, eraser, subject, chosen, pace, clock)
+        remains = _look_back(request, work, Identifiers(terms), chosen, spared, clock)
+        if not any(found.left for found in remains.values()):
+            done = _issue_receipt(request, work, remains, clock())
+            _drop_suspects(done)
+            return done
+        if not gone:
+            break
+    return _leave_residue(request, work, {store: found.left for store, found in remains.items()}, clock())
+
+
+def _rows(request: ForgetRequest, decision: str) -> dict[str, frozenset[UUID]]:
+    """The rows decided so, by store."""
+    found: dict[str, set[UUID]] = {}
+    for store, row in _suspects(request).filter(decision=decision).values_list("store", "row_id").iterator():
+        found.setdefault(store, set()).add(row)
+    return {store: frozenset(rows) for store, rows in found.items()}
+
+
+def _erase_store(
+    request: ForgetRequest,
+    work: Pass,
+    eraser: Eraser,
+    subject: Identifiers,
+    chosen: Mapping[str, frozenset[UUID]],
+    pace: Pace,
+    clock: Clock,
+) -> int:
+    """What one store holds of the subject goes, and what was ticked; how many rows that changed."""
+    entry = request.plan.setdefault(eraser.store, {"erase": 0, "chosen": 0, "spared": 0, "erased": 0})
+    before: int = entry["erased"]
+    exact = eraser.find(request.tenant_id, subject).erase
+    for rows, ticked in ((exact, False), (tuple(sorted(chosen.get(eraser.store, ()))), True)):
+        at = 0
+        while at < len(rows):
+            part, began = rows[at : at + pace.size], time.perf_counter()
+            _erase_part(request, work, eraser, subject, part, ticked=ticked, now=clock())
+            at += len(part)
+            pace.breathe(len(part), time.perf_counter() - began)
+    return int(entry["erased"]) - before
+
+
+@transaction.atomic
+def _erase_part(
+    request: ForgetRequest,
+    work: Pass,
+    eraser: Eraser,
+    subject: Identifiers,
+    rows: tuple[UUID, ...],
+    *,
+    ticked: bool,
+    now: datetime,
+) -> None:
+    """These rows are gone, counted and on record as progress; all of that or nothing."""
+    erased = eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=now)
+    if erased:
+        ledger.mark_erased(request.tenant_id, now=now)
+        request.plan[eraser.store]["erased"] += erased
+        request.save(by=WRITER, update_fields=["plan"])
+    done = sum(store["erased"] for store in request.plan.values())
+    total = sum(store["erase"] + store["chosen"] for store in request.plan.values())
+    passes.progress(work, done=done, total=max(total, done), doing=f"erasing {eraser.store}", now=now)
+
+
+def _look_back(
+    request: ForgetRequest,
+    work: Pass,
+    subject: Identifiers,
+    chosen: Mapping[str, frozenset[UUID]],
+    spared: Mapping[str, frozenset[UUID]],
+    clock: Clock,
+) -> dict[str, Remains]:
+    """What every store still holds, counted by another path than the one that found it."""
+    remains, nothing = {}, frozenset[UUID]()
     for eraser in erasure.registered():
-        _erase_store(request, work, eraser, subject, clock)
-    return _verify(request, work, subject, clock())
-
-
-def _erase_store(request: ForgetRequest, work: Pass, eraser: Eraser, subject: Identifiers, clock: Clock) -> None:
-    """Planned rows go first; then what has appeared since, until the store finds nothing more."""
-    entry = request.plan.setdefault(eraser.store, {"erase": [], "chosen": [], "spared": [], "erased": 0})
-    total = sum(len(store["erase"]) + len(store["chosen"]) for store in request.plan.values())
-    pending = [(rows, False) for rows in _chunks(entry["erase"])] + [(rows, True) for rows in _chunks(entry["chosen"])]
-    while pending:
-        for rows, ticked in pending:
-            with transaction.atomic():
-                erased = eraser.erase(request.tenant_id, subject, rows, ticked=ticked, now=clock())
-                if erased:
-                    ledger.mark_erased(request.tenant_id, now=clock())
-                entry["erased"] += erased
-                request.save(by=WRITER, update_fields=["plan"])
-            done = sum(store["erased"] for store in request.plan.values())
-            passes.progress(work, done=done, total=max(total, done), doing=f"erasing {eraser.store}", now=clock())
-        again = [(rows, False) for rows in _chunks([row.hex for row in eraser.find(request.tenant_id, subject).erase])]
-        pending = [] if again == pending else again
-
-
-def _chunks(rows: list[str]) -> list[tuple[UUID, ...]]:
-    return [tuple(UUID(hex=row) for row in rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
-
-
-def _uuids(rows: list[str]) -> tuple[UUID, ...]:
-    return tuple(UUID(hex=row) for row in rows)
-
-
-def _verify(request: ForgetRequest, work: Pass, subject: Identifiers, now: datetime) -> ForgetRequest:
-    """Count by another path; a receipt when nothing is left, else the request says residue and may be tried again."""
-    remains = {eraser.store: _second_look(request, eraser, subject) for eraser in erasure.registered()}
-    with transaction.atomic():
-        if any(found.left for found in remains.values()):
-            return _leave_residue(request, work, {store: found.left for store, found in remains.items()}, now)
-        return _issue_receipt(request, work, remains, now)
-
-
-def _second_look(request: ForgetRequest, eraser: Eraser, subject: Identifiers) -> Remains:
-    entry = request.plan[eraser.store]
-    chosen, spared = (frozenset(_uuids(entry[decided])) for decided in ("chosen", "spared"))
-    return eraser.remains(request.tenant_id, subject, chosen=chosen, spared=spared)
+        passes.progress(work, done=work.done, total=work.total, doing=f"verifying {eraser.store}", now=clock())
+        decided = {"chosen": chosen.get(eraser.store, nothing), "spared": spared.get(eraser.store, nothing)}
+        remains[eraser.store] = eraser.remains(request.tenant_id, subject, **decided)
+    return remains
 
 
 def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], now: datetime) -> ForgetRequest:
     request.state, request.receipt = ForgetState.RESIDUE, {"residue": residue}
-    request.save(by=WRITER, update_fields=["state", "receipt"])
-    passes.fail(
-        work, Failure("residue_found", "The verification still found traces; the request can be run again."), now=now
-    )
+    with transaction.atomic():
+        request.save(by=WRITER, update_fields=["state", "receipt"])
+        failure = Failure("residue_found", "The verification still found traces; the request can be run again.")
+        passes.fail(work, failure, now=now)
     return request
 
 
+@transaction.atomic
 def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remains], now: datetime) -> ForgetRequest:
     gone = archives.forgotten(request.tenant_id, since=request.confirmed_at or now)
     record = audit.append(
@@ -243,7 +461,7 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
         actor=request.requested_by,
         action="forget.completed",
         target=ids.wire("fgt", request.id),
-        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, remains, gone)},
+        details={"subjectKey": request.subject_key, "counts": receipts.counts(request, remains)},
         now=now,
     )
     anew = archives.redistil(request.tenant_id, gone, now=now)
@@ -251,8 +469,6 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
     request.signature = receipts.signature_of(request.receipt)
     request.undecided = sum(each.undecided for each in remains.values())
     request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
-    for entry in request.plan.values():
-        entry.pop("suspected", None)
     request.save(by=WRITER)
     _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(subject_key=request.subject_key))
     passes.finish(work, now=now)
@@ -281,13 +497,30 @@ def erase_kept(request: ForgetRequest, **kept: Any) -> None:
 
 
 def lapse_previews(*, now: datetime) -> int:
-    """Previews that nobody confirmed in time no longer know their subject; returns how many."""
-    return _forget_previews(ForgetRequest.objects.filter(lapses_at__lte=now - KEPT_AFTER_LAPSING))
+    """Previews that no confirmation came for, and those that were not built in time, know their subject no more; how
+    many they were. A worker that still builds one leaves off."""
+    late = ForgetRequest.objects.filter(state=ForgetState.BUILDING, lapses_at__lte=now)
+    lapsed = ForgetRequest.objects.filter(state=ForgetState.PREVIEWED, lapses_at__lte=now - KEPT_AFTER_LAPSING)
+    count = sum(_lapse(request, now) for request in late) + _forget_previews(lapsed)
+    over = ForgetRequest.objects.filter(state__in=(ForgetState.LAPSED, ForgetState.FAILED, ForgetState.FORGOTTEN))
+    for tenant_id, row in Suspect.objects.order_by().values_list("tenant_id", "request_id").distinct():
+        for request in over.filter(tenant_id=tenant_id, id=row):
+            _drop_suspects(request)
+    return count
+
+
+@transaction.atomic
+def _lapse(request: ForgetRequest, now: datetime) -> int:
+    work = passes.find(request.tenant_id, request.pass_id) if request.pass_id else None
+    if work is not None and work.state in passes.OPEN:
+        passes.stop(request.tenant_id, work.id, now=now)
+    return _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(id=request.id))
 
 
 def _forget_previews(rows: Any) -> int:
-    ids_of = list(rows.filter(state=ForgetState.PREVIEWED).values_list("tenant_id", "id"))
+    waiting = (ForgetState.BUILDING, ForgetState.PREVIEWED)
+    ids_of = list(rows.filter(state__in=waiting).values_list("tenant_id", "id"))
     for tenant_id, row in ids_of:
-        writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row)
-        writable.filter(state=ForgetState.PREVIEWED).update(state=ForgetState.LAPSED, sealed_terms=b"", plan={})
+        writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row, state__in=waiting)
+        writable.update(state=ForgetState.LAPSED, sealed_terms=b"", plan={})
     return len(ids_of)

@@ -80,11 +80,6 @@ class ConfirmForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Stays on record with the receipt, so it must not name the subject.",
     )
-    ticked: Any = forms.MultipleChoiceField(required=False, widget=forms.MultipleHiddenInput)
-
-    def __init__(self, *args: Any, suspected: list[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["ticked"].choices = [(row, row) for row in suspected]  # type: ignore[attr-defined]
 
 
 class RangeForm(forms.Form):

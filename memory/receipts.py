@@ -41,7 +41,7 @@ def document(
         "confirmedAt": instant(request.confirmed_at or now),
         "verifiedAt": instant(now),
         "runId": ids.wire("run", work.run_id),
-        "stores": counts(request, remains, gone),
+        "stores": counts(request, remains),
         "archivesWithdrawn": [{"id": ids.wire("arc", each.id), "sha256": each.sha256} for each in gone],
         "distilledAnewBy": [ids.wire("pass", each.id) for each in anew],
         "stays": STAYS,
@@ -49,19 +49,15 @@ def document(
     }
 
 
-def counts(request: ForgetRequest, remains: dict[str, Remains], gone: list[Archive]) -> dict[str, Any]:
-    """Per store: what was planned, what went, and what the verification still found.
-
-    An entry that went with its archive, of those ``gone``, counts where it was planned.
-    """
-    beside = {each.entry_id.hex for each in gone if each.entry_id}
+def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any]:
+    """Per store: what was planned, what went, and what the verification still found."""
     return {
         store: {
-            "planned": len(entry["erase"]) + len(entry["chosen"]),
-            "erased": _erased(entry, beside),
+            "planned": entry["erase"] + entry["chosen"],
+            "erased": entry["erased"],
             "leftAfter": remains[store].left,
             "undecided": remains[store].undecided,
-            "spared": len(entry["spared"]),
+            "spared": entry["spared"],
             **_staying(entry, remains[store]),
         }
         for store, entry in request.plan.items()
@@ -73,13 +69,6 @@ def _staying(entry: dict[str, Any], found: Remains) -> dict[str, Any]:
     if found.stays is None:
         return {"stays": entry.get("stays", 0), "staysBecause": entry.get("staysBecause", "")}
     return {"stays": found.stays, "staysBecause": found.stays_because}
-
-
-def _erased(entry: dict[str, Any], beside: set[str]) -> int:
-    """How many rows of a store went; none of those ``beside`` that its own eraser found still there counts twice."""
-    planned, erased = [*entry["erase"], *entry["chosen"]], int(entry["erased"])
-    missing = max(0, len(planned) - erased)
-    return erased + min(missing, len(beside.intersection(planned)))
 
 
 def signature_of(receipt: dict[str, Any]) -> str:

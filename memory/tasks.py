@@ -22,9 +22,18 @@ def worker_name() -> str:
     return f"{os.environ.get('OPENWOP_INSTANCE', socket.gethostname())}/{os.getpid()}"
 
 
+def enqueue_preview(request: ForgetRequest) -> None:
+    """A worker builds the preview; queued in the caller's transaction."""
+    async_task("memory.tasks.build_preview", request.tenant_id.hex, request.id.hex, timeout=PASS_SECONDS)
+
+
+def build_preview(tenant: str, request: str) -> None:
+    forgetting.build(UUID(hex=tenant), UUID(hex=request), holder=worker_name(), clock=timezone.now)
+
+
 def enqueue_forget(request: ForgetRequest) -> None:
     """A worker carries out the confirmed request; queued in the caller's transaction."""
-    async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex)
+    async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex, timeout=PASS_SECONDS)
 
 
 def forget(tenant: str, request: str) -> None:
@@ -80,7 +89,9 @@ def queues(kind: str, function: Queue) -> None:
 
 def _enqueue(row: Pass) -> None:
     if row.kind == forgetting.KIND:
-        async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0])
+        async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0], timeout=PASS_SECONDS)
+    elif row.kind == forgetting.PREVIEW:
+        async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=PASS_SECONDS)
     elif row.kind in background.KINDS:
         enqueue_pass(row)
     elif row.kind in _queues:

@@ -195,7 +195,7 @@ FREE: dict[str, dict[str, str]] = {
         "occasion": "an instant or a number",
     },
     "memory_forgetrequest": {
-        "plan": "ids of rows, and the host's own sentences",
+        "plan": "counts, digests, a few ids of rows, and the host's own sentences",
         "plan_sha256": DIGEST,
         "receipt": "ids, counts and the host's own sentences",
         "requested_by": PRINCIPAL,
@@ -250,6 +250,10 @@ FREE: dict[str, dict[str, str]] = {
     },
     "memory_reconciled": {
         "method": "the name of a method",
+    },
+    "memory_suspect": {
+        "decision": STATE,
+        "store": "the name of a store, of the host's own",
     },
     "memory_task": {
         "status": STATE,

@@ -6,7 +6,7 @@ reasons of votes and those of approval policies go one by one, wherever they sta
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from memory.erasers.kept_values import KeptValues
+from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import (
     Mention,
@@ -74,8 +75,18 @@ class ProposalTexts:
             tuple(each.id for each in going if not each.exact),
             stays,
             STAYS_BECAUSE if stays else "",
-            {each.id.hex: each.title for each in going},
         )
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {row: ids.wire("prop", row) for row in rows}
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        shown = Proposal.objects.of(tenant_id).filter(id__in=rows).values_list("id", "title", "rationale", "evidence")
+        said = {row: [title, rationale or "", *texts_in(evidence)] for row, title, rationale, evidence in shown}
+        revisions = Revision.objects.of(tenant_id).filter(proposal_id__in=rows)
+        for row, text, *more in revisions.values_list("proposal_id", "text", "title", "rationale", "note"):
+            said[row] += [*filter(None, more), *texts_in(json.loads(text))]
+        return said
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
@@ -149,6 +160,7 @@ class Sayings(KeptValues):
 
 class CommentTexts(Sayings):
     store, table, columns = "comments on proposals", Comment, ("text",)
+    opens = ("prop", "proposal_id")
     blank = staticmethod(comments.erase)
 
 

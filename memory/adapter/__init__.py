@@ -57,7 +57,15 @@ from memory.adapter.lists import (
     plain_rows_of,
     rare_tags,
 )
-from memory.adapter.names import named, reasons_of_retired, sealed, whole_addresses
+from memory.adapter.names import (
+    bearing,
+    named,
+    names_beside,
+    reasons_of_retired,
+    sealed,
+    whole_addresses,
+    written_as,
+)
 from memory.adapter.news import News, Standing, news, standing_of, stored_among, tenants_with_news, texts_of
 from memory.adapter.places import is_there, readable
 from memory.adapter.records import (
@@ -74,7 +82,7 @@ from memory.adapter.records import (
 )
 from memory.adapter.room import Taken, episodic_count, first_to_go, pinned_count, taken_in_task
 from memory.adapter.rows import rows_of
-from memory.adapter.subjects import closed_among, derived_among, forgotten_among, mentions, samples, traces
+from memory.adapter.subjects import closed_among, derived_among, forgotten_among, mentions, said_by, traces
 
 __all__ = [
     "COUNTED",
@@ -99,6 +107,7 @@ __all__ = [
     "Taken",
     "WeekOf",
     "addressed",
+    "bearing",
     "by_ids",
     "closed_among",
     "corpus",
@@ -125,6 +134,7 @@ __all__ = [
     "matching",
     "mentions",
     "named",
+    "names_beside",
     "news",
     "outline",
     "pinned_count",
@@ -138,7 +148,7 @@ __all__ = [
     "reasons_of_retired",
     "refs_of",
     "rows_of",
-    "samples",
+    "said_by",
     "sealed",
     "shows_all",
     "standing_of",
@@ -164,5 +174,6 @@ __all__ = [
     "whole_addresses",
     "with_addresses",
     "writes_by_day",
+    "written_as",
     "written_since",
 ]

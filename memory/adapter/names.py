@@ -1,14 +1,17 @@
 """Entries as a forget looks through them beside their texts: who made them, for what, and what is sealed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
+
+from django.db.models import Q
 
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
 
 NAMES = ("agent_id", "created_by", "curated_by", "task_id", "intent_id")
 CHUNK = 1000
+PART = 200
 
 
 class Named(NamedTuple):
@@ -18,15 +21,46 @@ class Named(NamedTuple):
     names: dict[str, str]
 
 
-def named(tenant_id: UUID, rows: list[UUID] | None = None) -> Iterator[Named]:
-    """The names beside every entry, or beside those of ``rows``: of its address, and of who wrote one without."""
-    addressed = EntryAddress.objects.of(tenant_id).order_by("id")
-    plain = MemoryEntry.objects.of(tenant_id).exclude(agent_id="").order_by("id")
-    if rows is not None:
-        addressed, plain = addressed.filter(id__in=rows), plain.filter(id__in=rows)
-    for row, *values in addressed.values_list("id", *NAMES).iterator(chunk_size=CHUNK):
+def names_beside(tenant_id: UUID) -> set[str]:
+    """Every name that stands beside an entry, once: of its address, and of who wrote it."""
+    addressed, found = EntryAddress.objects.of(tenant_id).order_by(), set(_writers(tenant_id))
+    for column in NAMES:
+        found |= set(addressed.values_list(column, flat=True).distinct())
+    return found
+
+
+def _writers(tenant_id: UUID) -> Any:
+    rows = MemoryEntry.objects.of(tenant_id).exclude(agent_id="").order_by()
+    return rows.values_list("agent_id", flat=True).distinct()
+
+
+def bearing(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
+    """The names beside every entry that has one of ``names`` beside it."""
+    wanted = sorted(names)
+    for part in (wanted[at : at + PART] for at in range(0, len(wanted), PART)):
+        has_one = Q(*(Q(**{f"{column}__in": part}) for column in NAMES), _connector=Q.OR)
+        yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(has_one))
+        yield from written_as(tenant_id, part)
+
+
+def written_as(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
+    """Every entry that one of these agents wrote."""
+    yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(agent_id__in=names))
+
+
+def named(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
+    """The names beside these entries: of the address of each, and of who wrote it."""
+    yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(id__in=rows))
+    yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).exclude(agent_id=""))
+
+
+def _of_addresses(rows: Any) -> Iterator[Named]:
+    for row, *values in rows.order_by("id").values_list("id", *NAMES).iterator(chunk_size=CHUNK):
         yield Named(row, dict(zip(NAMES, values, strict=True)))
-    for row, agent_id in plain.values_list("id", "agent_id").iterator(chunk_size=CHUNK):
+
+
+def _of_writers(rows: Any) -> Iterator[Named]:
+    for row, agent_id in rows.order_by("id").values_list("id", "agent_id").iterator(chunk_size=CHUNK):
         yield Named(row, {"agent_id": agent_id})
 
 
@@ -36,9 +70,6 @@ def whole_addresses(tenant_id: UUID) -> Iterator[tuple[UUID, dict[str, Any]]]:
     rows = EntryAddress.objects.of(tenant_id).order_by("id").values(*columns, "entry__agent_id", "entry__node_id")
     for row in rows.iterator(chunk_size=CHUNK):
         yield row["id"], row
-    writers = MemoryEntry.objects.of(tenant_id).exclude(agent_id="").order_by("id").values_list("id", "agent_id")
-    for row, agent_id in writers.iterator(chunk_size=CHUNK):
-        yield row, {"agent_id": agent_id}
 
 
 def sealed(tenant_id: UUID) -> Iterator[EntryAddress]:

@@ -65,9 +65,11 @@ def _said(row: Sequence[Any]) -> str:
     return "\n".join([str(text) for text in row[1:] if text])
 
 
-def samples(tenant_id: UUID, rows: tuple[UUID, ...]) -> dict[UUID, str]:
-    """The contents of a few entries, for a preview."""
-    return dict(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).values_list("id", "content"))
+def said_by(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+    """What a few entries say in their columns that are searched, for a preview."""
+    found = MemoryEntry.objects.of(tenant_id).filter(id__in=rows)
+    columns = found.values_list("id", "content", "subject", "memory_ref", "tags")
+    return {row: [content, subject, memory_ref, *tags] for row, content, subject, memory_ref, tags in columns}
 
 
 def closed_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:

@@ -68,6 +68,18 @@ def resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     return {row.id for row in _with_bytes(tenant_id, made)}
 
 
+def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
+    """The archives with bytes that were distilled from something which was forgotten since, by lineage."""
+    rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
+    found: set[UUID] = set()
+    for part in parts(rows.values_list("id", flat=True)):
+        sources = lineage.sources_of(tenant_id, part)
+        asked = [each.source_id for descents in sources.values() for each in descents]
+        gone = adapter.forgotten_among(tenant_id, asked)
+        found |= {row for row, descents in sources.items() if any(each.source_id in gone for each in descents)}
+    return found
+
+
 def all_resting_on(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Collection[UUID]) -> set[UUID]:
     """Those of these archives that have bytes, those distilled from these entries, and those distilled from such."""
     first = {*archive_ids, *resting_on(tenant_id, entry_ids)}
@@ -86,7 +98,8 @@ def withdraw_made_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datet
     An archive that is being stored meanwhile is either seen here or sees that its source is gone.
     """
     access.lock_tenant(tenant_id)
-    return withdraw(tenant_id, resting_on(tenant_id, entry_ids), FORGOTTEN, now=now)
+    made = resting_on(tenant_id, entry_ids)
+    return withdraw(tenant_id, made, FORGOTTEN, now=now) if made else 0
 
 
 def seal_made_of(tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime) -> list[Archive]:

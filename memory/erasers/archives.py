@@ -5,7 +5,7 @@ cannot be changed, so it is withdrawn as a whole. What is left is distilled anew
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,13 +13,13 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, archives
+from memory.erasers.entries import naming
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Mention, judged, mentioned_in, rule_for, texts_in, whole_text
+from memory.matching import judged, mentioned_in, rule_for, texts_in, whole_text
 from memory.models import Archive, ArchiveState, Distillate
 
 CHUNK = 16  # an archive may have a megabyte
-SAMPLES, SHOWN = 5, 500
 
 
 class Archives(KeptValues):
@@ -28,17 +28,17 @@ class Archives(KeptValues):
     store = "archives"
     table = Archive
     columns = ("memory_ref", "body")
+    opens = ("arc", "id")
     goes_whole = True
     chunk = CHUNK
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        named = super().find(tenant_id, subject)
-        entries = adapter.mentions(tenant_id, subject.terms)
-        certain = [row for row, how in entries.items() if how is Mention.EXACT]
-        exact = {*named.erase, *archives.all_resting_on(tenant_id, named.erase, certain)}
-        every = {*named.suspected, *archives.all_resting_on(tenant_id, named.suspected, list(entries))}
-        suspected = tuple(sorted(every - exact))
-        return Holding(self.store, tuple(sorted(exact)), suspected, samples=self._samples(tenant_id, exact))
+        named, entries = super().find(tenant_id, subject), naming(tenant_id, subject)
+        certain = {*named.erase, *archives.resting_on_forgotten(tenant_id)}
+        exact = {*certain, *archives.all_resting_on(tenant_id, certain, entries.exact)}
+        rest = archives.all_resting_on(tenant_id, named.suspected, entries.suspected)
+        suspected = tuple(sorted({*named.suspected, *rest} - exact))
+        return Holding(self.store, tuple(sorted(exact)), suspected)
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
         for row in _rows(tenant_id):
@@ -46,9 +46,9 @@ class Archives(KeptValues):
             if mentioned_in(subject.terms, values):
                 yield row.id, values
 
-    def _samples(self, tenant_id: UUID, rows: set[UUID]) -> dict[str, str]:
-        shown = Archive.objects.of(tenant_id).filter(id__in=sorted(rows)[:SAMPLES])
-        return {row.id.hex: f"{row.memory_ref}\n{_said(row).get('text', '')[:SHOWN]}" for row in shown}
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=CHUNK)
+        return {row.id: [str(_said(row).get("text", "")), row.memory_ref, *texts_in(_said(row))] for row in shown}
 
     @transaction.atomic
     def erase(

@@ -13,9 +13,9 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, intentions, lineage
+from memory.erasers.entries import naming
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Mention
 from memory.models import Commitment, CommitmentWatch
 
 BATCH = 500
@@ -38,15 +38,16 @@ class CommitmentRows(KeptValues):
     table = Commitment
     columns = ("memory_ref", "agent_id", "predicate", "reason")
     goes_whole = True
+    opens = ("cmt", "id")
 
     def __init__(self, remove: Remove) -> None:
         self._remove = remove
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        named, entries = super().find(tenant_id, subject), adapter.mentions(tenant_id, subject.terms)
-        certain, orphans = {row for row, how in entries.items() if how is Mention.EXACT}, _orphans(tenant_id)
-        exact = {*named.erase, *_standing_in(tenant_id, certain, orphans), *_from_forgotten(tenant_id, orphans)}
-        every = {*named.suspected, *_standing_in(tenant_id, entries.keys(), orphans)}
+        named, entries = super().find(tenant_id, subject), naming(tenant_id, subject)
+        orphans = _orphans(tenant_id)
+        exact = {*named.erase, *_standing_in(tenant_id, entries.exact, orphans), *_from_forgotten(tenant_id, orphans)}
+        every = {*named.suspected, *_standing_in(tenant_id, entries.suspected, orphans)}
         every |= _in_stems(subject, orphans)
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(every - exact)))
 

@@ -1,16 +1,44 @@
 """The ledger as a store of a forget: entries and their tags, and with each the archives that were distilled from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
 from memory import adapter, archives, ledger
+from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import FORGOTTEN, Mention, counted, judged, mention, rule_for
 
-SAMPLES = 5
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The entries that name a subject: certainly, and perhaps."""
+
+    exact: tuple[UUID, ...]
+    suspected: tuple[UUID, ...]
+
+
+def naming(tenant_id: UUID, subject: Identifiers) -> Naming:
+    """The entries whose text names the subject, looked for once a look."""
+    found: Naming | None = subject.seen.get("entries")
+    if found is None:
+        rows = adapter.mentions(tenant_id, subject.terms)
+        exact, suspected = (
+            tuple(row for row, how in rows.items() if how is wanted) for wanted in (Mention.EXACT, Mention.SUSPECTED)
+        )
+        found = subject.seen["entries"] = Naming(exact, suspected)
+    return found
+
+
+def traces(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
+    """The entries with a trace of the subject, by the other path, looked for once a look."""
+    found: dict[UUID, Mention] | None = subject.seen.get("traces")
+    if found is None:
+        found = subject.seen["traces"] = adapter.traces(tenant_id, subject.terms)
+    return found
 
 
 class LedgerEntries:
@@ -26,24 +54,28 @@ class LedgerEntries:
     }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        rows = adapter.mentions(tenant_id, subject.terms)
-        exact = tuple(row for row, how in rows.items() if how is Mention.EXACT)
-        suspected = tuple(row for row, how in rows.items() if how is Mention.SUSPECTED)
-        shown = adapter.samples(tenant_id, (*exact[:SAMPLES], *suspected[:SAMPLES]))
-        return Holding(self.store, exact, suspected, samples={row.hex: text for row, text in shown.items()})
+        found = naming(tenant_id, subject)
+        return Holding(self.store, found.exact, found.suspected)
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {row: ids.wire("mem", row) for row in rows}
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        return adapter.said_by(tenant_id, rows)
 
     @transaction.atomic
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        removed = ledger.remove(tenant_id, rows, reason="forgotten", now=now)
+        """How many of ``rows`` are gone, those among them that went with their archive."""
+        ledger.remove(tenant_id, rows, reason="forgotten", now=now)
         archives.withdraw_made_of(tenant_id, rows, now=now)
-        return removed
+        return len(adapter.forgotten_among(tenant_id, rows))
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        return counted(adapter.traces(tenant_id, subject.terms).items(), chosen, spared)
+        return counted(traces(tenant_id, subject).items(), chosen, spared)
 
 
 class RetiredReasons:
@@ -56,6 +88,12 @@ class RetiredReasons:
         found = {row: mention(subject.terms, reason) for row, reason in adapter.reasons_of_retired(tenant_id)}
         exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
         return Holding(self.store, exact, tuple(row for row, how in found.items() if how is Mention.SUSPECTED))
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {row: ids.wire("mem", row) for row in rows}
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        return {row: [reason] for row, reason in adapter.reasons_of_retired(tenant_id, rows)}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -1,6 +1,6 @@
 """Tasks that failed in a worker as a store of a forget: what they were given, and the error as it was said."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,13 @@ class FailedTasks:
         found = {row: how for row, said in _said(tenant_id) if (how := mention(subject.terms, said))}
         exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
         return Holding(self.store, exact, tuple(row for row in found if row not in exact))
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        wanted = set(rows)
+        return {row: [said] for row, said in _said(tenant_id) if row in wanted}
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

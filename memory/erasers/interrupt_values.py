@@ -3,15 +3,17 @@
 The event log holds ids and the words of workflow definitions alone, and stays as it was (RFC 0080).
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
 
+from memory import masking
 from memory.erasers.kept_values import RowByRow
 from memory.host import runs, suspensions
 from memory.host.erasure import Identifiers
 from memory.host.models import Interrupt, InterruptVote
-from memory.matching import Rule
+from memory.matching import Rule, texts_in
 
 
 class InterruptValues(RowByRow):
@@ -20,6 +22,15 @@ class InterruptValues(RowByRow):
     store = "questions and answers of runs"
     table = Interrupt
     columns = ("data", "resume_value", "policy")
+    opens = ("run", "run_id")
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """Without what the workflow declares sensitive, as on the page of the run."""
+        found = Interrupt.objects.of(tenant_id).filter(id__in=rows).select_related("run__definition")
+        return {
+            row.id: list(texts_in([masking.of_run(row.run).value(getattr(row, name)) for name in self.columns]))
+            for row in found
+        }
 
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:

@@ -4,7 +4,7 @@ A text that names the subject is blanked as a whole; a replay that needs it is r
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -35,6 +35,10 @@ class KeptTexts(KeptValues):
     def _texts(self, tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
         rows = KeptContent.objects.of(tenant_id).exclude(text=None).order_by("id")
         yield from rows.values_list("id", "text").iterator(chunk_size=CHUNK)
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        found = KeptContent.objects.of(tenant_id).filter(id__in=rows).exclude(text=None).values_list("id", "text")
+        return {row: list(texts_in(json.loads(text))) for row, text in found}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -5,25 +5,30 @@ so that a column nobody thought of cannot hide.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
+from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, whole_text, without_subject
+from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, texts_in, whole_text, without_subject
 
 CHUNK = 1000
 OF_DEFINITIONS = frozenset({"workflow_id", "node_id", "current_node"})
 
 
 class KeptValues:
-    """What such stores share; each brings its table, its columns, and how one row is written."""
+    """What such stores share; each brings its table, its columns, and how one row is written.
+
+    ``opens`` is the prefix of what has a page, and the column that holds its id; no prefix when nothing has.
+    """
 
     store: str
     table: ClassVar[Any]
     columns: ClassVar[tuple[str, ...]]
     chunk: ClassVar[int] = CHUNK
+    opens: ClassVar[tuple[str, str]] = ("", "id")
 
     # Whether a row that names the subject goes as a whole, or loses the values that do.
     goes_whole: ClassVar[bool] = False
@@ -55,6 +60,17 @@ class KeptValues:
         for row, *values in rows.iterator(chunk_size=self.chunk):
             if mentioned_in(subject.terms, values):
                 yield row, values
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", *self.columns)
+        return {row: list(texts_in(values)) for row, *values in found}
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        prefix, column = self.opens
+        if not prefix:
+            return {}
+        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", column)
+        return {row: ids.wire(prefix, of) for row, of in found}
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]

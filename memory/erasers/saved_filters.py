@@ -1,6 +1,8 @@
 """Saved filters as a store of a forget: one whose name or query speaks of the subject goes as a whole."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from urllib.parse import unquote_plus
 from uuid import UUID
 
 from memory.erasers.kept_values import KeptValues
@@ -17,6 +19,10 @@ class SavedFilters(KeptValues):
     table = SavedFilter
     columns = ("name", "slug", "query")
     goes_whole = True
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", "name", "query")
+        return {row: [name, unquote_plus(query)] for row, name, query in found}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -4,6 +4,7 @@ An entry whose confidential value names the subject goes whole. One whose seal d
 decides about it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +33,10 @@ class SealedValues(LedgerEntries):
             elif how is Mention.SUSPECTED:
                 suspected.append(row.id)
         return Holding(self.store, tuple(exact), tuple(suspected))
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """Nothing: a sealed value is opened on the page of its entry alone, and that is on record."""
+        return {}
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]

@@ -4,7 +4,7 @@ They are gone after a day in any case. A client that repeats its request after t
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from memory.erasers.kept_values import KeptValues
 from memory.host import idempotency
 from memory.host.erasure import Identifiers, Remains
 from memory.host.models import IdempotencyRecord
-from memory.matching import judged, mentioned_in, whole_text
+from memory.matching import judged, mentioned_in, texts_in, whole_text
 
 CHUNK = 16  # an answer may be a file of a megabyte
 
@@ -32,6 +32,10 @@ class StoredAnswers(KeptValues):
             values = [endpoint, headers, said(body)]
             if mentioned_in(subject.terms, values):
                 yield row, values
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", "endpoint", "headers", "body")
+        return {row: [endpoint, *texts_in(headers), *texts_in(said(body))] for row, endpoint, headers, body in found}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -11,12 +11,9 @@ from django.db import transaction
 
 from memory import workspace
 from memory.erasers.kept_values import RowByRow
-from memory.host.erasure import Holding, Identifiers
+from memory.host.erasure import Identifiers
 from memory.matching import Rule
 from memory.models import WorkspaceFile
-
-SAMPLES = 5
-SHOWN = 500
 
 
 class WorkspaceFiles(RowByRow):
@@ -26,13 +23,6 @@ class WorkspaceFiles(RowByRow):
     table = WorkspaceFile
     columns = ("path", "content", "content_type")
     chunk = 16  # a file may have a megabyte
-
-    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        found = super().find(tenant_id, subject)
-        shown = (*found.erase[:SAMPLES], *found.suspected[:SAMPLES])
-        rows = WorkspaceFile.objects.of(tenant_id).filter(id__in=shown)
-        samples = {row.id.hex: f"{row.path}, version {row.version}\n{row.content[:SHOWN]}" for row in rows}
-        return Holding(self.store, found.erase, found.suspected, samples=samples)
 
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:

@@ -4,18 +4,23 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forgetting``."""
+    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forgetting``.
+
+    One instance stands for one look: stores that need the same search keep its result in ``seen``, by the name of what
+    was searched, so that a large table is gone through once a look and not once a store.
+    """
 
     terms: tuple[str, ...]
+    seen: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,6 @@ class Holding:
     suspected: tuple[UUID, ...] = ()
     stays: int = 0
     stays_because: str = ""
-    samples: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,17 @@ class Eraser(Protocol):
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
 
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """What these rows say, for a person who decides about them; nothing of what is shown to nobody."""
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        """The wire ids of what these rows are or belong to, as far as that has a page."""
+
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        """``rows`` name the subject no more; how many were changed. Of ``ticked`` ones every mention goes."""
+        """``rows`` name the subject no more; how many were changed or are gone. Of ``ticked`` ones every mention
+        goes."""
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
@@ -66,6 +77,12 @@ class Kept(ABC):
 
     @abstractmethod
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding: ...
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        return {}
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {}
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

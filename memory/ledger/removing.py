@@ -1,7 +1,7 @@
 """Entries removed for good: forgotten, expired, or of a host without durable memory. A tombstone stays of each."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -18,8 +18,20 @@ TABLES = (
     ("memory_entryaddress", "id"),
     ("memory_memoryentry", "id"),
 )
+STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
 # The first condition is the index's own, word for word: no other rows are looked at.
 EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
+
+
+class Going(NamedTuple):
+    """What has to be known of an entry that is removed."""
+
+    id: UUID
+    run_id: UUID
+    retired_at: datetime | None
+    position: int
+    search_text: str
+    sealed: bool
 
 
 @transaction.atomic
@@ -42,13 +54,12 @@ def remove(
     going = rows[:CHUNK] if held else hold(tenant_id, entries=rows[:CHUNK])
     there = MemoryEntry.objects.of(tenant_id).filter(id__in=going).order_by("id")
     there = there.filter(expires_at__lte=now) if lapsed else there
-    found = list(there.only("id", "run_id", "retired_at", "position", "search_text", "sealed"))
+    found = [Going(*row) for row in there.values_list(*Going._fields)]
     if not found:
         return 0
-    tombstones = [
-        Tombstone(tenant_id=tenant_id, id=row.id, run_id=row.run_id, reason=reason, removed_at=now) for row in found
-    ]
-    Tombstone.objects.written_by(WRITER).bulk_create(tombstones)
+    tenant, at = sql.key(tenant_id), sql.instant(now)
+    stones = [(tenant, sql.key(row.id), sql.key(row.run_id), reason, at) for row in found]
+    sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
     lifecycle.tell_of_removal(tenant_id, [row.id for row in found], reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.retired_at is not None)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))

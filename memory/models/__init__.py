@@ -13,7 +13,7 @@ from memory.models.background import (
     Trigger,
 )
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
-from memory.models.forget import ForgetRequest, ForgetState
+from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
 from memory.models.kept import EventNote, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind
 from memory.models.namespace import Namespace
@@ -30,6 +30,7 @@ __all__ = [
     "CommitmentWatch",
     "Condition",
     "Coordinator",
+    "Decision",
     "Distillate",
     "EventNote",
     "Firing",
@@ -47,6 +48,7 @@ __all__ = [
     "PassSchedule",
     "PassState",
     "Reconciled",
+    "Suspect",
     "Task",
     "Trigger",
     "Workspace",

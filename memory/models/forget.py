@@ -6,24 +6,36 @@ from memory.host.models import TenantFK, TenantOwned, tenant_link
 
 
 class ForgetState(models.TextChoices):
+    BUILDING = "building"
     PREVIEWED = "previewed"
     CONFIRMED = "confirmed"
     FORGOTTEN = "forgotten"
     RESIDUE = "residue"
     LAPSED = "lapsed"
+    FAILED = "failed"
+
+
+class Decision(models.TextChoices):
+    UNDECIDED = "undecided"
+    TICKED = "ticked"
+    SPARED = "spared"
 
 
 class ForgetRequest(TenantOwned):
     """``subject_key`` is a keyed hash; ``sealed_terms`` opens only while the work needs it and is emptied with the
-    receipt."""
+    receipt.
+
+    ``plan`` holds for each store how many rows would go, a digest of which, and a few of their ids to open; never a
+    text. While it is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries it out.
+    """
 
     writer = "memory.forgetting"
 
     subject_key = models.CharField(max_length=64)
     sealed_terms = models.BinaryField(default=b"")
-    state = models.CharField(max_length=12, choices=ForgetState, default=ForgetState.PREVIEWED)
+    state = models.CharField(max_length=12, choices=ForgetState, default=ForgetState.BUILDING)
     plan = models.JSONField(default=dict)
-    plan_sha256 = models.CharField(max_length=64)
+    plan_sha256 = models.CharField(max_length=64, default="", blank=True)
     requested_by = models.CharField(max_length=64)
     reason = models.CharField(max_length=500, default="", blank=True)
     created_at = models.DateTimeField()
@@ -45,4 +57,34 @@ class ForgetRequest(TenantOwned):
             models.Index(
                 fields=("tenant", "pass_id"), condition=models.Q(pass_id__isnull=False), name="memory_forget_pass"
             ),
+        )
+
+
+class Suspect(TenantOwned):
+    """A row that may name the subject of a request, and what a person has decided about it. Ids alone.
+
+    The ids rise in the order of the stores, so a page goes on behind the last row of the one before.
+    """
+
+    writer = "memory.forgetting"
+
+    request_id = models.UUIDField()
+    store = models.CharField(max_length=64)
+    row_id = models.UUIDField()
+    decision = models.CharField(max_length=9, choices=Decision, default=Decision.UNDECIDED)
+
+    request = tenant_link("memory.ForgetRequest", "request_id")
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="request_id",
+                to="memory_forgetrequest",
+                name="a_suspect_is_of_a_request_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("tenant", "request_id", "id"), name="memory_suspect_request"),
+            models.Index(fields=("tenant", "request_id", "decision", "id"), name="memory_suspect_decision"),
         )

@@ -12,20 +12,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, archive_reports, forget_requests, forgetting, receipts, tasks
+from memory import adapter, archive_reports, forget_plans, forget_requests, forgetting, harness, receipts, tasks
 from memory.archive_reports import Withdrawn
-from memory.erasers.archives import ARCHIVES
-from memory.erasers.entries import ENTRIES
-from memory.erasers.run_values import RUN_VALUES
 from memory.forms import ConfirmForm, SubjectForm
-from memory.host import access, exports, ids, pages, tenancy
-from memory.host.erasure import Holding
+from memory.host import access, erasure, exports, ids, pages, tenancy
+from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from memory.models import ForgetRequest, ForgetState
+from memory.models import Decision, ForgetRequest, ForgetState
+from memory.templatetags.memory_words import page_of
 from memory.wire import instant
 
 STEPS = {
+    ForgetState.BUILDING: "Preview",
+    ForgetState.FAILED: "Preview",
     ForgetState.PREVIEWED: "Preview",
     ForgetState.CONFIRMED: "Run",
     ForgetState.RESIDUE: "Verify",
@@ -33,14 +33,15 @@ STEPS = {
     ForgetState.LAPSED: "Preview",
 }
 ARCHIVES_SHOWN = 200
+FIELD = "decision-"
+SAMPLE = 2000
 COLUMNS = ("id", "state", "subjectKey", "requestedBy", "confirmedAt", "finishedAt", "reason")
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A row a preview opens: its key, its text when the store shows it, and its page when it has one."""
+    """A row that a preview opens: its text, and its page when it has one."""
 
-    row: str
     text: str
     url: str
 
@@ -49,9 +50,9 @@ class Sample:
 class Store:
     """One store's line of a preview."""
 
-    holding: Holding
-    certain: list[Sample]
-    suspected: list[Sample]
+    name: str
+    plan: dict[str, Any]
+    samples: list[Sample]
 
 
 @pages.parameters("from", *pages.LIST)
@@ -74,10 +75,18 @@ def forget(request: HttpRequest) -> HttpResponseBase:
 
 def _preview(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     form = SubjectForm(request.POST)
-    sent = pages.submit(form, lambda _: forgetting.preview(scope, form.names, now=timezone.now()))
+    sent = pages.submit(form, lambda _: _asked(scope, form.names))
     if sent.result:
-        return redirect("forget-request", ids.wire("fgt", sent.result.request.id))
+        return redirect("forget-request", ids.wire("fgt", sent.result.id))
     return pages.render(request, "memory/forget.html", _find_context(request, scope, form), status=sent.status)
+
+
+@transaction.atomic
+def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
+    """Asked for and queued together, or neither."""
+    found = forgetting.ask(scope, names, now=timezone.now())
+    tasks.enqueue_preview(found)
+    return found
 
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
@@ -112,7 +121,7 @@ def _row(found: ForgetRequest) -> dict[str, Any]:
     }
 
 
-@pages.parameters("format")
+@pages.parameters(*pages.LIST)
 @require_safe
 def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""
@@ -122,14 +131,17 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
         withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
         return exports.document(_row(found) | receipts.proof(found) | beside)
-    context = _context(request, found, forget_id)
     if found.state == ForgetState.PREVIEWED:
-        stores = [_store(holding) for holding in forgetting.holdings_of(scope, found)]
-        return pages.render(request, "memory/forget_preview.html", context | _totals(stores))
+        if pages.wants_fragment(request):  # the page that asked for progress is to be read anew, with what was found
+            response = HttpResponse()
+            response["HX-Redirect"] = request.path
+            return response
+        return _preview_page(request, scope, found, forget_id)
+    context = _context(request, found, forget_id)
     withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
     context |= {"genuine": receipts.is_genuine(found), "withdrawn": withdrawn[:ARCHIVES_SHOWN]}
     context |= {"withdrawn_total": len(withdrawn)}
-    status = pages.poll_status(request, over=found.state != ForgetState.CONFIRMED)
+    status = pages.poll_status(request, over=found.state not in (ForgetState.BUILDING, ForgetState.CONFIRMED))
     return pages.render(
         request, "memory/forget_request.html", context, fragment="memory/forget_state.html", status=status
     )
@@ -141,43 +153,64 @@ def _withdrawn(each: Withdrawn) -> dict[str, Any]:
     return {"id": each.id, "sha256": each.sha256, **work, "archive": made}
 
 
-def _store(holding: Holding) -> Store:
-    """What one store holds, with samples opened; every suspected row is shown, because a person decides about it."""
-    url = URLS.get(holding.store, _no_url)
-    certain = [
-        Sample(row.hex, holding.samples[row.hex], url(row)) for row in holding.erase if row.hex in holding.samples
+def _stores(found: ForgetRequest) -> tuple[list[Store], list[str]]:
+    """The stores with something in them, and the names of the others."""
+    erasers = {each.store: each for each in erasure.registered()}
+    stores = [
+        Store(name, entry, _samples(found, erasers[name], entry["shown"]) if name in erasers else [])
+        for name, entry in found.plan.items()
+        if entry["erase"] or entry["suspected"] or entry["stays"]
     ]
-    suspected = [Sample(row.hex, holding.samples.get(row.hex, ""), url(row)) for row in holding.suspected]
-    return Store(holding, certain, suspected)
+    return stores, [name for name in found.plan if name not in {store.name for store in stores}]
 
 
-def _entry_url(row: UUID) -> str:
-    return reverse("memory-entry", args=[ids.wire("mem", row)])
+def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sample]:
+    """A few of the rows that would go, as they read now; their texts are kept nowhere."""
+    rows = [UUID(hex=row) for row in shown]
+    texts, places = eraser.texts(found.tenant_id, rows), eraser.found_in(found.tenant_id, rows)
+    redact = harness.for_tenant(found.tenant_id).redact
+    return [
+        Sample("\n".join(redact(text[:SAMPLE]).text for text in texts[row][:1]), page_of(places.get(row, "")))
+        for row in rows
+        if texts.get(row)
+    ]
 
 
-def _run_url(row: UUID) -> str:
-    return reverse("run", args=[ids.wire("run", row)])
+def _totals(found: ForgetRequest) -> dict[str, int]:
+    plan = found.plan.values()
+    return {name: sum(entry[name] for entry in plan) for name in ("erase", "suspected", "stays")}
 
 
-def _archive_url(row: UUID) -> str:
-    return reverse("archive", args=[ids.wire("arc", row)])
+def _decided(found: ForgetRequest) -> dict[str, int]:
+    """How many suspects were decided how, of all stores."""
+    counts = dict.fromkeys(Decision.values, 0)
+    for (_, decision), number in forget_plans.decided(found).items():
+        counts[decision] += number
+    return counts
 
 
-def _no_url(row: UUID) -> str:
-    return ""
-
-
-URLS = {ARCHIVES.store: _archive_url, ENTRIES.store: _entry_url, RUN_VALUES.store: _run_url}
-
-
-def _totals(stores: list[Store]) -> dict[str, Any]:
-    holdings = [store.holding for store in stores]
-    return {
+def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest, forget_id: str) -> HttpResponse:
+    """Step 2. Suspects come by page, each with the words around its mention."""
+    cursor = pages.Cursor.of(request, "sus")
+    rows = forget_requests.suspects(found, after=cursor.after, limit=pages.PAGE + 1)
+    suspects = forget_plans.in_context(found, forgetting.terms_of(scope, found), rows[: pages.PAGE])
+    last = cursor.seen + len(suspects)
+    after = ids.wire("sus", rows[pages.PAGE - 1].id) if len(rows) > pages.PAGE else ""
+    stores, empty = _stores(found)
+    context = _context(request, found, forget_id) | {
         "stores": stores,
-        "erase": sum(len(holding.erase) for holding in holdings),
-        "suspected": sum(len(holding.suspected) for holding in holdings),
-        "stay": sum(holding.stays for holding in holdings),
+        "empty": empty,
+        "totals": _totals(found),
+        "decided": _decided(found),
+        "suspects": suspects,
+        "first": cursor.seen + 1,
+        "last": last,
+        "here": pages.here(request),
+        "following": pages.address(request, after=after, seen=last) if after else "",
+        "newest": pages.address(request) if cursor.after else "",
+        "choices": ((Decision.TICKED, "Forget"), (Decision.SPARED, "Keep"), (Decision.UNDECIDED, "Undecided")),
     }
+    return pages.render(request, "memory/forget_preview.html", context)
 
 
 def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, Any]:
@@ -197,19 +230,35 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
     }
 
 
+@require_POST
+def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
+    """What was decided on a page of suspects stands; on to the next page, or to the confirmation."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
+    forgetting.decide(scope, found.id, _decisions(request), now=now)
+    if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
+        forgetting.decide_about_the_rest(scope, found.id, decision, now=now)
+    if "confirm" in request.POST:
+        return redirect("forget-confirm", forget_id)
+    return redirect(pages.back(request, reverse("forget-request", args=[forget_id])))
+
+
+def _decisions(request: HttpRequest) -> dict[UUID, str]:
+    """The fields ``decision-sus_...`` of a page."""
+    given = ((ids.parse("sus", name.removeprefix(FIELD)), name) for name in request.POST if name.startswith(FIELD))
+    return {row: request.POST[name] for row, name in given if row and request.POST[name] in Decision.values}
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
-    """Step 3. The preview posts its ticks here; the form that is shown posts the subject, and only that confirms."""
+    """Step 3. The form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
     found = forget_requests.find(scope, ids.parse("fgt", forget_id))
     if found.state != ForgetState.PREVIEWED:
         return redirect("forget-request", forget_id)
-    suspected = [row for store in found.plan.values() for row in store["suspected"]]
-    ticked = [row for row in request.POST.getlist("ticked") if row in set(suspected)]
-    if "typed" in request.POST:
-        return _confirm(request, scope, found, ConfirmForm(request.POST, suspected=suspected))
-    form = ConfirmForm(initial={"ticked": ticked}, suspected=suspected)
-    return _ask(request, found, form, ticked)
+    if request.method == "POST":
+        return _confirm(request, scope, found, ConfirmForm(request.POST))
+    return _ask(request, found, ConfirmForm())
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:
@@ -220,29 +269,23 @@ def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, for
     if sent.conflict:
         context = _context(request, found, forget_id) | {"changes": _changes(sent.conflict), "conflict": sent.conflict}
         return pages.render(request, "memory/forget_conflict.html", context, status=409)
-    return _ask(request, found, form, request.POST.getlist("ticked"), status=422)
+    return _ask(request, found, form, status=422)
 
 
-@transaction.atomic
 def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any]) -> ForgetRequest:
     """Confirmed and queued together, or neither."""
-    confirmed = forgetting.confirm(
-        scope, found.id, typed=data["typed"], reason=data["reason"], ticked=set(data["ticked"]), now=timezone.now()
-    )
-    tasks.enqueue_forget(confirmed)
-    return confirmed
+    given = {"typed": data["typed"], "reason": data["reason"], "now": timezone.now()}
+    return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
 
 
-def _ask(
-    request: HttpRequest, found: ForgetRequest, form: ConfirmForm, ticked: list[str], status: int = 200
-) -> HttpResponse:
-    certain = sum(len(store["erase"]) for store in found.plan.values())
+def _ask(request: HttpRequest, found: ForgetRequest, form: ConfirmForm, status: int = 200) -> HttpResponse:
+    certain, decided = _totals(found)["erase"], _decided(found)
     context = _context(request, found, ids.wire("fgt", found.id)) | {
         "step": "Confirm",
         "form": form,
         "certain": certain,
-        "ticked": len(ticked),
-        "going": certain + len(ticked),
+        "decided": decided,
+        "going": certain + decided[Decision.TICKED],
     }
     return pages.render(request, "memory/forget_confirm.html", context, status=status)
 
@@ -259,11 +302,13 @@ def _changes(conflict: Conflict) -> list[str]:
 
 
 @require_POST
+@transaction.atomic
 def again(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A fresh preview of the same subject, after the world has changed or the old preview lapsed."""
     scope = tenancy.scope_of(request)
-    fresh = forgetting.look_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
-    return redirect("forget-request", ids.wire("fgt", fresh.request.id))
+    fresh = forgetting.ask_again(scope, ids.parse("fgt", forget_id), now=timezone.now())
+    tasks.enqueue_preview(fresh)
+    return redirect("forget-request", ids.wire("fgt", fresh.id))
 
 
 @require_POST

@@ -1,13 +1,15 @@
 """Steps as a store of a forget: the outputs that nodes left for the nodes behind them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
+from memory import masking
 from memory.erasers.kept_values import KeptValues
 from memory.host.erasure import Identifiers
-from memory.matching import rule_for
+from memory.matching import rule_for, texts_in
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step
 
@@ -18,6 +20,15 @@ class StepOutputs(KeptValues):
     store = "node outputs"
     table = Step
     columns = ("outputs", "variables", "error")
+    opens = ("run", "run_id")
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """Without what the workflow declares sensitive, as on the page of the run."""
+        found = Step.objects.of(tenant_id).filter(id__in=rows).select_related("run__definition")
+        return {
+            row.id: list(texts_in([masking.of_run(row.run).value(getattr(row, name)) for name in self.columns]))
+            for row in found
+        }
 
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime

@@ -12,6 +12,10 @@ def forget(client: httpx.Client, name: str) -> None:
     """The subject is forgotten, with a receipt."""
     preview = client.post("/v1/host/console/forget/previews", json={"subject": name}).json()
     body = {"previewId": preview["previewId"], "subject": name, "reason": "a test"}
+    deadline = time.monotonic() + 20
+    while client.get(f"/v1/host/console/forget/previews/{preview['previewId']}").json()["state"] != "ready":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     confirmed = client.post("/v1/host/console/forget", json=body)
     assert confirmed.status_code < 300, confirmed.text
     forget_id, deadline = confirmed.json()["forgetId"], time.monotonic() + 20

@@ -64,10 +64,14 @@ def test_an_id_that_is_none_is_404(client: Client, memory_id: str) -> None:
 def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Client, drain: Any) -> None:
     building.remember("acme", f"from {MARTA}", "unrelated")
     headers = building.headers()
-    preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers)
-    assert preview.status_code == 201
-    assert preview.json()["stores"]["memory entries"]["erase"] == 1
-    body = {"previewId": preview.json()["previewId"], "subject": MARTA, "reason": "ticket 17"}
+    asked = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers)
+    assert (asked.status_code, asked.json()["state"], asked.json()["stores"]) == (202, "building", {})
+    body = {"previewId": asked.json()["previewId"], "subject": MARTA, "reason": "ticket 17"}
+    early = send(client, "/v1/host/console/forget", body, **headers)
+    assert (early.status_code, early.json()["details"]["state"]) == (409, "building")
+    drain()
+    preview = client.get(f"/v1/host/console/forget/previews/{body['previewId']}", **headers).json()
+    assert (preview["state"], preview["stores"]["memory entries"]["erase"]) == ("ready", 1)
     confirmed = send(client, "/v1/host/console/forget", body, **headers)
     assert (confirmed.status_code, confirmed.json()["state"]) == (202, "confirmed")
     drain()
@@ -78,15 +82,43 @@ def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Cl
     assert [row.content for row in MemoryEntry.objects.all()] == ["unrelated"]
 
 
-def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: Client) -> None:
+def test_a_confirmation_of_a_changed_world_is_409_and_says_what_changed(client: Client, drain: Any) -> None:
     building.remember("acme", MARTA)
     headers = building.headers()
     preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
+    drain()
     building.remember("acme", MARTA)
     body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "ticket"}
     refused = send(client, "/v1/host/console/forget", body, **headers)
     assert refused.status_code == 409
     assert refused.json()["details"]["changed"]["memory entries"]["erase"] == 1
+
+
+def test_suspects_come_by_page_with_their_words_and_are_decided_with_the_confirmation(
+    client: Client, drain: Any
+) -> None:
+    run = building.remember("acme", *[f"number {n}: call jo{MARTA} about the boat" for n in range(3)])
+    headers = building.headers()
+    asked = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
+    drain()
+    path = f"/v1/host/console/forget/previews/{asked['previewId']}"
+    first = client.get(path, {"limit": 2}, **headers).json()
+    rest = client.get(path, {"after": first["next"]}, **headers).json()
+    total = sum(each["suspected"] for each in first["stores"].values())
+    assert (len(first["suspects"]), len(rest["suspects"]), rest["next"]) == (2, total - 2, None)
+    assert first["suspects"][0]["context"] == {
+        "before": "number 0: call jo", "mention": MARTA, "after": " about the boat",
+    }  # fmt: skip
+    assert first["suspects"][0]["foundIn"] == run.entries[0]
+    gone, spared = (each["row"] for each in first["suspects"])
+    body = {"previewId": asked["previewId"], "subject": MARTA, "reason": "r", "suspected": [gone], "spared": [spared]}
+    unknown = send(client, "/v1/host/console/forget", {**body, "suspected": ["0" * 32]}, **headers)
+    assert (unknown.status_code, "no suspect of this preview" in unknown.content.decode()) == (400, True)
+    confirmed = send(client, "/v1/host/console/forget", body, **headers).json()
+    drain()
+    done = client.get(f"/v1/host/console/forget/{confirmed['forgetId']}", **headers).json()
+    counts = done["receipt"]["stores"]["memory entries"]
+    assert (counts["erased"], counts["spared"], counts["undecided"]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor"])
@@ -119,10 +151,11 @@ def test_a_key_bound_to_agents_reads_what_they_wrote_and_nothing_else(client: Cl
     assert client.get(f"/v1/host/console/memory/{kept.entries[0]}", **other).status_code == 404
 
 
-def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client) -> None:
+def test_a_run_of_the_host_itself_is_not_cancelled_from_outside(client: Client, drain: Any) -> None:
     building.remember("acme", MARTA)
     headers = building.headers()
     preview = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **headers).json()
+    drain()
     body = {"previewId": preview["previewId"], "subject": MARTA, "reason": "ticket"}
     send(client, "/v1/host/console/forget", body, **headers)
     work = Run.objects.get(workflow_id="host-forget")

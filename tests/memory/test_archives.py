@@ -43,8 +43,11 @@ def forget(owner: TenantScope, *, ticked: frozenset[str] = frozenset(), name: st
 
 
 def planned(owner: TenantScope, name: str = MARTA) -> dict[str, Any]:
-    plan: dict[str, Any] = forgetting.preview(owner, [name], now=timezone.now()).request.plan
-    return plan
+    holdings = forgetting.preview(owner, [name], now=timezone.now()).holdings
+    return {
+        each.store: {"erase": [row.hex for row in each.erase], "suspected": [row.hex for row in each.suspected]}
+        for each in holdings
+    }
 
 
 # --- kept and found -------------------------------------------------------------------------------------------------
@@ -512,7 +515,8 @@ def test_a_preview_opens_the_archives_that_would_go() -> None:
     made = archiving.distilled("acme", f"{MARTA} wants a refund")
     (holding,) = [each for each in forgetting.preview(acme, [MARTA], now=timezone.now()).holdings
                   if each.store == ARCHIVES.store]  # fmt: skip
-    assert "wants a refund" in holding.samples[made.id.hex]
+    assert holding.erase == (made.id,)
+    assert "wants a refund" in ARCHIVES.texts(acme.tenant_id, [made.id])[made.id][0]
     assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
 
 

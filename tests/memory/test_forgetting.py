@@ -86,7 +86,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
 
     assert done.state == ForgetState.FORGOTTEN
     assert whole_log(acme, runs) == before
-    assert RunEvent.objects.count() == events + 2  # its own run has started and completed
+    assert RunEvent.objects.count() == events + 4  # the runs of its two passes have started and completed
     page = search.ledger_page(acme, search.LedgerFilter(state="all"), now=timezone.now())
     left = [row.content for row in page.entries if not row.memory_ref.startswith("runs/")]
     assert left == ["Somebody else wrote."] * 2
@@ -141,7 +141,8 @@ def test_near_misses_are_suspected_and_spared_unless_ticked() -> None:
     holding = next(each for each in found.holdings if each.store == entries.ENTRIES.store)
     assert (len(holding.erase), len(holding.suspected)) == (1, 2)
     australian = next(row for row in MemoryEntry.objects.all() if row.content.endswith(".au"))
-    done = carry_out(confirm(acme, found, ticked={australian.id.hex}))
+    other = next(row for row in MemoryEntry.objects.all() if row.content.startswith("other x"))
+    done = carry_out(confirm(acme, found, ticked={australian.id.hex}, spared={other.id.hex}))
     assert done.state == ForgetState.FORGOTTEN
     assert [row.content for row in MemoryEntry.objects.all()] == [f"other x{MARTA}"]
     assert done.receipt["stores"]["memory entries"]["spared"] == 1

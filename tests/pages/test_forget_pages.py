@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,15 +11,16 @@ from django.utils import timezone
 
 from memory import forgetting, tasks
 from memory.erasers.entries import ENTRIES
-from memory.host import ids
+from memory.host import ids, pages
 from memory.host.erasure import Remains, registered
-from memory.models import Archive
+from memory.models import Archive, Suspect
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
 
 pytestmark = pytest.mark.django_db
 MARTA = "marta@example.com"
+Preview = Callable[..., str]
 
 
 @pytest.fixture
@@ -26,11 +28,17 @@ def memories() -> None:
     building.remember("acme", f"write to {MARTA}", f"ana{MARTA} is somebody else", "nothing to see")
 
 
-def preview(browser: Client, subject: str = MARTA, **more: str) -> str:
-    """The address of a fresh preview."""
-    answer = browser.post("/forget", {"subject": subject, "aliases": "", **more})
-    assert answer.status_code == 302, body_of(answer)
-    return str(answer["Location"])
+@pytest.fixture
+def preview(drain: Drain) -> Preview:
+    """``preview(browser)`` is the address of a fresh preview that a worker has built."""
+
+    def preview(browser: Client, subject: str = MARTA) -> str:
+        answer = browser.post("/forget", {"subject": subject, "aliases": ""})
+        assert answer.status_code == 302, body_of(answer)
+        drain()
+        return str(answer["Location"])
+
+    return preview
 
 
 def confirm(browser: Client, url: str, **more: Any) -> Any:
@@ -38,15 +46,16 @@ def confirm(browser: Client, url: str, **more: Any) -> Any:
 
 
 def suspected_in(page: str) -> list[str]:
-    return re.findall(r'name="ticked" value="([0-9a-f]{32})"', page)
+    """The names of the fields in which the suspects of a page are decided about."""
+    return re.findall(r'name="(decision-sus_[0-9a-f]{32})" value="ticked"', page)
 
 
-def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, drain: Drain) -> None:
+def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     url = preview(ada)
     shown = body_of(ada.get(url))
     assert "What would be forgotten" in shown
     assert f"write to {MARTA}" in shown
-    asked = body_of(ada.post(f"{url}/confirm"))
+    asked = body_of(ada.get(f"{url}/confirm"))
     assert "Forget for good" in asked
     assert confirm(ada, url)["Location"] == url
     assert 'hx-trigger="every 1s"' in body_of(ada.get(url))
@@ -60,7 +69,7 @@ def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, 
     assert "genuine" in body_of(ada.get(url))
 
 
-def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drain: Drain) -> None:
+def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     url = preview(ada)
     confirm(ada, url)
     drain()
@@ -70,7 +79,9 @@ def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drai
     assert MARTA not in json.dumps(found)
 
 
-def test_the_receipt_names_the_archives_that_went_beside_those_that_came(ada: Client, drain: Drain) -> None:
+def test_the_receipt_names_the_archives_that_went_beside_those_that_came(
+    ada: Client, drain: Drain, preview: Preview
+) -> None:
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
     building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
     ada.post("/archives/distill", {"ref": "notes", "budget": "2000"})
@@ -97,18 +108,71 @@ def test_the_receipt_names_the_archives_that_went_beside_those_that_came(ada: Cl
     assert found["archives"] == [gone | {"distilledAnewBy": pass_id, "passState": "done", "archive": made}]
 
 
-def test_only_ticked_suspects_go(ada: Client, memories: None, drain: Drain) -> None:
+def test_only_suspects_that_a_person_chose_go(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     url = preview(ada)
-    (suspect, *_) = suspected_in(body_of(ada.get(url)))
-    asked = body_of(ada.post(f"{url}/confirm", {"ticked": [suspect]}))
-    assert suspect in asked
-    assert "1 suspected that you ticked" in asked
-    confirm(ada, url, ticked=[suspect])
+    chosen = dict.fromkeys(suspected_in(body_of(ada.get(url))), "ticked")
+    assert ada.post(f"{url}/suspects", {**chosen, "confirm": "yes"})["Location"] == f"{url}/confirm"
+    assert f"{len(chosen)} suspected that you chose" in body_of(ada.get(f"{url}/confirm"))
+    confirm(ada, url)
     drain()
     assert building.contents(building.scope()) == ["nothing to see"]
 
 
-def test_an_untyped_subject_removes_nothing(ada: Client, memories: None, drain: Drain) -> None:
+def test_a_suspect_shows_its_mention_with_the_words_around_it_and_no_secret(ada: Client, preview: Preview) -> None:
+    building.remember("acme", f"{'long ago ' * 40}the boat of ana{MARTA} lies in <b>Gdansk</b>{' and stays' * 40}")
+    shown = body_of(ada.get(preview(ada)))
+    assert f"the boat of ana<mark>{MARTA}</mark> lies in &lt;b&gt;Gdansk&lt;/b&gt;" in shown
+    assert "long ago " * 20 not in shown
+
+
+def test_suspects_come_by_page_and_decisions_are_kept_across_pages(
+    ada: Client, drain: Drain, preview: Preview, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "PAGE", 2)
+    building.remember("acme", *[f"{number} ana{MARTA}" for number in range(5)])
+    url = preview(ada)
+    first = suspected_in(body_of(ada.get(url)))
+    assert len(first) == 2
+    following = next(iter(re.findall(r'name="next" value="([^"]+)"', body_of(ada.get(url))))).replace("&amp;", "&")
+    to = ada.post(f"{url}/suspects", {first[0]: "ticked", first[1]: "spared", "next": following})["Location"]
+    assert to == following
+    second = body_of(ada.get(to))
+    assert not {*suspected_in(second)} & {*first}
+    total = Suspect.objects.count()
+    assert f"1 to forget, 1 to keep, {total - 2} undecided" in second
+    again = body_of(ada.get(url))
+    assert re.search(rf'name="{first[0]}" value="ticked" checked', again)
+    assert ada.post(f"{url}/suspects", {"rest": "spared"})["Location"] == url
+    assert f"1 to forget, {total - 1} to keep, 0 undecided" in body_of(ada.get(url))
+    confirm(ada, url)
+    drain()
+    stores = json.loads(ada.get(f"{url}?format=json").content)["receipt"]["stores"].values()
+    assert sum(each["spared"] for each in stores) == total - 1
+    assert sum(each["undecided"] for each in stores) == 0
+
+
+def test_a_preview_is_built_by_a_worker_while_the_page_shows_progress(
+    ada: Client, memories: None, drain: Drain
+) -> None:
+    url = ada.post("/forget", {"subject": MARTA, "aliases": ""})["Location"]
+    waiting = body_of(ada.get(url))
+    assert "Waiting for a worker" in waiting
+    assert 'hx-trigger="every 1s"' in waiting
+    assert f'href="{url}">Refresh' in waiting
+    assert MARTA not in waiting
+    assert confirm(ada, url)["Location"] == url
+    drain()
+    assert ada.get(url, **HTMX)["HX-Redirect"] == url
+    assert "What would be forgotten" in body_of(ada.get(url))
+
+
+def test_stores_without_a_mention_are_folded_away(ada: Client, memories: None, preview: Preview) -> None:
+    shown = body_of(ada.get(preview(ada)))
+    table, folded = shown.index("Counted by a worker"), shown.index("without a mention")
+    assert table < shown.index('<th scope="row">memory entries</th>') < folded < shown.index("workspace files")
+
+
+def test_an_untyped_subject_removes_nothing(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     url = preview(ada)
     answer = confirm(ada, url, typed="somebody else")
     assert answer.status_code == 422
@@ -117,14 +181,14 @@ def test_an_untyped_subject_removes_nothing(ada: Client, memories: None, drain: 
     assert len(building.contents(building.scope())) == 3
 
 
-def test_a_reason_may_not_name_the_subject(ada: Client, memories: None) -> None:
+def test_a_reason_may_not_name_the_subject(ada: Client, memories: None, preview: Preview) -> None:
     answer = confirm(ada, preview(ada), reason=f"{MARTA} asked")
     assert answer.status_code == 422
     assert "must not name the subject" in body_of(answer)
 
 
 def test_what_has_changed_since_the_preview_is_shown_and_nothing_goes(
-    ada: Client, memories: None, drain: Drain
+    ada: Client, memories: None, drain: Drain, preview: Preview
 ) -> None:
     url = preview(ada)
     building.remember("acme", f"{MARTA} called again")
@@ -133,6 +197,7 @@ def test_what_has_changed_since_the_preview_is_shown_and_nothing_goes(
     assert "memory entries: +1 rows to erase" in body_of(answer)
     fresh = ada.post(f"{url}/again")["Location"]
     assert fresh != url
+    drain()
     assert confirm(ada, fresh).status_code == 302
 
 
@@ -151,7 +216,7 @@ def test_a_subject_that_is_too_short_is_said_on_the_form(ada: Client) -> None:
 
 
 def test_residue_is_red_and_can_be_run_again(
-    ada: Client, memories: None, drain: Drain, monkeypatch: pytest.MonkeyPatch
+    ada: Client, memories: None, drain: Drain, monkeypatch: pytest.MonkeyPatch, preview: Preview
 ) -> None:
     url = preview(ada)
     confirm(ada, url)
@@ -175,7 +240,7 @@ def test_the_form_is_prefilled_from_an_entry_without_content_in_the_address(ada:
     assert "Match rules" in body_of(ada.get("/forget?from=mem_none"))
 
 
-def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drain: Drain) -> None:
+def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     assert "No forget requests yet" in body_of(ada.get("/forget"))
     confirm(ada, preview(ada))
     shown = body_of(ada.get("/forget"))
@@ -186,7 +251,9 @@ def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drai
     assert "in progress" in body_of(ada.get("/"))
 
 
-def test_a_request_that_is_over_is_not_confirmed_again(ada: Client, memories: None, drain: Drain) -> None:
+def test_a_request_that_is_over_is_not_confirmed_again(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
     url = preview(ada)
     confirm(ada, url)
     drain()
@@ -195,17 +262,17 @@ def test_a_request_that_is_over_is_not_confirmed_again(ada: Client, memories: No
     assert ada.post(f"{url}/again").status_code == 409
 
 
-def test_every_store_has_a_line_in_the_preview(ada: Client, memories: None) -> None:
+def test_every_store_has_a_line_in_the_preview(ada: Client, memories: None, preview: Preview) -> None:
     shown = body_of(ada.get(preview(ada)))
     for eraser in registered():
         assert eraser.store in shown
 
 
-def test_a_suspect_leads_to_where_it_can_be_read(ada: Client) -> None:
+def test_a_suspect_leads_to_where_it_can_be_read(ada: Client, preview: Preview) -> None:
     run = building.remember("acme", f"ana{MARTA} is somebody else").run
     compose = building.node("c", "core.identity", inputs={"who": {"type": "static", "value": f"ana{MARTA}"}})
     building.install("acme", building.definition("asks", compose))
     building.execute(building.scope(), "asks")
     shown = body_of(ada.get(preview(ada)))
     assert f"/runs/{ids.wire('run', run.id)}" in shown
-    assert "Suspected in node outputs" in shown
+    assert "node outputs" in shown

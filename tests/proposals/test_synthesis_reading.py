@@ -38,7 +38,7 @@ def person(email: str = "ada@acme.example") -> TenantScope:
 def forget(subject: str) -> None:
     owner = building.scope()
     found = forgetting.preview(owner, [subject], now=timezone.now())
-    ticked = {row for entry in found.request.plan.values() for row in entry["suspected"]}
+    ticked = {row.hex for held in found.holdings for row in held.suspected}
     request = forgetting.confirm(
         owner, found.request.id, typed=subject, reason="GDPR-7", ticked=ticked, now=timezone.now()
     )

@@ -6,7 +6,7 @@ from memory import agent_manifests
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
-from memory.models import ArchiveState, ForgetState, PassState
+from memory.models import ArchiveState, Decision, ForgetState, PassState
 from memory.provenance import VerdictKind
 
 FILE_ROW = closed(
@@ -96,13 +96,23 @@ PROVENANCE = closed(
     sha256Now=SHA256,
 )
 MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
-PLANNED = closed(erase=COUNT, suspected=listed(TEXT), stays=COUNT, staysBecause={"type": "string"})
+PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause={"type": "string"})
+PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing={"type": "string"}))
+CONTEXT = closed(before={"type": "string"}, mention={"type": "string"}, after={"type": "string"})
+SUSPECT = closed(
+    "ForgetSuspect", row=TEXT, store=TEXT, decision=words(Decision.values), foundIn=nullable(TEXT), context=CONTEXT
+)
+PREVIEW_STATES = sorted({*ForgetState.values, "ready"} - {ForgetState.PREVIEWED.value})
 PREVIEW = closed(
     "ForgetPreview",
     previewId=TEXT,
-    planSha256=SHA256,
+    state=words(PREVIEW_STATES),
+    progress=PROGRESS,
     lapsesAt=TIME,
+    planSha256=nullable(SHA256),
     stores={"type": "object", "additionalProperties": PLANNED},
+    suspects=listed(SUSPECT),
+    next=nullable(TEXT),
 )
 MADE_ANEW = closed(id=TEXT, sha256=SHA256, state=words(ArchiveState.values))
 WITHDRAWN = closed(
@@ -116,7 +126,7 @@ FORGET = closed(
     "ForgetRequest",
     forgetId=TEXT,
     state=words(ForgetState.values),
-    progress=nullable(closed(done=COUNT, total=COUNT, doing={"type": "string"})),
+    progress=PROGRESS,
     receipt=nullable({"type": "object"}),
     signature=nullable(TEXT),
     archives=listed(WITHDRAWN),

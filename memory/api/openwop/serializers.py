@@ -9,12 +9,12 @@ from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
-from memory.forgetting import Preview
+from memory.forget_plans import InContext
 from memory.host import access, ids, vault
 from memory.host.models import SecretScope
 from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.inventory import AgentEntry
-from memory.models import ForgetRequest, WorkspaceFile
+from memory.models import ForgetRequest, ForgetState, WorkspaceFile
 from memory.provenance import Provenance, Write
 from memory.search import STATES, LedgerFilter, LedgerPage
 from memory.wire import address_document, entry_document, instant
@@ -87,13 +87,29 @@ class ForgetSubject(Closed):
     aliases = serializers.ListField(child=serializers.CharField(max_length=256), required=False, max_length=9)
 
 
+class Row(serializers.RegexField):
+    """A row of a store, as a preview gives it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(r"\A[0-9a-f]{32}\Z", **options)
+
+
 class ForgetConfirmation(Closed):
-    """The confirmation of a preview: the subject again, a reason, and the suspected rows that are to go."""
+    """The confirmation of a preview: the subject again, a reason, and which suspected rows go and which are spared. The
+    others stay undecided, and the receipt says so."""
 
     previewId = serializers.CharField(max_length=64)
     subject = serializers.CharField(max_length=256)
     reason = serializers.CharField(max_length=500)
-    suspected = serializers.ListField(child=serializers.CharField(max_length=64), required=False)
+    suspected = serializers.ListField(child=Row(), required=False)
+    spared = serializers.ListField(child=Row(), required=False)
+
+
+class SuspectQuery(Closed):
+    """``GET /v1/host/console/forget/previews/{id}``; ``after`` is the id that ``next`` gave."""
+
+    after = After("sus")
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
 
 
 class SecretPlace(Closed):
@@ -221,21 +237,35 @@ def _write_document(write: Write) -> dict[str, Any]:
     }
 
 
-def preview_document(preview: Preview) -> dict[str, Any]:
-    request = preview.request
-    return {
+def preview_document(request: ForgetRequest, suspects: list[InContext], following: str) -> dict[str, Any]:
+    """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects."""
+    work, is_ready = request.background, request.state == ForgetState.PREVIEWED
+    document: dict[str, Any] = {
         "previewId": ids.wire("fgt", request.id),
-        "planSha256": request.plan_sha256,
+        "state": "ready" if is_ready else request.state,
+        "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
         "lapsesAt": instant(request.lapses_at),
-        "stores": {
-            holding.store: {
-                "erase": len(holding.erase),
-                "suspected": [row.hex for row in holding.suspected],
-                "stays": holding.stays,
-                "staysBecause": holding.stays_because,
-            }
-            for holding in preview.holdings
-        },
+        "planSha256": request.plan_sha256 if is_ready else None,
+        "stores": {},
+        "suspects": [_suspect(each) for each in suspects],
+        "next": following or None,
+    }
+    if is_ready:
+        document["stores"] = {
+            store: {name: entry[name] for name in ("erase", "suspected", "stays", "staysBecause")}
+            for store, entry in request.plan.items()
+        }
+    return document
+
+
+def _suspect(each: InContext) -> dict[str, Any]:
+    context = {"before": each.excerpt.before, "mention": each.excerpt.mention, "after": each.excerpt.after}
+    return {
+        "row": each.suspect.row_id.hex,
+        "store": each.suspect.store,
+        "decision": each.suspect.decision,
+        "foundIn": each.found_in or None,
+        "context": context,
     }
 
 

@@ -6,7 +6,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, forget_requests, forgetting, provenance, search, tasks
+from memory import adapter, forget_plans, forget_requests, forgetting, provenance, search, tasks
 from memory.api.openwop import schemas
 from memory.api.openwop import serializers as wire
 from memory.host import byok, ids
@@ -14,6 +14,7 @@ from memory.host.errors import NotFound
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
+from memory.models import ForgetState
 
 DEFAULT_LIMIT = 50
 
@@ -65,20 +66,41 @@ def secret(request: Request, name: str) -> Response:
     return Response(status=204)
 
 
-@operation("previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={201: schemas.PREVIEW}, tag="forget")
+@operation("previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={202: schemas.PREVIEW}, tag="forget")
 @api_view(["POST"])
-def forget_preview(request: Request) -> Response:
+@transaction.atomic
+def forget_previews(request: Request) -> Response:
     given = checked(wire.ForgetSubject, request.data).validated_data
-    names = [given["subject"], *given.get("aliases", [])]
-    found = forgetting.preview(scope_of(request), names, now=timezone.now())
-    return Response(wire.preview_document(found), status=201)
+    asked = forgetting.ask(scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now())
+    tasks.enqueue_preview(asked)
+    return Response(wire.preview_document(asked, [], ""), status=202)
 
 
 @operation(
-    "confirmForget", scope="memory:forget", takes=wire.ForgetConfirmation, gives={202: schemas.FORGET}, tag="forget"
+    "getForgetPreview", scope="memory:forget", query=wire.SuspectQuery, gives={200: schemas.PREVIEW}, tag="forget"
+)
+@api_view(["GET"])
+def forget_preview(request: Request, preview_id: str) -> Response:
+    given = checked(wire.SuspectQuery, query_of(request)).validated_data
+    scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
+    found = forget_requests.find(scope, ids.parse("fgt", preview_id))
+    if found.state != ForgetState.PREVIEWED:
+        return Response(wire.preview_document(found, [], ""))
+    rows = forget_requests.suspects(found, after=given.get("after"), limit=size + 1)
+    shown = forget_plans.in_context(found, forgetting.terms_of(scope, found), rows[:size])
+    following = ids.wire("sus", rows[size - 1].id) if len(rows) > size else ""
+    return Response(wire.preview_document(found, shown, following))
+
+
+@operation(
+    "confirmForget",
+    scope="memory:forget",
+    takes=wire.ForgetConfirmation,
+    gives={202: schemas.FORGET},
+    waits=True,
+    tag="forget",
 )
 @api_view(["POST"])
-@transaction.atomic
 def forget_list(request: Request) -> Response:
     given = checked(wire.ForgetConfirmation, request.data).validated_data
     confirmed = forgetting.confirm(
@@ -86,10 +108,11 @@ def forget_list(request: Request) -> Response:
         ids.parse("fgt", given["previewId"]),
         typed=given["subject"],
         reason=given["reason"],
-        ticked=set(given.get("suspected", [])),
+        ticked=given.get("suspected", []),
+        spared=given.get("spared", []),
         now=timezone.now(),
+        queue=tasks.enqueue_forget,
     )
-    tasks.enqueue_forget(confirmed)
     return Response(wire.forget_document(confirmed), status=202)
 
 

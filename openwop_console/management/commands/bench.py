@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from openwop_console.bench import (
     attacking,
     distilling,
+    forgetting,
     openintent,
     reading,
     reconciling,
@@ -36,6 +37,7 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B13": reconciling.hot,
     "B14": reconciling.again,
     "B17": searching.searched,
+    "B18": forgetting.forgotten,
     "B20": distilling.archived,
     "B21": distilling.ranked,
     "B24": serving.beside_streams,
