@@ -7,6 +7,7 @@ and is made once a process.
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -183,9 +184,18 @@ def _named(schema: Any, schemas: Document) -> Any:
     return {"$ref": f"#/components/schemas/{title}"}
 
 
-@cache
+_making = threading.Lock()
+
+
 def document() -> Document:
-    """The OpenAPI document of this host."""
+    """The OpenAPI document of this host. The generator keeps its place in the views themselves, so one thread makes it
+    and the others wait."""
+    with _making:
+        return _document()
+
+
+@cache
+def _document() -> Document:
     generator: Any = SchemaGenerator
     made: Document = generator().get_schema(request=None, public=True)
     return made

@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import inflection
@@ -190,3 +192,15 @@ def test_who_reads_nothing_but_the_audit_log_may_read_of_the_api_too(client: Cli
 )
 def test_a_schema_is_said_in_few_words(schema: dict[str, Any], words: str) -> None:
     assert api_page.kind(schema) == words
+
+
+def test_callers_that_ask_for_the_document_at_the_same_moment_get_the_same_one() -> None:
+    expected, interval = api_document.document(), sys.getswitchinterval()
+    api_document._document.cache_clear()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as together:
+            found = list(together.map(lambda _: api_document.document(), range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [expected] * 4
