@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory import background, forgetting, pass_schedules, passes, retention, search, work
-from memory.host import checkpoints, idempotency
+from memory.host import checkpoints, idempotency, throttle
 from memory.models import ForgetRequest, Pass
 from memory.pass_schedules import Queue
 
@@ -43,6 +43,7 @@ def forget(tenant: str, request: str) -> None:
 
 
 def sweep() -> int:
+    throttle.purge(now=timezone.now())
     return retention.sweep(now=timezone.now())
 
 

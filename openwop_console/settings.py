@@ -254,8 +254,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_SESSION_REMEMBER = True
-# Failed sign-ins: per address, and per account from wherever they come.
-ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
 ALLAUTH_TRUSTED_PROXY_COUNT = OPENWOP_TRUSTED_PROXIES
 
 SESSION_COOKIE_NAME = "openwop_session"

@@ -1,21 +1,56 @@
-"""Sessions: signing in by email and password to an account that an administrator made, and the tenant it is for."""
+"""Sessions: signing in by email and password to an account that an administrator made, and the tenant it is for.
 
+Tries wait (``memory.host.throttle``) by account and network together, and by network alone. A browser that has signed
+in to an account before is counted by itself, so whatever others try, its person gets in with the right password.
+"""
+
+import ipaddress
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.auth_backends import AuthenticationBackend
+from allauth.account.views import LoginView
+from django.conf import settings
 from django.contrib import auth
-from django.http import HttpRequest
+from django.core import signing
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.utils import timezone
 
-from memory.host import access, ids, tenancy
+from memory.host import access, audit, ids, tenancy, throttle
 from memory.host.models import Membership, Operator
 from memory.host.tenancy import Principal
+from memory.host.throttle import Bucket
 
 # What a session holds of its membership: the tenant, and the generation it began under.
 TENANT, GENERATION = "tenant", "generation"
+# What a browser holds of the accounts that signed in from it: signed, sent to the sign-in page alone.
+DEVICE_COOKIE, DEVICE_SALT = "openwop_device", "openwop.device"
+DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
+ACCOUNTS_OF_A_DEVICE = 5
+FREE_OF_ACCOUNT, FREE_OF_NETWORK = 5, 50
+FAILURE_ONCE_IN = timedelta(seconds=60)
+
+
+class SignIn(LoginView):  # type: ignore[misc]  # allauth is untyped
+    """The sign-in page; a try that came too early is answered at once, with the time to wait."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response: HttpResponse = super().form_invalid(form)
+        if wait := getattr(self.request, "sign_in_wait", 0):
+            response.status_code = 429
+            response["Retry-After"] = str(wait)
+        return response
 
 
 class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
-    """django-allauth, with its sign-up closed."""
+    """django-allauth with its sign-up closed, one throttle, and sign-ins and sign-outs on record."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Nobody makes an account for themselves: ``manage.py create_operator`` does."""
@@ -23,8 +58,118 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Operator | None:
         """The person whose password this is, if any tenant lets them in; a wrong password otherwise, in every word."""
-        found: Operator | None = super().authenticate(request, **credentials)
-        return found if found and access.memberships_of(found.id) else None
+        now, email = timezone.now(), str(credentials.get("email", "")).strip().lower()
+        account, network = access.operator_by_email(email), network_of(self, request)
+        own, *shared = _buckets(request, email, account, network)
+        wait = ceil(throttle.reserve([own, *shared], now=now).total_seconds())
+        if wait:
+            request.sign_in_wait = wait  # type: ignore[attr-defined]
+            seconds = "1 second" if wait == 1 else f"{wait} seconds"
+            raise ValidationError(f"Too many failed attempts. Try again in {seconds}.", code="too_many_login_attempts")
+        AuthenticationBackend.unstash_authenticated_user()
+        found = auth.authenticate(request, **credentials)
+        if isinstance(found, Operator) and access.memberships_of(found.id):
+            throttle.succeeded(own, *shared)
+            return found
+        if account:
+            _record_failure(account, network, "password" if found is None else "deactivated")
+        return None
+
+    def post_login(self, request: HttpRequest, user: Operator, **options: Any) -> HttpResponse:
+        """The session enters a tenant, on record; with several it is asked which. The browser is known from now on."""
+        response: HttpResponse = super().post_login(request, user, **options)
+        known, now = user.id.hex in _device(request)[1], timezone.now()
+        memberships = access.memberships_of(user.id)
+        if memberships:
+            details = {"network": network_of(self, request), "browser": "known" if known else "new"}
+            enter(request, memberships[0])
+            _record(memberships[0], "operator.signed_in", details, append=audit.append, now=now)
+        if len(memberships) > 1 and isinstance(response, HttpResponseRedirect):
+            response = redirect(f"/tenants?{urlencode({'next': response.url})}")
+        _remember_device(request, response, user)
+        return response
+
+    def logout(self, request: HttpRequest) -> None:
+        principal: Principal | None = getattr(request, "principal", None)
+        if principal:
+            who, tenant_id = principal.id, principal.tenant_id
+            audit.append(tenant_id, actor=who, action="operator.signed_out", target=who, now=timezone.now())
+        super().logout(request)
+
+
+def network_of(adapter: DefaultAccountAdapter, request: HttpRequest) -> str:
+    """The network that the request came from: an IPv4 address, or the /64 of an IPv6 address."""
+    try:
+        address = ipaddress.ip_address(adapter.get_client_ip(request))
+    except (ImproperlyConfigured, PermissionDenied, ValueError):
+        return "unknown"
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 64 if address.version == 6 else 32), strict=False))
+
+
+def _buckets(request: HttpRequest, email: str, account: Operator | None, network: str) -> list[Bucket]:
+    """What a try is counted by: its own first, then what it shares with others."""
+    device, accounts = _device(request)
+    if account and account.id.hex in accounts:
+        return [throttle.bucket("device", device, email, free=FREE_OF_ACCOUNT)]
+    return [
+        throttle.bucket("account", email, network, free=FREE_OF_ACCOUNT),
+        throttle.bucket("network", network, free=FREE_OF_NETWORK),
+    ]
+
+
+def _device(request: HttpRequest) -> tuple[str, list[str]]:
+    """The name of this browser, and the accounts that have signed in from it; no name for an unknown one."""
+    try:
+        found = signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=DEVICE_SALT, max_age=DEVICE_AGE)
+        return str(found["device"]), [str(each) for each in found["accounts"]]
+    except (signing.BadSignature, LookupError, TypeError):
+        return "", []
+
+
+def _remember_device(request: HttpRequest, response: HttpResponse, operator: Operator) -> None:
+    device, accounts = _device(request)
+    known = [operator.id.hex, *(each for each in accounts if each != operator.id.hex)][:ACCOUNTS_OF_A_DEVICE]
+    value = {"device": device or secrets.token_urlsafe(16), "accounts": known}
+    response.set_cookie(
+        DEVICE_COOKIE,
+        signing.dumps(value, salt=DEVICE_SALT),
+        max_age=DEVICE_AGE,
+        path=settings.LOGIN_URL,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _record_failure(account: Operator, network: str, reason: str) -> None:
+    """A failed sign-in is on record in each tenant of the account, the same one once a minute; never what was typed."""
+
+    def append(*given: Any, **named: Any) -> None:
+        audit.append_once(*given, within=FAILURE_ONCE_IN, **named)
+
+    for membership in Membership.objects.filter(operator=account):
+        details = {"network": network, "reason": reason}
+        _record(membership, "operator.sign_in_failed", details, append=append, now=timezone.now())
+
+
+def _record(
+    membership: Membership, action: str, details: dict[str, str], *, append: Callable[..., Any], now: datetime
+) -> None:
+    """The network is on record without the part that names one machine."""
+    who = ids.wire("usr", membership.operator_id)
+    actor = "visitor" if action == "operator.sign_in_failed" else who
+    shown = {**details, "network": _shown(details["network"])}
+    append(membership.tenant_id, actor=actor, action=action, target=who, details=shown, now=now)
+
+
+def _shown(network: str) -> str:
+    try:
+        found = ipaddress.ip_network(network)
+    except ValueError:
+        return network
+    return str(found.supernet(new_prefix=24 if found.version == 4 else 48))
 
 
 def session_principal(request: HttpRequest) -> Principal | None:
@@ -45,7 +190,18 @@ def session_principal(request: HttpRequest) -> Principal | None:
     if not membership or not membership.is_active or membership.generation != request.session.get(GENERATION):
         auth.logout(request)
         return None
+    request.has_other_tenants = getattr(membership, "has_others", False)  # type: ignore[attr-defined]
     return tenancy.member_principal(membership, operator)
+
+
+def switch(request: HttpRequest, membership: Membership) -> None:
+    """The session goes on in another tenant of the same person, on record there, under a new name."""
+    if request.session.get(TENANT) == ids.wire("tenant", membership.tenant_id):
+        return
+    request.session.cycle_key()
+    enter(request, membership)
+    details = {"network": network_of(SignInAdapter(request), request), "browser": "known"}
+    _record(membership, "operator.signed_in", details, append=audit.append, now=timezone.now())
 
 
 def enter(request: HttpRequest, membership: Membership) -> None:

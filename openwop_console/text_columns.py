@@ -27,8 +27,8 @@ FREE: dict[str, dict[str, str]] = {
         "name": "Django's own names of permissions, models and migrations",
     },
     "console_cache": {
-        "cache_key": "digests and ids of tenants: limits on sign-ins, the audit chain, the worker's heartbeat",
-        "value": "times and counts: limits on sign-ins, the audit chain, the worker's heartbeat",
+        "cache_key": "digests and ids of tenants: the audit chain, the worker's heartbeat",
+        "value": "times and counts: the audit chain, the worker's heartbeat",
     },
     "django_content_type": {
         "app_label": "Django's own names of permissions, models and migrations",
@@ -159,6 +159,9 @@ FREE: dict[str, dict[str, str]] = {
     "host_secret": {
         "scope": KIND,
         "sealed": "a credential, sealed; it is replaced or removed, and no more read than shown",
+    },
+    "host_throttle": {
+        "key": DIGEST,
     },
     "host_vaultkey": {
         "wrapped": "a key, wrapped",

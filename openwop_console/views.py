@@ -14,16 +14,18 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
-from django.views.decorators.http import require_safe
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import adapter, archives, background, commitments, forget_requests, inventory
 from memory import search as memory_search
 from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
+from memory.host.errors import NotFound
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 from memory.wire import instant
-from openwop_console import api_document, api_page, attention
+from openwop_console import api_document, api_page, attention, sign_in
 from openwop_console.attention import Attention
 from proposals import policy_review, review
 
@@ -152,6 +154,25 @@ FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),
 }
+
+
+@pages.parameters("next")
+@require_http_methods(["GET", "HEAD", "POST"])
+def tenants(request: HttpRequest) -> HttpResponse:
+    """The tenants that the person may sign in to; a POST names the one that the session is for from now on."""
+    scope = tenancy.scope_of(request)
+    found = access.memberships_of(ids.parse("usr", scope.principal.id) or UUID(int=0))
+    target = request.POST.get("next") or request.GET.get("next") or "/"
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
+        target = "/"
+    if request.method == "POST":
+        chosen = next((each for each in found if each.tenant.slug == request.POST.get("tenant", "")), None)
+        if chosen is None:
+            raise NotFound("You are no operator of that tenant.")
+        sign_in.switch(request, chosen)
+        return redirect(target)
+    context = {"memberships": found, "next": target, "current": scope.tenant_id}
+    return pages.render(request, "console/tenants.html", context)
 
 
 @pages.parameters("format")

@@ -18,7 +18,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
@@ -284,9 +284,10 @@ def _new_operator(email: str, password: str, *, now: datetime) -> Operator:
 
 
 def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:
-    """The membership of this person in this tenant, active or not, with its tenant."""
+    """The membership of this person in this tenant, active or not, with its tenant and whether it ``has_others``."""
+    others = Membership.objects.filter(operator_id=operator_id, is_active=True).exclude(tenant_id=tenant_id)
     rows = Membership.objects.of(tenant_id).filter(operator_id=operator_id).select_related("tenant")
-    found: Membership | None = rows.first()
+    found: Membership | None = rows.annotate(has_others=Exists(others)).first()
     return found
 
 

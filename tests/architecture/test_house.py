@@ -16,7 +16,7 @@ from openwop_console import error_envelope
 
 ROOT = Path(settings.BASE_DIR)
 OURS = ("host", "memory", "proposals", "runtime")
-SHARED = {"Tenant", "Operator", "VaultKey"}
+SHARED = {"Tenant", "Operator", "Throttle", "VaultKey"}
 OUR_MODELS: list[Any] = [model for model in apps.get_models() if model._meta.app_label in OURS]
 TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
 
@@ -146,6 +146,7 @@ EDGES = (
     "tasks.py",
     "management/",
     "middleware.py",
+    "sign_in.py",
     "ticking.py",
     "notifier.py",  # a thread of its own
     "testing/",

@@ -20,7 +20,19 @@ from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
-LISTS = ["/", "/agents", "/memory", "/workspace", "/runs", "/proposals", "/forget", "/audit", "/settings", "/api"]
+LISTS = [
+    "/",
+    "/agents",
+    "/memory",
+    "/workspace",
+    "/runs",
+    "/proposals",
+    "/forget",
+    "/audit",
+    "/settings",
+    "/api",
+    "/tenants",
+]
 LISTS += [
     "/consolidation",
     "/commitments",

@@ -18,7 +18,7 @@ from memory.host.models.run import (
 )
 from memory.host.models.schedule import Heartbeat, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
 from memory.host.models.secret import Secret, SecretResolution, SecretScope, VaultKey
-from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant
+from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant, Throttle
 
 __all__ = [
     "TERMINAL",
@@ -55,6 +55,7 @@ __all__ = [
     "Tenant",
     "TenantFK",
     "TenantOwned",
+    "Throttle",
     "VaultKey",
     "WriteGuard",
     "tenant_link",

@@ -116,12 +116,8 @@ class GuardedQuerySet(models.QuerySet[Any]):
     get_or_create = update_or_create = create  # type: ignore[assignment]
 
 
-class TenantManager(models.Manager.from_queryset(GuardedQuerySet)):  # type: ignore[misc]
-    """The way to a tenant-owned table: name the tenant first."""
-
-    def of(self, tenant_id: UUID) -> Any:
-        """Rows of one tenant, and nobody else's."""
-        return self.get_queryset().filter(tenant_id=tenant_id)
+class GuardedManager(models.Manager.from_queryset(GuardedQuerySet)):  # type: ignore[misc]
+    """The way to a table that has one writer."""
 
     def written_by(self, writer: str) -> Any:
         """A queryset that may write, for the model's one writer."""
@@ -129,6 +125,14 @@ class TenantManager(models.Manager.from_queryset(GuardedQuerySet)):  # type: ign
         queryset._writer = writer
         queryset._require_writer("written_by()")
         return queryset
+
+
+class TenantManager(GuardedManager):
+    """The way to a tenant-owned table: name the tenant first."""
+
+    def of(self, tenant_id: UUID) -> Any:
+        """Rows of one tenant, and nobody else's."""
+        return self.get_queryset().filter(tenant_id=tenant_id)
 
 
 class Guarded(models.Model):

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from memory.host.ids import new_id
-from memory.host.models.base import Guarded, GuardedQuerySet, TenantOwned
+from memory.host.models.base import Guarded, GuardedManager, GuardedQuerySet, TenantOwned
 
 
 class Tenant(Guarded):
@@ -78,6 +78,22 @@ class Membership(TenantOwned):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "operator"), name="a_person_is_a_member_once"),)
+
+
+class Throttle(Guarded):
+    """How often something failed, and when it may be tried again. Shared: a try has no tenant yet.
+
+    ``key`` is a keyed hash of what is counted by; the row is forgotten at ``forget_at``.
+    """
+
+    writer = "memory.host.throttle"
+
+    key = models.CharField(max_length=64, primary_key=True)
+    failures = models.PositiveIntegerField(default=0)
+    next_at = models.DateTimeField()
+    forget_at = models.DateTimeField(db_index=True)
+
+    objects: ClassVar[Any] = GuardedManager()
 
 
 class ApiKey(TenantOwned):

@@ -1,0 +1,67 @@
+"""How often may be tried what costs something and may fail: a few tries at once, then one after each wait.
+
+A try is counted before it is made and taken back when it succeeds, under the locks of its rows, so tries at once get
+no more than tries in a row. The rows hold keyed hashes and are forgotten a quarter of an hour after their last try.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.crypto import salted_hmac
+
+from memory.host.models import Throttle
+
+WRITER = "memory.host.throttle"
+LONGEST = timedelta(seconds=30)
+KEPT = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """What tries are counted by; after ``free`` failures each further one waits 1 s, doubling to 30 s."""
+
+    key: str
+    free: int
+
+
+def bucket(*words: str, free: int) -> Bucket:
+    """The bucket of these words, which are stored nowhere."""
+    return Bucket(salted_hmac("openwop.throttle", "\0".join(words), algorithm="sha256").hexdigest(), free)
+
+
+@transaction.atomic
+def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
+    """Count a try, which may be made when nothing is returned; otherwise how long to wait, and nothing is counted."""
+    rows = Throttle.objects.written_by(WRITER)
+    fresh = [Throttle(key=each.key, failures=0, next_at=now, forget_at=now + KEPT) for each in buckets]
+    rows.bulk_create(sorted(fresh, key=lambda row: row.key), ignore_conflicts=True)
+    free = {each.key: each.free for each in buckets}
+    found = list(Throttle.objects.select_for_update().filter(key__in=free).order_by("key"))
+    waits: list[timedelta] = [row.next_at - now for row in found if row.forget_at > now and row.next_at > now]
+    if waits:
+        return max(waits)
+    for row in found:
+        row.failures = 1 if row.forget_at <= now else row.failures + 1
+        over = row.failures - free[row.key]
+        row.next_at = now if over < 0 else now + min(timedelta(seconds=2 ** min(over, 5)), LONGEST)
+        row.forget_at = now + KEPT
+        row.save(by=WRITER, update_fields=["failures", "next_at", "forget_at"])
+    return timedelta()
+
+
+@transaction.atomic
+def succeeded(own: Bucket, *shared: Bucket) -> None:
+    """The try that was counted did not fail: ``own`` begins anew, the ``shared`` ones have one failure less."""
+    rows = Throttle.objects.written_by(WRITER)
+    if shared:
+        rows.filter(key__in=[each.key for each in shared], failures__gt=0).update(failures=F("failures") - 1)
+    rows.filter(key=own.key).delete()
+
+
+def purge(*, now: datetime) -> int:
+    """Rows whose time is over are gone; how many there were."""
+    gone: int = Throttle.objects.written_by(WRITER).filter(forget_at__lte=now).delete()[0]
+    return gone
