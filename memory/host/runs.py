@@ -5,7 +5,7 @@ worker died becomes ready by itself. ``holder`` is the fence: a step commits onl
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -141,8 +141,14 @@ def release_held_by(instance: str, *, now: datetime) -> int:
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
     """The run is running; what it may read of memory is fixed from here on, and its time begins."""
     _begin(run, snapshot_position, lasts, now)
-    owner = Owner(tenant=run.tenant.slug, principal=run.principal)
-    event_log.append(run.tenant_id, run.id, RunStarted(workflow_id=run.workflow_id, owner=owner), now=now)
+    source_owner = _owner_of(run.source_run) if run.source_run_id else None
+    owner = _owner_of(run)
+    begun = RunStarted(run.workflow_id, owner, source_owner if source_owner != owner else None)
+    event_log.append(run.tenant_id, run.id, begun, now=now)
+
+
+def _owner_of(run: Run) -> Owner:
+    return Owner(tenant=run.tenant.slug, principal=run.principal)
 
 
 def _begin(run: Run, snapshot_position: int, lasts: timedelta | None, now: datetime) -> None:
@@ -153,9 +159,13 @@ def _begin(run: Run, snapshot_position: int, lasts: timedelta | None, now: datet
 
 
 def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime) -> None:
-    """What is on the log of ``source`` stands on that of its fork, which begins with it and ends as it did."""
+    """What is on the log of ``source`` stands on that of its fork, which begins with it and ends as it did.
+
+    A fork that another principal asked for says so where it begins: it is that principal's own.
+    """
     if told[0].type == RunStarted.type:
         _begin(run, source.snapshot_position, lasts, now)
+        told = [_begun_by(run, source, told[0]), *told[1:]]
     if told[-1].type not in event_log.ENDINGS:
         event_log.retell(run.tenant_id, run.id, told, now=now)
         progress(run, ready_at=now + LEASE if run.holder else now, now=now)
@@ -164,6 +174,14 @@ def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta 
         _move(run, RunStatus.CANCELLING)
     run.error = source.error
     _end(run, source.status, told=told, now=now)
+
+
+def _begun_by(run: Run, source: Run, fact: Recorded) -> Recorded:
+    payload = {name: value for name, value in fact.payload.items() if name != "sourceOwner"}
+    owners = {"owner": asdict(_owner_of(run))}
+    if run.principal != source.principal:
+        owners["sourceOwner"] = asdict(_owner_of(source))
+    return replace(fact, payload=payload | owners)
 
 
 def note(run: Run, *events: Event, now: datetime) -> None:

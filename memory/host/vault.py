@@ -143,7 +143,8 @@ def erase_names(secret: Secret, **names: str) -> None:
 
 @transaction.atomic
 def resolve(run: Run, name: str, *, now: datetime) -> str:
-    """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's.
+    """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's. A fork's
+    principal is who asked for it.
 
     That the run has resolved it is on record before the value is returned, so no later write of the run in any process
     can miss it. A replay is given what was kept instead of the value, and opens nothing.
@@ -159,6 +160,14 @@ def resolve(run: Run, name: str, *, now: datetime) -> str:
     if not noted.exists():
         SecretResolution(tenant_id=run.tenant_id, run_id=run.id, secret_id=secret.id, resolved_at=now).insert(by=WRITER)
     return unseal(secret)
+
+
+def take_over(fork: Run, source: Run, *, now: datetime) -> None:
+    """What the source has resolved is redacted in what its fork writes too. The fork opens nothing by it."""
+    rows = SecretResolution.objects.of(source.tenant_id).filter(run_id=source.id).order_by("secret_id")
+    for secret_id in rows.values_list("secret_id", flat=True):
+        mine = SecretResolution(tenant_id=fork.tenant_id, run_id=fork.id, secret_id=secret_id, resolved_at=now)
+        mine.insert(by=WRITER)
 
 
 def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:

@@ -104,6 +104,11 @@ def _run_row(run: Run) -> dict[str, Any]:
     }
 
 
+def _owners(found: Run) -> list[str]:
+    """Whose the run is, and whose its source is when it is a fork."""
+    return [found.principal, *([found.source_run.principal] if found.source_run_id else [])]
+
+
 @pages.parameters("at", "format")
 @require_safe
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
@@ -132,7 +137,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         "here": pages.here(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
-        "names": access.names_of(scope.tenant_id, [told.run.principal]),
+        "names": access.names_of(scope.tenant_id, _owners(told.run)),
         "asked": asked,
         "polls": not over and not any(each.form for each in asked),
     }

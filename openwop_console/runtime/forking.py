@@ -1,7 +1,8 @@
 """Forks of a run (openwop-host 3.8): what may be forked, from where, and what the new run begins with.
 
-A *replay* tells the source's log again and has no effects. A *branch* begins with what its source had done before
-``from_seq``, reads memory as its source did then, and is a run like any other from there on. No source is touched.
+A fork belongs to who asked for it, and says whose its source is. A *replay* tells the source's log again and has no
+effects. A *branch* begins with what its source had done before ``from_seq``, reads memory as its source did then, and
+is a run like any other from there on. No source is touched.
 """
 
 import json
@@ -14,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, harness, kept_reads
-from memory.host import audit, event_log, ids, runs, suspensions
+from memory.host import audit, event_log, ids, runs, suspensions, vault
 from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
 from memory.host.events import (
@@ -96,7 +97,9 @@ def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: 
     else:
         made = _branch(scope, source, definition, request, now)
     plans.note_use_again(source, made, now=now)
+    vault.take_over(made, source, now=now)
     details = {"sourceRunId": ids.wire("run", source.id), "mode": request.mode, "fromSeq": from_seq}
+    details |= {"sourceOwner": source.principal}
     target = ids.wire("run", made.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.fork", target=target, details=details, now=now)
     return made
@@ -149,7 +152,8 @@ def _log(source: Run) -> Iterator[Recorded]:
 
 
 def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: Any) -> RunOrder:
-    """A run of the very definition, inputs and owner of the source, with the variables that it began with."""
+    """A run of the very definition and inputs of the source, with the variables that it began with; it has the rights
+    and the secrets of who asked for it."""
     kept: dict[str, Any] = {
         "workspace": source.workspace,
         "configurable": source.configurable,
@@ -160,7 +164,7 @@ def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_fro
     return RunOrder(
         source.workflow_id,
         source.definition.text,
-        source.principal,
+        scope.principal.id,
         agent_id=source.agent_id,
         inputs=source.inputs,
         variables={**clean(intake.variables_of(definition, source.inputs)), **source.inputs},

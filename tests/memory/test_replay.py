@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, transaction
+from django.test import Client
 from django.utils import timezone
 
 from memory import ledger, workspace
@@ -27,6 +28,7 @@ from memory.host.models import ArtifactKind, Interrupt, Resolution, Run, RunEven
 from memory.host.node_types import Done, NodeContext, NodeFailure, OnReplay, Outcome, Sleep, Wait
 from memory.host.registry import Artifact
 from memory.host.run_orders import RunOrder
+from memory.host.tenancy import TenantScope
 from memory.models import KeptContent, KeptRead, WorkspaceFile
 from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import control, engine, forking, intake, retelling
@@ -60,8 +62,14 @@ def at(run: Run, kind: str, node_id: str = "") -> int:
 
 
 def forked(run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> Run:
+    """A fork that the owner of the run asks for."""
+    owner = tenancy.standing_scope(run.tenant_id, run.principal, now=timezone.now())
+    return forked_by(owner, run, mode, from_seq, **overlay)
+
+
+def forked_by(asker: TenantScope, run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> Run:
     request = ForkRequest(mode, from_seq, Overlay(**overlay))
-    return forking.fork(building.scope(), run.id, request, now=timezone.now())
+    return forking.fork(asker, run.id, request, now=timezone.now())
 
 
 def replayed(run: Run, from_seq: int | None = None) -> Run:
@@ -129,10 +137,10 @@ def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_h
     assert {event.event_id for event in log_of(first)}.isdisjoint(event.event_id for event in log_of(source))
 
 
-def test_a_replay_is_owned_pinned_and_configured_as_its_source_and_says_what_it_comes_from() -> None:
+def test_a_replay_is_pinned_and_configured_as_its_source_and_says_what_it_comes_from() -> None:
     source = digest_run("likes tea")
     made = replayed(source, 2)
-    same = ("workflow_id", "definition_id", "principal", "inputs", "variables", "configurable", "snapshot_position")
+    same = ("workflow_id", "definition_id", "inputs", "variables", "configurable", "snapshot_position")
     assert [getattr(made, name) for name in same] == [getattr(source, name) for name in same]
     assert (made.fork_mode, made.source_run_id, made.from_seq) == ("replay", source.id, 2)
     assert audit.newest(source.tenant_id, limit=1)[0].action == "run.fork"
@@ -345,7 +353,87 @@ def test_a_replay_opens_no_secret_and_comes_to_the_same() -> None:
     vault.remove(building.tenant().id, "crm", now=timezone.now())
     made = replayed(source)
     assert facts(made) == facts(source)
-    assert vault.known_to(made.tenant_id, made.id) == []
+
+
+# --- whose a fork is ------------------------------------------------------------------------------------------------
+
+
+def secretive(owner: TenantScope) -> Run:
+    """A run of ``owner`` that has used a secret of its own, and then waited."""
+    vault.put(owner.tenant_id, "crm", "tok-of-the-source", scope="user", owner=owner.principal.id, now=timezone.now())
+    first = building.remember_node("first {{key}}", node_id="first", secrets={"key": "crm"})
+    then = building.remember_node("then {{key}}", node_id="then", secrets={"key": "crm"})
+    named = building.remember_node("it is tok-of-the-source", node_id="named")
+    building.install("acme", building.definition("secretive-two", first, then, named))
+    source = building.execute(owner, "secretive-two")
+    assert source.status == "completed", source.error
+    return source
+
+
+@pytest.mark.parametrize("mode", ["replay", "branch"])
+def test_a_fork_belongs_to_who_asked_for_it_and_its_log_and_page_name_both(mode: str, client: Client) -> None:
+    rosa, asker = building.operator(role="owner", email="rosa@acme.example"), building.scope(name="asker")
+    owner = tenancy.standing_scope(asker.tenant_id, ids.wire("usr", rosa.id), now=timezone.now())
+    source = building.execute(owner, "conformance-multi-node")
+    at_the_start, later = forked_by(asker, source, mode, 0), forked_by(asker, source, mode, 3)
+    for made in map(building.advance, (at_the_start, later)):
+        assert (made.status, made.principal) == ("completed", asker.principal.id)
+        begun = log_of(made)[0].payload
+        assert begun["owner"] == {"tenant": "acme", "principal": asker.principal.id}
+        assert begun["sourceOwner"] == {"tenant": "acme", "principal": owner.principal.id}
+        snapshot = client.get(f"/v1/runs/{ids.wire('run', made.id)}", **building.headers()).json()
+        assert (snapshot["owner"], snapshot["sourceOwner"]) == (begun["owner"], begun["sourceOwner"])
+        client.force_login(rosa)
+        page = client.get(f"/runs/{ids.wire('run', made.id)}").content.decode()
+        assert "asker" in page
+        assert "Its source was started by" in page
+        assert "rosa@acme.example" in page
+    own = building.advance(forked_by(owner, source, mode, 0))
+    assert "sourceOwner" not in log_of(own)[0].payload
+    record = audit.newest(source.tenant_id, limit=1)[0]
+    assert (record.action, record.details["sourceOwner"]) == ("run.fork", owner.principal.id)
+
+
+def test_a_branch_opens_the_secrets_of_who_asked_and_none_of_its_source_s_owner() -> None:
+    owner, asker, stranger = (building.scope(role="author") for _ in range(3))
+    source = secretive(owner)
+    now = timezone.now()
+    vault.put(asker.tenant_id, "crm", "tok-of-the-asker", scope="user", owner=asker.principal.id, now=now)
+    before_then = at(source, "node.started", "then")
+    made = building.advance(forked_by(asker, source, "branch", before_then))
+    assert made.status == "completed", made.error
+    assert [row.owner for row in vault.known_to(made.tenant_id, made.id)] == [owner.principal.id, asker.principal.id]
+    written = set(MemoryEntry.objects.filter(run_id=made.id).values_list("content", flat=True))
+    assert written == {"then [REDACTED:crm]", "it is [REDACTED:crm]"}, "what the source has resolved stays redacted"
+    refused = building.advance(forked_by(stranger, source, "branch", before_then))
+    assert (refused.status, refused.error["code"]) == ("failed", "not_found")
+
+
+def test_a_replay_of_another_s_run_opens_nothing_and_keeps_its_secrets_redacted() -> None:
+    owner, asker = building.scope(role="author"), building.scope(role="author")
+    source = secretive(owner)
+    made = building.advance(forked_by(asker, source, "replay"))
+    assert made.status == "completed", made.error
+    assert facts(made)[1:] == facts(source)[1:]
+    assert "tok-of-the-source" not in str([(step.outputs, step.variables) for step in Step.objects.all()])
+
+
+def test_a_fork_of_a_fork_names_the_owner_of_the_run_that_it_comes_from() -> None:
+    owner, second, third = (building.scope(role="author") for _ in range(3))
+    source = building.execute(owner, "conformance-noop")
+    between = building.advance(forked_by(second, source, "replay"))
+    last = log_of(building.advance(forked_by(third, between, "replay")))[0].payload
+    assert (last["owner"]["principal"], last["sourceOwner"]["principal"]) == (third.principal.id, second.principal.id)
+    back = log_of(building.advance(forked_by(second, between, "replay")))[0].payload
+    assert "sourceOwner" not in back
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor"])
+def test_who_may_not_run_does_not_fork(role: str) -> None:
+    source = building.execute(building.scope(), "conformance-noop")
+    for mode in ("replay", "branch"):
+        with pytest.raises(Forbidden):
+            forked_by(building.scope(role=role), source, mode, 0)
 
 
 @pytest.mark.parametrize("probe", ["roundtrip", "redaction", "ttl", "cross-tenant"])

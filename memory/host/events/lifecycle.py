@@ -7,9 +7,13 @@ from memory.host.events.base import Event, Failure, Owner
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
+    """``owner`` is whose rights and secrets the run has; of a fork that another principal asked for, ``source_owner``
+    is whose its source has."""
+
     type = "run.started"
     workflow_id: str
     owner: Owner
+    source_owner: Owner | None = None
 
 
 @dataclass(frozen=True, slots=True)

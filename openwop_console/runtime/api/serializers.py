@@ -220,6 +220,7 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
         "error": run.error,
         "agent": _agent_document(run, definition),
         "sourceRunId": ids.wire("run", run.source_run_id) if run.source_run_id else None,
+        "sourceOwner": _source_owner(run),
         "forkMode": run.fork_mode or None,
         "fromSeq": run.from_seq,
         "interrupt": asked[0] if asked else None,
@@ -245,6 +246,14 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
         ],
         **{key: value for key, value in optional.items() if value is not None},
     }
+
+
+def _source_owner(run: Run) -> dict[str, Any] | None:
+    """Whose the source of a fork is, when another principal asked for the fork."""
+    source = run.source_run if run.source_run_id else None
+    if source is None or source.principal == run.principal:
+        return None
+    return {"tenant": source.tenant.slug, "principal": source.principal}
 
 
 def _agent_document(run: Run, definition: dict[str, Any]) -> dict[str, Any] | None:
