@@ -17,10 +17,10 @@ from django.db import transaction
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory import harness
+from memory import artifact_stops, harness
 from memory.capabilities import Document, unmet
 from memory.host import access, audit, registry
-from memory.host.errors import Conflict, Forbidden, PackPeerDependencyMissing, Unprocessable
+from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
@@ -39,7 +39,8 @@ Manifest = Mapping[str, Any]
 def install(scope: TenantScope, given: Manifest, document: Document, *, now: datetime) -> Installation:
     """The agent is installed in the tenant, as it is given; ``document`` is what the host advertises.
 
-    The same manifest again changes nothing. A changed one needs another ``packVersion``.
+    The same manifest again changes nothing, but enables one that was removed. A changed one needs another
+    ``packVersion``; where a proposal installed the agent, or runs have used it, only a proposal changes it.
     """
     _check_who(scope)
     manifest = _checked(harness.for_tenant(scope.tenant_id).redact_json(given))
@@ -49,9 +50,14 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     version = manifest.get("packVersion", FIRST_VERSION)
     artifact = Artifact(ArtifactKind.AGENT, manifest["agentId"], version, text)
     access.lock_tenant(scope.tenant_id)
+    registry.require_not_proposed(scope.tenant_id, ArtifactKind.AGENT, artifact.name)
     before = registry.current(scope.tenant_id, ArtifactKind.AGENT, artifact.name)
-    _require_not_packed(before)
     by = scope.principal.id
+    if before and before.sha256 != artifact.sha256:
+        registry.require_unused(before)
+    if before and before.disabled_at and before.ref == artifact.ref and before.sha256 == artifact.sha256:
+        registry.mark_enabled(before)
+        artifact_stops.put_on_record(before, artifact_stops.ENABLED, by=by, reason="Installed again.", now=now)
     installed = registry.install(scope.tenant_id, artifact, source=CHECKED, installed_by=by, now=now)
     if installed.superseded_at or installed.source != CHECKED:
         raise Conflict(f"{artifact.ref} was superseded, or is an older host's; give the manifest a new packVersion.")
@@ -61,16 +67,16 @@ def install(scope: TenantScope, given: Manifest, document: Document, *, now: dat
     return installed
 
 
-def _require_not_packed(before: Installation | None) -> None:
-    """What a pack brought is changed with its pack, and so by the gate that the pack went through."""
-    if before and before.part_of:
-        raise Conflict(f"{before.name} belongs to {before.part_of.ref}.", installedArtifactRef=before.part_of.ref)
-
-
+@transaction.atomic
 def remove(scope: TenantScope, agent_id: str, *, now: datetime) -> None:
-    """The agent is no longer installed; ``NotFound`` when it was not. What it wrote stays."""
+    """The agent is disabled, which is on record; its name stays its own, and what it wrote stays. ``NotFound`` when
+    it was not there, or disabled already."""
     _check_who(scope)
-    registry.remove(scope.tenant_id, ArtifactKind.AGENT, agent_id, actor=scope.principal.id, now=now)
+    access.lock_tenant(scope.tenant_id)
+    there = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
+    if there is None or there.is_disabled:
+        raise NotFound("There is no installed agent by that id.")
+    artifact_stops.remove_agent(there, by=scope.principal.id, now=now)
 
 
 def _check_who(scope: TenantScope) -> None:

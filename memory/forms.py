@@ -31,6 +31,16 @@ class CancelForm(ReasonForm):
         reason.help_text = f"{where} Secrets of this tenant are redacted from it."
 
 
+class StopForm(ReasonForm):
+    """Why an installed artifact is disabled, or enabled again."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        reason, where = self.fields["reason"], "Stays in the audit, and with the artifact while it is disabled."
+        reason.required = True
+        reason.help_text = f"{where} Secrets of this tenant are redacted from it."
+
+
 class SnoozeForm(forms.Form):
     """For how long a commitment is put off."""
 

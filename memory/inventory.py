@@ -55,10 +55,11 @@ class AgentEntry:
 class AgentRow:
     """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound.
 
-    ``armed`` are its commitments that may still fire.
+    ``armed`` are its commitments that may still fire; ``installed`` says whether it is disabled, by whom and why.
     """
 
     entry: AgentEntry
+    installed: Installation
     entries: int
     has_more: bool
     last_write: datetime | None
@@ -66,16 +67,16 @@ class AgentRow:
 
 
 def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
-    """Every installed agent of the tenant, in the order of their ids."""
+    """Every installed agent of the tenant that runs may act as, in the order of their ids."""
     scope.check("manifest:read")
-    return [entry_of(installed, document) for installed in registry.agents(scope.tenant_id)]
+    return [entry_of(each, document) for each in registry.agents(scope.tenant_id) if not each.is_disabled]
 
 
 def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
-    """One installed agent; unknown, removed and foreign ids are one ``NotFound``."""
+    """One installed agent; unknown, disabled and foreign ids are one ``NotFound``."""
     scope.check("manifest:read")
     installed = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
-    if installed is None:
+    if installed is None or installed.is_disabled:
         raise NotFound("There is no installed agent by that id.")
     return entry_of(installed, document)
 
@@ -104,11 +105,11 @@ def entry_of(installed: Installation, document: Document) -> AgentEntry:
 def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list[AgentRow]:
     """Every installed agent of the tenant with its use of memory, in a fixed number of queries."""
     scope.check("agents:read")
-    found = [entry_of(installed, document) for installed in registry.agents(scope.tenant_id)]
-    names = [each.agent_id for each in found]
+    found = {each.name: each for each in registry.agents(scope.tenant_id)}
+    names = list(found)
     usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
     armed = _armed(scope) if scope.can("memory:read") else {}
-    return [_row(each, usage, armed) for each in found]
+    return [_row(each, entry_of(each, document), usage, armed) for each in found.values()]
 
 
 def _armed(scope: TenantScope) -> dict[str, int]:
@@ -117,7 +118,13 @@ def _armed(scope: TenantScope) -> dict[str, int]:
     return dict(mine.values_list("agent_id").annotate(found=Count("id")))
 
 
-def _row(found: AgentEntry, usage: Mapping[str, tuple[int, datetime]], armed: Mapping[str, int]) -> AgentRow:
+def _row(
+    installed: Installation,
+    found: AgentEntry,
+    usage: Mapping[str, tuple[int, datetime]],
+    armed: Mapping[str, int],
+) -> AgentRow:
     count, last_write = usage.get(found.agent_id, (0, None))
     more = count > adapter.COUNTED
-    return AgentRow(found, min(count, adapter.COUNTED), more, last_write, armed.get(found.agent_id, 0))
+    shown = min(count, adapter.COUNTED)
+    return AgentRow(found, installed, shown, more, last_write, armed.get(found.agent_id, 0))

@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.host import installing, registry, runs
-from memory.host.errors import Conflict, NotFound
+from memory.host.errors import Conflict
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
 from memory.host.registry import Artifact
@@ -18,7 +18,7 @@ from memory.host.tenancy import TenantScope
 from proposals import artifacts, gate
 from proposals.models import Proposal, Purpose, Revision
 
-SOURCE = "proposal"
+SOURCE = registry.OF_A_PROPOSAL
 
 
 class DigestMismatch(Conflict):
@@ -56,7 +56,8 @@ def require_news(proposal: Proposal, artifact: Artifact) -> None:
     there = registry.by_ref(proposal.tenant_id, artifact.ref)
     if proposal.purpose == Purpose.ROLLBACK or there is None or there.superseded_at:
         return
-    if there.sha256 == artifact.sha256 and all(part.superseded_at is None for part in registry.parts_of(there)):
+    resolved = (there, *registry.parts_of(there))
+    if there.sha256 == artifact.sha256 and all(not (each.superseded_at or each.disabled_at) for each in resolved):
         message = f"{artifact.ref} is what is installed already; there is nothing to apply."
         raise Conflict(message, installedArtifactRef=there.ref)
 
@@ -80,15 +81,6 @@ def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
     declared = None if owner else json.loads(current.text).get("packName")
     if declared not in (None, pack.name):
         raise Conflict(f"{part.name} says that it belongs to another pack.", installedArtifactRef=current.ref)
-
-
-def find(scope: TenantScope, ref: str) -> Installation:
-    """What is installed in this tenant under ``ref``, current or superseded; or ``NotFound``."""
-    scope.check("artifacts:read")
-    found = registry.by_ref(scope.tenant_id, ref)
-    if found is None:
-        raise NotFound("Nothing is installed by that ref.")
-    return found
 
 
 @dataclass(frozen=True, slots=True)

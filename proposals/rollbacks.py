@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
+from memory import artifact_stops
 from memory.host import registry
 from memory.host.errors import Conflict, NotFound
 from memory.host.tenancy import TenantScope
-from proposals import denials, installation, lifecycle
+from proposals import denials, lifecycle
 from proposals.drafts import ProposalDraft
 from proposals.models import Kind, Proposal, Purpose
 
@@ -16,7 +17,7 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
     Refused when it is the current one now, and for what no proposal could install.
     """
     denials.authorize(scope, "create", now=now)
-    found = installation.find(scope, ref)
+    found = artifact_stops.find(scope, ref)
     if found.kind not in Kind.values:
         raise NotFound("No proposal could install that.")
     if found.superseded_at is None:

@@ -19,6 +19,10 @@ SEPARATION_OF_DUTIES = "separation-of-duties"
 NOT_ELIGIBLE = "not-eligible"
 NO_OVERRIDE = "no-override"
 MAX_REVISIONS = 200
+APPLIED_STAYS = (
+    "Proposal is applied; archive is not allowed. Use Disable to stop what it installed, "
+    "or Roll back to go back to an earlier version."
+)
 
 # Action -> state -> the state afterwards. A state that leads to itself is an action repeated, which changes nothing;
 # a state that is not listed refuses the action (openwop-host 1.5). ``uninstall`` is the archiving of what is applied.
@@ -123,11 +127,12 @@ def obstacle(
     ``policy`` is that of the proposal's kind, which says whether archiving uninstalls.
     """
     details = {"state": proposal.state, "action": action}
+    if action == "archive" and proposal.state == State.APPLIED:
+        return Conflict(APPLIED_STAYS, **details)
     if proposal.state not in NEXT_STATES[action]:
         return Conflict(f"Proposal is {proposal.state}; {action} is not allowed.", **details)
     if action == "uninstall" and not (policy and policy.uninstall_on_archive):
-        message = "Proposal is applied; the policy of its kind does not uninstall what is archived."
-        return Conflict(message, **(details | {"action": "archive"}))
+        return Conflict(APPLIED_STAYS, **(details | {"action": "archive"}))
     return _obstacle_at(gate, action, details, now) or _fullness(action, proposal, details)
 
 

@@ -233,6 +233,8 @@ BODIES: dict[str, Any] = {
     "createRun": {"workflowId": "conformance-noop"},
     "createSchedule": {"name": "peopled", "workflowId": "conformance-noop", "cron": "0 3 * * *"},
     "decideProposal": {"revision": 1, "sha256": "0" * 64, "decision": "granted"},
+    "disableArtifact": {"reason": "incident"},
+    "enableArtifact": {"reason": "looked into"},
     "endProposals": {"action": "reject", "ids": ["prop_" + "0" * 32], "reason": "no"},
     "forkRun": {"mode": "branch", "fromSeq": 0},
     "installAgent": MANIFEST,

@@ -45,7 +45,8 @@ REVIEWS = READS | {"proposals:request-activation", "proposals:comment", "approva
 OPERATES = (
     AUTHORS
     | REVIEWS
-    | {"memory:write", "memory:retire", "workspace:write", "passes:run", "agents:manage", "schedules:manage"}
+    | {"memory:write", "memory:retire", "workspace:write", "passes:run"}
+    | {"agents:manage", "artifacts:manage", "schedules:manage"}
 )
 OWNS = OPERATES | {
     "audit:read",
@@ -368,11 +369,15 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
 
 @transaction.atomic
 def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> NewKey:
-    """The key under a new secret; the old one opens nothing from now on. Its principal and all that it has stay."""
+    """The key under a new secret; the old one opens nothing from now on. Its principal and all that it has stay.
+
+    Who rotates the key of another answers for it from now on, as if they had made it.
+    """
     secret = random_secrets.token_urlsafe(32)
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
     rows = ApiKey.objects.written_by(WRITER).filter(unexpired, tenant_id=tenant_id, id=key_id, revoked_at=None)
-    if not rows.update(digest=_digest(secret), rotated_at=now):
+    answers = {"made_by": maker} if (maker := _maker(tenant_id, actor)) else {}
+    if not rows.update(digest=_digest(secret), rotated_at=now, **answers):
         raise Conflict("The key was revoked or has expired; create another one.")
     audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
     return NewKey(key_id, _text_of(tenant_id, key_id, secret))

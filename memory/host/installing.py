@@ -40,7 +40,8 @@ class Installer:
     ``problems`` are what this host could not carry out in that tenant, each a path inside the artifact
     (``$.chains[0]``) and a sentence without a word of the artifact; ``untimely`` are those that only a time has.
     ``parts`` is what runs resolve of it, when that is not the artifact itself. ``came`` and ``went`` are called, in the
-    transaction, when a version becomes current and when it ceases to.
+    transaction, when a version becomes current or is enabled again, and when it ceases to be current; ``stopped``
+    when it is disabled.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Installer:
     parts: Callable[[Document], Sequence[Artifact]] = _no_parts
     came: Callable[[Installation, datetime], None] = _nothing
     went: Callable[[Installation, datetime], None] = _nothing
+    stopped: Callable[[Installation, datetime], None] = _nothing
     untimely: Callable[[Document, datetime], Problems] = _nothing_untimely
 
 

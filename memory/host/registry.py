@@ -12,9 +12,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 
-from memory.host import audit
 from memory.host.effects import is_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ArtifactKind, Definition, Installation, Resolution, Run
@@ -28,6 +27,17 @@ REF_PREFIX: dict[str, str] = {
     ArtifactKind.CHAIN_PACK: "chain-pack",
     ArtifactKind.AUTOMATION: "automation",
 }
+
+PROPOSALS = "/v1/host/console/proposals"
+OF_A_PROPOSAL = "proposal"  # the source of what came through a gate, or on the word of whom a host without gates asks
+
+
+class ArtifactDisabled(Conflict):
+    """Somebody has stopped it, and no run uses it until it is enabled again."""
+
+    code = "artifact_disabled"
+    message = "This artifact is disabled; nothing uses it until it is enabled again."
+
 
 _builtin_workflows: dict[str, str] = {}
 
@@ -71,8 +81,11 @@ def install(
     there = Installation.objects.of(tenant_id).filter(ref=artifact.ref).first()
     if there:
         return _back_if_removed(_same_or_refuse(there, artifact))
+    _require_own_spelling(tenant_id, artifact)
     rows = Installation.objects.of(tenant_id).select_for_update()
     before: Installation | None = rows.filter(kind=artifact.kind, name=artifact.name, superseded_at=None).first()
+    if before and before.disabled_at and source != OF_A_PROPOSAL:
+        raise disabled(before)
     if before:
         supersede(before, now=now)
     given = {"kind": artifact.kind, "name": artifact.name, "version": artifact.version, "ref": artifact.ref}
@@ -83,6 +96,15 @@ def install(
             return fresh.insert(by=WRITER)
     except IntegrityError:
         raise Conflict(f"Another version of {artifact.name} was installed at the same moment.") from None
+
+
+def _require_own_spelling(tenant_id: UUID, artifact: Artifact) -> None:
+    """Refuse a name that people would take for another one: the same letters in another case."""
+    rows = Installation.objects.of(tenant_id).filter(kind=artifact.kind, name__iexact=artifact.name)
+    there: Installation | None = rows.exclude(name=artifact.name).first()
+    if there:
+        message = f"{there.name} is installed, and {artifact.name} differs from it in capitals alone; use another name."
+        raise Conflict(message, installedArtifactRef=there.ref)
 
 
 def _same_or_refuse(there: Installation, artifact: Artifact) -> Installation:
@@ -109,12 +131,66 @@ def restore(installation: Installation, *, now: datetime) -> Installation | None
     rows = Installation.objects.of(installation.tenant_id).select_for_update()
     there: Installation | None = rows.filter(kind=installation.kind, name=installation.name, superseded_at=None).first()
     if there and there.id == installation.id:
+        mark_enabled(installation)
         return None
     if there:
         supersede(there, now=now)
     installation.superseded_at = None
+    mark_enabled(installation)
     installation.save(by=WRITER, update_fields=["superseded_at"])
     return there
+
+
+def mark_disabled(installation: Installation, *, by: str, reason: str, now: datetime) -> None:
+    """No run uses the version any more, although it stays the current one of its name."""
+    installation.disabled_at, installation.disabled_by, installation.disabled_reason = now, by, reason
+    installation.save(by=WRITER, update_fields=["disabled_at", "disabled_by", "disabled_reason"])
+
+
+def mark_enabled(installation: Installation) -> None:
+    """Runs use the version again, when it is the current one."""
+    installation.disabled_at, installation.disabled_by, installation.disabled_reason = None, "", ""
+    installation.save(by=WRITER, update_fields=["disabled_at", "disabled_by", "disabled_reason"])
+
+
+def disabled(installation: Installation) -> ArtifactDisabled:
+    """The refusal of a use of what is disabled."""
+    ref = installation.ref if installation.disabled_at else installation.part_of.ref
+    return ArtifactDisabled(f"{ref} is disabled; it has to be enabled again first.", installedArtifactRef=ref)
+
+
+def require_enabled(installation: Installation) -> None:
+    """Refuse to use what is disabled, by itself or with its pack."""
+    if installation.is_disabled:
+        raise disabled(installation)
+
+
+def proposed(tenant_id: UUID, kind: str, name: str) -> Installation | None:
+    """What a proposal installed last under this name, by itself or with a pack, whatever became of it."""
+    rows = Installation.objects.of(tenant_id).filter(kind=kind, name=name).select_related("part_of")
+    through = Q(source=OF_A_PROPOSAL) | Q(part_of_id__isnull=False)
+    found: Installation | None = rows.filter(through).order_by("-id").first()
+    return found
+
+
+def require_not_proposed(tenant_id: UUID, kind: str, name: str) -> None:
+    """Refuse to change, by any other way than a proposal, a name under which a proposal ever installed something."""
+    gated = proposed(tenant_id, kind, name)
+    if gated:
+        owner = gated.part_of if gated.part_of_id else gated
+        raise _by_proposal(f"{name} belongs to {owner.ref}, which a proposal installed", owner)
+
+
+def require_unused(installation: Installation) -> None:
+    """Refuse to change, by any other way than a proposal, what runs of the tenant have used under this name."""
+    same = {"installation__kind": installation.kind, "installation__name": installation.name}
+    if Resolution.objects.of(installation.tenant_id).filter(**same).exists():
+        raise _by_proposal(f"Runs of this tenant use {installation.name}", installation)
+
+
+def _by_proposal(why: str, there: Installation) -> Conflict:
+    message = f"{why}; it is changed by a proposal: POST {PROPOSALS}."
+    return Conflict(message, rule="proposal-required", proposalRoute=PROPOSALS, installedArtifactRef=there.ref)
 
 
 def supersede(installation: Installation, *, now: datetime) -> None:
@@ -137,15 +213,15 @@ def versions(tenant_id: UUID, kind: str, name: str) -> list[Installation]:
 
 def current(tenant_id: UUID, kind: str, name: str) -> Installation | None:
     """The version of ``name`` that a run started now would use."""
-    found: Installation | None = (
-        Installation.objects.of(tenant_id).filter(kind=kind, name=name, superseded_at=None).first()
-    )
+    rows = Installation.objects.of(tenant_id).select_related("part_of")
+    found: Installation | None = rows.filter(kind=kind, name=name, superseded_at=None).first()
     return found
 
 
 def by_ref(tenant_id: UUID, ref: str) -> Installation | None:
     """An installed version by its ref, current or superseded."""
-    found: Installation | None = Installation.objects.of(tenant_id).filter(ref=ref).first()
+    rows = Installation.objects.of(tenant_id).select_related("part_of")
+    found: Installation | None = rows.filter(ref=ref).first()
     return found
 
 
@@ -156,6 +232,7 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
     """
     found = _used(run.tenant_id, run.id, kind, name)
     if found:
+        _require_usable(run, found)
         return found
     if is_replay(run) and run.source_run_id:
         installation = _used(run.tenant_id, run.source_run_id, kind, name)
@@ -163,8 +240,24 @@ def resolve(run: Run, kind: str, name: str, *, node_id: str = "", now: datetime)
         installation = current(run.tenant_id, kind, name)
     if installation is None:
         raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
+    _require_usable(run, installation)
     note_use(run, installation, node_id=node_id, now=now)
     return installation
+
+
+def _require_usable(run: Run, installation: Installation) -> None:
+    """A replay uses what its source has used; nothing it comes to leaves it."""
+    if not is_replay(run):
+        require_enabled(installation)
+
+
+def require_own_enabled(run: Run) -> None:
+    """Refuse to go on with a run whose workflow, or the pack that brought it, is disabled."""
+    if run.workflow_id in _builtin_workflows or is_replay(run):
+        return
+    there = current(run.tenant_id, ArtifactKind.WORKFLOW, run.workflow_id)
+    if there:
+        require_enabled(there)
 
 
 def note_use(run: Run, installation: Installation, *, node_id: str = "", now: datetime) -> None:
@@ -175,7 +268,7 @@ def note_use(run: Run, installation: Installation, *, node_id: str = "", now: da
 
 
 def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation | None:
-    uses = Resolution.objects.of(tenant_id).select_related("installation").filter(run_id=run_id).order_by("id")
+    uses = Resolution.objects.of(tenant_id).select_related("installation__part_of").filter(run_id=run_id).order_by("id")
     named = (use.installation for use in uses if (use.installation.kind, use.installation.name) == (kind, name))
     return next(named, None)
 
@@ -240,27 +333,15 @@ def texts_of(tenant_id: UUID) -> Iterator[str]:
         yield from table.objects.of(tenant_id).values_list("text", flat=True).iterator(chunk_size=200)
 
 
-@transaction.atomic
-def remove(tenant_id: UUID, kind: str, name: str, *, actor: str, now: datetime) -> Installation:
-    """Nothing is installed under ``name`` any more; what runs have used stays readable by its ref. Audited."""
-    rows = Installation.objects.of(tenant_id).select_for_update()
-    found: Installation | None = rows.filter(kind=kind, name=name, superseded_at=None).first()
-    if found is None:
-        raise NotFound(f"Nothing is installed as {REF_PREFIX[kind]}:{name}.")
-    found.superseded_at = now
-    found.save(by=WRITER, update_fields=["superseded_at"])
-    audit.append(tenant_id, actor=actor, action=f"{kind}.removed", target=found.ref, now=now)
-    return found
-
-
 def last(tenant_id: UUID, kind: str, name: str) -> Installation | None:
     """The current version of ``name``; when it was removed, the version that was, with its ``superseded_at``."""
-    rows = Installation.objects.of(tenant_id).filter(kind=kind, name=name)
+    rows = Installation.objects.of(tenant_id).select_related("part_of").filter(kind=kind, name=name)
     found: Installation | None = rows.order_by(F("superseded_at").desc(nulls_first=True)).first()
     return found
 
 
 def agents(tenant_id: UUID) -> list[Installation]:
-    """The tenant's installed agents, in the order of their ids, which is the same on every database."""
-    rows = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None)
+    """The tenant's installed agents, disabled ones too, in the order of their ids, the same on every database."""
+    rows = Installation.objects.of(tenant_id).select_related("part_of")
+    rows = rows.filter(kind=ArtifactKind.AGENT, superseded_at=None)
     return sorted(rows, key=lambda row: row.name)

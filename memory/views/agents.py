@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import capabilities, inventory
+from memory import artifact_stops, capabilities, inventory
 from memory.host import advertised, exports, pages, tenancy
 from memory.host.errors import NotFound
 from memory.inventory import AgentRow
@@ -81,6 +81,7 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
         "nav": "agents",
         "now": now,
         "agent": found,
+        "may_stop": artifact_stops.denial(scope) is None,
         "standings": capabilities.standings(shape, document),
         "shape": "" if declared is None else json.dumps(declared, indent=2),
         "raw": json.dumps({name: document.get(name) for name in ("memory", "agents", "multiAgent")}, indent=2),

@@ -6,6 +6,7 @@ with it and acts as the host. A cron of six fields begins with its seconds; this
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -119,4 +120,19 @@ def _went(installation: Installation, _now: datetime) -> None:
         scheduling.remove(there)
 
 
-INSTALLER = Installer(ArtifactKind.AUTOMATION, _named, problems=_problems, came=_came, went=_went, untimely=_untimely)
+def _stopped(installation: Installation, now: datetime) -> None:
+    """It starts nothing while it is disabled; its schedule and what that has started stay to be seen."""
+    there = scheduling.of_automation(installation.tenant_id, installation.name)
+    if there and there.enabled:
+        scheduling.change(there, replace(scheduling.order_of(there), enabled=False), now=now)
+
+
+INSTALLER = Installer(
+    ArtifactKind.AUTOMATION,
+    _named,
+    problems=_problems,
+    came=_came,
+    went=_went,
+    stopped=_stopped,
+    untimely=_untimely,
+)

@@ -166,8 +166,7 @@ def _of_somebody_else(tenant: Tenant, definition: dict[str, Any]) -> ErrorList:
     """Why the workflow is not one of its own: what the host or a pack has brought is theirs alone."""
     if definition["id"] in registry.builtin_ids():
         return [{"field": "$.id", "message": "belongs to a workflow of the host"}]
-    there = registry.current(tenant.id, ArtifactKind.WORKFLOW, definition["id"])
-    if there and there.part_of_id:
+    if registry.proposed(tenant.id, ArtifactKind.WORKFLOW, definition["id"]):
         return [{"field": "$.id", "message": "belongs to a workflow that a pack has brought"}]
     if MARK in definition["metadata"]:
         return [{"field": f"$.metadata.{MARK}", "message": "is for workflows that a pack brings"}]

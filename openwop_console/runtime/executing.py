@@ -25,6 +25,7 @@ from memory.host.node_types import (
     missing_for,
     tools_of,
 )
+from memory.host.registry import ArtifactDisabled
 from openwop_console.runtime import artifacts, conditions, definitions, steps
 from openwop_console.runtime.conditions import Bounds
 from openwop_console.runtime.models import Step, StepState
@@ -116,6 +117,7 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
     for capability in missing_for(position.node["typeId"]):
         missing = Failure("capability_not_provided", f"This host does not provide the capability {capability}.")
         raise NodeFailed(position, missing, final=True)
+    _check_workflow(position)
     _check_agent(position, now)
     try:
         return function(_context(position, step, memory, now))
@@ -133,6 +135,14 @@ def _call(position: Position, step: Step, memory: RunMemory, now: datetime) -> O
         raise NodeFailed(position, CRASHED) from bug
 
 
+def _check_workflow(position: Position) -> None:
+    """A run goes on with nothing while its workflow, or the pack that brought it, is disabled."""
+    try:
+        registry.require_own_enabled(position.run)
+    except ArtifactDisabled as refused:
+        raise NodeFailed(position, Failure(refused.code, refused.message), final=True) from None
+
+
 def _check_agent(position: Position, now: datetime) -> None:
     """The node may use its tools as the agent it acts as, and the use of an installed one is noted with the step.
 
@@ -140,6 +150,8 @@ def _check_agent(position: Position, now: datetime) -> None:
     """
     run, node = position.run, position.node
     under = agent_manifests.acted_under(run.tenant_id, position.agent.get("agentId", ""))
+    if under and under.is_disabled:
+        raise NodeFailed(position, Failure(ArtifactDisabled.code, registry.disabled(under).message), final=True)
     if agent_manifests.refused_tools(under, tools_of(node["typeId"], node["config"])):
         raise NodeFailed(position, NOT_ALLOWED, final=True)
     if under and under.superseded_at is None:

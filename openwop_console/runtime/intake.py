@@ -39,6 +39,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     plan = plans.find(scope.tenant_id, request.workflow_id)
     if plan is None:
         raise WorkflowNotFound
+    plan.require_enabled()
     check_agents(scope, request, plan.definition)
     run_options.check_configurable(request.configurable, plan.definition)
     variables = begun_with(plan.definition, request.inputs)

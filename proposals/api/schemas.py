@@ -89,4 +89,5 @@ INSTALLATION = closed(
     installedBy=TEXT,
     installedAt=TIME,
     supersededAt=nullable(TIME),
+    disabled={"type": "boolean"},
 )

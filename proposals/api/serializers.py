@@ -229,4 +229,5 @@ def installation_document(installed: Installation) -> dict[str, Any]:
         "installedBy": installed.installed_by,
         "installedAt": instant(installed.installed_at),
         "supersededAt": instant(installed.superseded_at) if installed.superseded_at else None,
+        "disabled": installed.is_disabled,
     }

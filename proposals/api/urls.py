@@ -27,6 +27,8 @@ urlpatterns = [
     path(f"{ONE}/comments", reviewing.proposal_comments, name="api-console-proposal-comments"),
     path(f"{ONE}/diff", reviewing.proposal_diff, name="api-console-proposal-diff"),
     path(ARTIFACTS, reviewing.artifact_list, name="api-console-artifacts"),
+    path(f"{ARTIFACTS}/<str:ref>:disable", reviewing.artifact_disable, name="api-console-artifact-disable"),
+    path(f"{ARTIFACTS}/<str:ref>:enable", reviewing.artifact_enable, name="api-console-artifact-enable"),
     path(f"{ARTIFACTS}/<str:ref>", views.artifact, name="api-console-artifact"),
     path(f"{ARTIFACTS}/<str:ref>/rollback", reviewing.artifact_rollback, name="api-console-artifact-rollback"),
     *synthesis.urlpatterns,

@@ -8,11 +8,12 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory import artifact_stops
 from memory.host import ids
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
-from proposals import inbox, installation, lifecycle, review, revisions
+from proposals import inbox, lifecycle, review, revisions
 from proposals.api import schemas
 from proposals.api.parsing import ArtifactParser
 from proposals.api.permitting import before_the_body
@@ -104,4 +105,4 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: schemas.INSTALLATION}, tag="proposals")
 @api_view(["GET"])
 def artifact(request: Request, ref: str) -> Response:
-    return Response(installation_document(installation.find(scope_of(request), ref)))
+    return Response(installation_document(artifact_stops.find(scope_of(request), ref)))

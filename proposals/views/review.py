@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from memory import artifact_stops
 from memory.host import access, auditing, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
@@ -127,6 +128,7 @@ def render_review(
         "beside": reading.neighbours(scope, told.proposal),
         "timeline": milestones.timeline(told),
         "versions": reading.versions(told),
+        "may_stop": artifact_stops.denial(scope) is None,
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
         **_of_tab(request, scope, told, tab, now),

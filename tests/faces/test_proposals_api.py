@@ -375,7 +375,9 @@ def test_what_has_become_impossible_is_422_at_apply_and_nothing_is_installed() -
     building.install("acme", building.definition("nightly", building.node("a", "core.noop")))
     text = proposing.automation(workflowId="nightly")
     made = proposing.propose(kind="automation", text=text)
-    registry.remove(made.tenant_id, "workflow", "nightly", actor="host", now=timezone.now())
+    nightly = registry.current(made.tenant_id, "workflow", "nightly")
+    assert nightly
+    registry.supersede(nightly, now=timezone.now())
     status, refused = Caller("reviewer")("post", address(made, "/apply"))
     assert (status, refused["details"]["kind"]) == (422, "automation")
     assert [error["field"] for error in refused["details"]["errors"]] == ["artifact.workflowId"]

@@ -453,16 +453,19 @@ def test_an_agent_that_was_never_installed_is_free_and_one_that_was_removed_keep
     building.install_agent("globex", {"agentId": AGENT, "toolAllowlist": []})
     assert outcome_of(acting(AGENT)) == COMPLETED
     agent_manifests.remove(building.scope(), AGENT, now=timezone.now())
-    assert outcome_of(acting(AGENT)) == NOT_ALLOWED
+    assert outcome_of(acting(AGENT)) == ("failed", "artifact_disabled")
 
 
 def test_an_agent_of_an_earlier_release_is_free_until_it_is_installed_anew() -> None:
     old = json.dumps(manifest(toolAllowlist=["openwop:memory.list"]), indent=2)
     artifact = registry.Artifact(ArtifactKind.AGENT, AGENT, "1.0.0", old)
     registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
-    assert outcome_of(acting(AGENT)) == COMPLETED
     with pytest.raises(Conflict):
         building.install_agent("acme", json.loads(old))
+    registry.install(building.tenant("globex").id, artifact, source="host", installed_by="host", now=timezone.now())
+    free = building.definition("free", acting(AGENT))
+    building.install("globex", free)
+    assert building.execute(building.scope("globex"), "free").status == "completed"
     building.install_agent("acme", {**json.loads(old), "packVersion": "1.1.0"})
     assert outcome_of(acting(AGENT)) == NOT_ALLOWED
 

@@ -151,6 +151,16 @@ def test_a_key_made_for_another_is_no_second_voice_of_who_made_it(rosa: Person) 
     assert vote({"HTTP_X_API_KEY": robot.text}, made, gate).status_code == 200, "made by Ben's key"
 
 
+def test_who_rotates_the_key_of_another_is_no_second_voice_by_it(rosa: Person) -> None:
+    ben = Person("ben@acme.example", role="reviewer")
+    acme, now = building.tenant(), timezone.now()
+    key = access.create_api_key(acme, role="reviewer", owner=ben.row, now=now)
+    rotated = access.rotate_api_key(acme.id, key.key_id, actor=rosa.id, now=now)
+    made = proposed(rosa.key())
+    refused = vote({"HTTP_X_API_KEY": rotated.text}, made, proposing.opened(made))
+    assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "separation-of-duties")
+
+
 def test_a_question_that_needs_two_people_counts_a_person_once(rosa: Person) -> None:
     node = building.node("gate", "core.approvalGate", {"requiredApprovals": 2})
     building.install("acme", building.definition("asks-two", node))

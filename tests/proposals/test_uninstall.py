@@ -159,7 +159,7 @@ def test_what_is_installed_already_is_not_asked_for_again() -> None:
 def test_a_pack_that_has_lost_a_part_can_be_asked_for_again() -> None:
     done = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
     [clerk] = registry.agents(done.tenant_id)
-    registry.remove(done.tenant_id, clerk.kind, clerk.name, actor="host", now=timezone.now())
+    registry.supersede(clerk, now=timezone.now())
     proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
     assert [each.id for each in registry.agents(done.tenant_id)] == [clerk.id]
 

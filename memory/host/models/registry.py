@@ -18,6 +18,7 @@ class Installation(TenantOwned):
     """One installed version. ``text`` is what was approved, ``sha256`` its digest; both never change.
 
     ``part_of`` is the pack that brought it: what runs resolve of a pack are its parts, which come and go with it.
+    A disabled version keeps its name and its place, and no run uses it; nor the parts of a disabled pack.
     """
 
     writer = "memory.host.registry"
@@ -33,6 +34,9 @@ class Installation(TenantOwned):
     installed_at = models.DateTimeField()
     superseded_at = models.DateTimeField(null=True)
     part_of_id = models.UUIDField(null=True)
+    disabled_at = models.DateTimeField(null=True)
+    disabled_by = models.CharField(max_length=64, default="", blank=True)
+    disabled_reason = models.CharField(max_length=500, default="", blank=True)
 
     part_of = tenant_link("host.Installation", "part_of_id", null=True)
 
@@ -53,6 +57,11 @@ class Installation(TenantOwned):
                 name="host_installation_parts",
             ),
         )
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether it was disabled, by itself or with its pack."""
+        return self.disabled_at is not None or (self.part_of_id is not None and self.part_of.disabled_at is not None)
 
 
 class Resolution(TenantOwned):

@@ -20,11 +20,21 @@ from openwop_console.runtime.definitions import MARK, ErrorList
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run would pin: ``text``, and what is in it. ``part`` is what a pack has brought it as, if one did."""
+    """What a run would pin: ``text``, and what is in it; ``installed`` is None for a workflow of the host."""
 
     text: str
     definition: dict[str, Any]
-    part: Installation | None
+    installed: Installation | None
+
+    @property
+    def part(self) -> Installation | None:
+        """What a pack has brought it as, if one did."""
+        return self.installed if self.installed and self.installed.part_of_id else None
+
+    def require_enabled(self) -> None:
+        """Refuse to start a run of what is disabled."""
+        if self.installed:
+            registry.require_enabled(self.installed)
 
 
 def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
@@ -33,7 +43,7 @@ def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
         text = registry.workflow_text(tenant_id, workflow_id)
         return Plan(text, json.loads(text), None) if text else None
     own = registry.current(tenant_id, ArtifactKind.WORKFLOW, workflow_id)
-    return Plan(own.text, json.loads(own.text), own if own.part_of_id else None) if own else None
+    return Plan(own.text, json.loads(own.text), own) if own else None
 
 
 def check_inputs(definition: dict[str, Any], inputs: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from django.db import DatabaseError, transaction
 
 from memory.host import registry, runs, scheduling, tenancy
 from memory.host.errors import Invalid, Refusal
-from memory.host.models import ArtifactKind, Schedule
+from memory.host.models import ArtifactKind, Installation, Schedule
+from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import OF_AUTOMATION
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
@@ -64,6 +65,10 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
     request = RunRequest(
         schedule.workflow_id, inputs=schedule.inputs, agent_id=schedule.agent_id, metadata={"origin": origin}
     )
+    installed = _automation_of(schedule)
+    if installed and installed.is_disabled:
+        scheduling.settle(claimed, code=ArtifactDisabled.code, now=now)
+        return False
     run_id, code = start(tenant_id, schedule.principal, request, now=now)
     scheduling.settle(claimed, run_id=run_id, code=code, now=now)
     if run_id:
@@ -71,12 +76,22 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
     return run_id is not None
 
 
+def require_automation(schedule: Schedule) -> None:
+    """Refuse what would start something by an automation that is disabled."""
+    installed = _automation_of(schedule)
+    if installed:
+        registry.require_enabled(installed)
+
+
+def _automation_of(schedule: Schedule) -> Installation | None:
+    if not schedule.name.startswith(OF_AUTOMATION):
+        return None
+    return registry.current(schedule.tenant_id, ArtifactKind.AUTOMATION, schedule.name.removeprefix(OF_AUTOMATION))
+
+
 def _note_automation(schedule: Schedule, run_id: UUID, now: datetime) -> None:
     """That an installed automation has started the run is on record with it."""
-    if not schedule.name.startswith(OF_AUTOMATION):
-        return
-    name = schedule.name.removeprefix(OF_AUTOMATION)
-    installed = registry.current(schedule.tenant_id, ArtifactKind.AUTOMATION, name)
+    installed = _automation_of(schedule)
     if installed:
         registry.note_use(runs.find(schedule.tenant_id, run_id), installed, now=now)
 

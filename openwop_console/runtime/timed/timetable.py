@@ -40,6 +40,8 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datet
     scope.check("schedules:manage")
     schedule = scheduling.locked(scope.tenant_id, name)
     order = replace(scheduling.order_of(schedule), **changes)
+    if order.enabled and schedule.name.startswith(OF_AUTOMATION):
+        firing.require_automation(schedule)
     if changes.keys() - {"enabled"}:
         _require_own(schedule)
         order = _allowed(scope, replace(order, principal=scope.principal.id))

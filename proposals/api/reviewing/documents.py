@@ -117,13 +117,13 @@ def ended_document(action: str, ended: list[Proposal]) -> dict[str, Any]:
 
 def installed_document(page: InstalledPage) -> dict[str, Any]:
     return {
-        "artifacts": [_version_document(each) for each in page.rows],
+        "artifacts": [version_document(each) for each in page.rows],
         "total": page.total,
         "next": ids.wire("inst", page.after) if page.after else None,
     }
 
 
-def _version_document(installed: Installation) -> dict[str, Any]:
+def version_document(installed: Installation) -> dict[str, Any]:
     """An installed version without its text, which stands under its ref."""
     return {
         "id": ids.wire("inst", installed.id),
@@ -135,7 +135,19 @@ def _version_document(installed: Installation) -> dict[str, Any]:
         "source": installed.source,
         "partOf": installed.part_of.ref if installed.part_of_id else None,
         "current": installed.superseded_at is None,
+        **_stop_document(installed),
         "installedBy": installed.installed_by,
         "installedAt": instant(installed.installed_at),
         "supersededAt": instant(installed.superseded_at) if installed.superseded_at else None,
+    }
+
+
+def _stop_document(installed: Installation) -> dict[str, Any]:
+    """Whether it is disabled, by itself or with its pack; who disabled it and why stand with what was disabled."""
+    stopped = installed if installed.disabled_at else installed.part_of if installed.is_disabled else None
+    return {
+        "disabled": stopped is not None,
+        "disabledAt": instant(stopped.disabled_at) if stopped and stopped.disabled_at else None,
+        "disabledBy": stopped.disabled_by if stopped else None,
+        "disabledReason": stopped.disabled_reason if stopped else None,
     }

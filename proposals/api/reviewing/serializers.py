@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from memory import artifact_stops
 from memory.host import ids
 from memory.host.serializing import After, Closed, Flag, Text, Whole
 from proposals.api.parsing import ArtifactField
@@ -104,3 +105,9 @@ class RollBack(Closed):
     """Why the earlier version is to come back."""
 
     rationale = words()
+
+
+class StopReason(Closed):
+    """Why an installed artifact is disabled, or enabled again."""
+
+    reason = Text(max_length=artifact_stops.MAX_REASON)

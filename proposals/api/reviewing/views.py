@@ -1,5 +1,6 @@
 """The review at ``/v1/host/console/proposals/{id}``, the bulk, and the installed versions with their rollback."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,9 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory import artifact_stops
 from memory.host import ids
+from memory.host.models import Installation
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
@@ -24,6 +27,7 @@ from proposals.api.reviewing.documents import (
     ended_document,
     installed_document,
     review_document,
+    version_document,
 )
 from proposals.api.schemas import PROPOSAL, REVISIONS
 from proposals.api.serializers import RevisionsQuery, proposal_document, revisions_document
@@ -163,3 +167,36 @@ def artifact_rollback(request: Request, ref: str) -> Response:
         rationale = checked(wire.RollBack, request.data).validated_data.get("rationale", "")
     made = rollbacks.propose(scope, ref, rationale=rationale, now=now)
     return Response(proposal_document(revisions.standing(made)), status=201)
+
+
+@operation(
+    "disableArtifact",
+    scope=artifact_stops.SCOPE,
+    takes=wire.StopReason,
+    gives={200: schemas.INSTALLED_VERSION},
+    tag=TAG,
+)
+@api_view(["POST"])
+def artifact_disable(request: Request, ref: str) -> Response:
+    """No run uses the current version any more; one that needs it fails with ``artifact_disabled``."""
+    return _stopped_or_started(request, ref, artifact_stops.disable)
+
+
+@operation(
+    "enableArtifact",
+    scope=artifact_stops.SCOPE,
+    takes=wire.StopReason,
+    gives={200: schemas.INSTALLED_VERSION},
+    tag=TAG,
+)
+@api_view(["POST"])
+def artifact_enable(request: Request, ref: str) -> Response:
+    """Runs use the version again, and an automation keeps its time."""
+    return _stopped_or_started(request, ref, artifact_stops.enable)
+
+
+def _stopped_or_started(request: Request, ref: str, act: Callable[..., Installation]) -> Response:
+    scope, now = scope_of(request), timezone.now()
+    artifact_stops.authorize(scope, now=now)
+    reason = checked(wire.StopReason, request.data).validated_data["reason"]
+    return Response(version_document(act(scope, ref, reason=reason, now=now)))

@@ -1,0 +1,129 @@
+"""The emergency stop of what is installed: disabled and enabled again, by an operator, with a reason, on record.
+
+What is disabled keeps its name and stays installed. No run uses it: one that needs it fails with ``artifact_disabled``,
+and an automation starts nothing. What a proposal installs or restores in its place is enabled.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+
+from memory import harness
+from memory.host import access, audit, denials, installing, registry
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.models import Installation
+from memory.host.tenancy import TenantScope
+
+SCOPE = "artifacts:manage"
+MAX_REASON = 500
+DISABLED, ENABLED, AGENT_REMOVED = "artifact.disabled", "artifact.enabled", "agent.removed"
+
+
+def denial(scope: TenantScope) -> Forbidden | None:
+    """Why this principal may neither disable nor enable what is installed, or None."""
+    if not scope.can(SCOPE):
+        return Forbidden(f"This needs the permission {SCOPE}.", requiredScope=SCOPE)
+    if scope.principal.agent_ids is not None:
+        return Forbidden("A key that is bound to agents does not manage artifacts.", rule="agent-binding")
+    return None
+
+
+def find(scope: TenantScope, ref: str) -> Installation:
+    """What is installed in this tenant under ``ref``, current or superseded; or ``NotFound``."""
+    scope.check("artifacts:read")
+    found = registry.by_ref(scope.tenant_id, ref)
+    if found is None:
+        raise NotFound("Nothing is installed by that ref.")
+    return found
+
+
+def authorize(scope: TenantScope, *, now: datetime) -> None:
+    """Refuse who may not, with the denial on record."""
+    denied = denial(scope)
+    if denied:
+        denials.record(scope, denied, action=SCOPE, attempt="artifact.stop", now=now)
+        raise denied
+
+
+def disable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Installation:
+    """No run uses the current version ``ref`` any more; disabling it again changes nothing."""
+
+    def act(there: Installation, stored: str) -> bool:
+        if there.disabled_at:
+            return False
+        _stop(there, by=scope.principal.id, reason=stored, now=now)
+        return True
+
+    return _change(scope, ref, DISABLED, reason, act, now)
+
+
+def enable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Installation:
+    """Runs use the current version ``ref`` again; enabling it again changes nothing."""
+
+    def act(there: Installation, _stored: str) -> bool:
+        if there.disabled_at is None:
+            return False
+        registry.mark_enabled(there)
+        installer = installing.installer_of(there.kind)
+        if installer:
+            installer.came(there, now)
+        return True
+
+    return _change(scope, ref, ENABLED, reason, act, now)
+
+
+def _change(
+    scope: TenantScope,
+    ref: str,
+    action: str,
+    reason: str,
+    act: Callable[[Installation, str], bool],
+    now: datetime,
+) -> Installation:
+    authorize(scope, now=now)
+    stored = _stored(scope, reason)
+    with transaction.atomic():
+        access.lock_tenant(scope.tenant_id)
+        there = registry.by_ref(scope.tenant_id, ref)
+        if there is None:
+            raise NotFound("Nothing is installed by that ref.")
+        if there.superseded_at:
+            raise Conflict(f"{ref} is not the current version; runs that start now do not use it.")
+        if act(there, stored):
+            put_on_record(there, action, by=scope.principal.id, reason=stored, now=now)
+    return there
+
+
+def _stored(scope: TenantScope, given: str) -> str:
+    """The reason without the tenant's secrets; refused when it is empty, too long or cannot be stored."""
+    stored = harness.for_tenant(scope.tenant_id).redact(given.strip()).text
+    problem = ""
+    if not stored:
+        problem = "is required"
+    elif len(stored) > MAX_REASON:
+        problem = f"is longer than {MAX_REASON} characters"
+    elif any((letter < " " and letter not in "\n\r\t") or "\ud800" <= letter <= "\udfff" for letter in stored):
+        problem = "holds a character that cannot be stored"
+    if problem:
+        raise Invalid(f"The reason {problem}.", errors=[{"field": "reason", "message": problem}])
+    return stored
+
+
+def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:
+    registry.mark_disabled(there, by=by, reason=reason, now=now)
+    installer = installing.installer_of(there.kind)
+    if installer:
+        installer.stopped(there, now)
+
+
+def remove_agent(there: Installation, *, by: str, now: datetime) -> None:
+    """The stop of an agent whose manifest is removed. Who asks was checked, and the tenant's lock is held."""
+    _stop(there, by=by, reason="Removed.", now=now)
+    put_on_record(there, AGENT_REMOVED, by=by, reason="Removed.", now=now)
+
+
+def put_on_record(there: Installation, action: str, *, by: str, reason: str, now: datetime) -> None:
+    """The audit says who did it and why."""
+    details = {"kind": there.kind, "sha256": there.sha256, "reason": reason}
+    audit.append(there.tenant_id, actor=by, action=action, target=there.ref, details=details, now=now)
