@@ -39,8 +39,9 @@ class MemoryConfig(AppConfig):
         self._fill_in()
         stores: tuple[erasure.Eraser, ...] = (
             archives.ARCHIVES, archives.DISTILLATES, entries.ENTRIES, kept_reads.KEPT_READS, signatures.SIGNATURES,
-            run_values.RUN_VALUES, interrupt_values.INTERRUPT_VALUES, installed.INSTALLED, event_names.EVENT_NAMES,
-            workspace.WORKSPACE_FILES, audit_names.AUDIT_NAMES, stored_answers.STORED_ANSWERS, timed.SCHEDULE_VALUES,
+            run_values.RUN_VALUES, interrupt_values.INTERRUPT_VALUES, installed.INSTALLED, installed.STOP_REASONS,
+            event_names.EVENT_NAMES, workspace.WORKSPACE_FILES,
+            audit_names.AUDIT_NAMES, stored_answers.STORED_ANSWERS, timed.SCHEDULE_VALUES,
             timed.HEARTBEAT_VALUES, pass_values.PASS_VALUES, policy.POLICY_VALUES,
             saved_filters.SAVED_FILTERS, *self._of_openintent(),
             pass_values.PassScheduleValues(pass_schedules.erase_kept),

@@ -103,6 +103,7 @@ FREE: dict[str, dict[str, str]] = {
     },
     "host_installation": {
         "installed_by": PRINCIPAL,
+        "disabled_by": PRINCIPAL,
         "kind": KIND,
         "name": "a part of the text, which is counted",
         "ref": "the name and version in the text, which is counted",

@@ -18,6 +18,7 @@ from openwop_console.runtime.timed import firing
 from proposals import lifecycle
 from proposals.models import Proposal
 from tests import building, proposing
+from tests.memory.test_forgetting import forget
 from tests.proposals.test_races import at_once
 
 pytestmark = pytest.mark.django_db
@@ -199,6 +200,17 @@ def test_archiving_what_is_applied_says_what_to_do_instead() -> None:
     made = proposing.applied()
     with pytest.raises(Exception, match=r"Use Disable .* Roll back"):
         lifecycle.archive(building.scope(), made.id, reason="away", now=timezone.now())
+
+
+def test_a_forgotten_subject_is_in_no_reason_of_a_stop() -> None:
+    proposing.applied()
+    stop(PROMPT, reason="asked for by marta.kowalska@example.com")
+    owner = building.scope()
+    forget(owner, "marta.kowalska@example.com")
+    there = registry.by_ref(owner.tenant_id, PROMPT)
+    assert there
+    assert there.disabled_at
+    assert "marta" not in there.disabled_reason
 
 
 # --- names that only a proposal changes -------------------------------------------------------------------------------
