@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('host', '0017_keys_are_rotated'),
+        ('host', '0018_throttle'),
     ]
 
     operations = [
