@@ -63,10 +63,11 @@ class MemoryConfig(AppConfig):
 
     def _fill_in(self) -> None:
         """Lower floors have what they need of upper ones."""
-        from memory import agent_packs, ledger, work
+        from memory import agent_packs, event_notes, ledger, work
         from memory.agent_memory import archival, refs
-        from memory.host import installing, tenancy, vault
+        from memory.host import installing, runs, tenancy, vault
 
+        runs.on_reasoned(event_notes.attach_reason)
         installing.register(agent_packs.INSTALLER)
         vault.on_rotate(ledger.reseal)
         tenancy.on_ref(refs.RULE)

@@ -1,9 +1,11 @@
-"""What events of RFC-0015 say beyond ids, kept beside the log (design.md 3.12). Its only writer.
+"""What events of RFC-0015 say beyond ids, and the reasons that people give, kept beside the log. Its only writer.
 
-The event itself is content-free and stays; a forget blanks the note, and the event then reads without it.
+The event itself is content-free and stays; a forget blanks the note, and the event then reads without it. A reason
+reads as erased.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,13 +13,20 @@ from uuid import UUID
 from django.db.models import TextField
 from django.db.models.functions import Cast, Length
 
+from memory import harness
 from memory.host import event_log
 from memory.host.event_log import Recorded
-from memory.host.events import Event
+from memory.host.events import Event, RunCancelled, RunPaused, RunResumed
+from memory.host.models import Run
 from memory.models import EventNote
 
 WRITER = "memory.event_notes"
 Note = dict[str, Any]
+ReasonsOf = Callable[[UUID, list[Recorded]], dict[int, str]]
+REASON, ERASED = "reason", "[erased]"
+REASONED = frozenset({RunPaused.type, RunResumed.type, RunCancelled.type})
+AWAITED = -1  # the number of a reason whose event is not on the log yet
+_reasons: dict[str, ReasonsOf] = {}
 
 
 def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]], *, now: datetime) -> int:
@@ -34,6 +43,42 @@ def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]]
     ]
     EventNote.objects.written_by(WRITER).bulk_create(rows)
     return last
+
+
+def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
+    """The reason, redacted, is that of the event which stands on the stream next; none given takes an earlier one
+    back that no event had."""
+    rows = EventNote.objects.written_by(WRITER)
+    rows.filter(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED).delete()
+    if text := harness.for_tenant(tenant_id).redact(reason).text:
+        note = {REASON: text}
+        EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED, body=note).insert(by=WRITER)
+
+
+def attach_reason(run: Run, sequence: int) -> None:
+    """The reason that was given is that of the event of this number."""
+    rows = EventNote.objects.written_by(WRITER)
+    rows.filter(tenant_id=run.tenant_id, stream_id=run.id, sequence=AWAITED).update(sequence=sequence)
+
+
+def on_reasons(event_type: str, function: ReasonsOf) -> None:
+    """Registration point: ``function`` knows the reasons of events of this type, by their sequence."""
+    _reasons[event_type] = function
+
+
+def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
+    """The events of one stream as somebody reads them who may: each with the reason that was given for it."""
+    told = [event for event in events if event.type in REASONED]
+    found = {sequence: str(note[REASON]) for sequence, note in of(tenant_id, told).items() if REASON in note}
+    for event_type, function in _reasons.items():
+        if ours := [event for event in events if event.type == event_type]:
+            found |= function(tenant_id, ours)
+    if not found:
+        return events
+    return [
+        replace(event, payload={**event.payload, REASON: found[event.sequence]}) if event.sequence in found else event
+        for event in events
+    ]
 
 
 def of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:

@@ -16,12 +16,12 @@ from django.views.decorators.http import require_safe
 from memory import compaction, distillation, token_budget, workspace
 from memory.drafts import MAX_CONTENT_BYTES
 from memory.file_drafts import MAX_FILE_BYTES
-from memory.host import access, auditing, checkpoints, heartbeats, registry, scheduling
+from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
 from memory.host.models import ForkMode
 from memory.models import Condition
 from memory.policies import Policy
 from openwop_console import VERSION
-from openwop_console.runtime import control, limits
+from openwop_console.runtime import limits
 from proposals import artifacts
 
 CACHE_SECONDS = 300
@@ -38,7 +38,7 @@ def document() -> dict[str, Any]:
         "secrets": {"supported": True, "scopes": ["tenant", "user", "run"], "resolution": "host-managed"},
         "scheduling": _scheduling(),
         "heartbeat": _heartbeat(),
-        "runs": {"pauseResume": {"supported": True, "drainPolicies": list(control.DRAIN_POLICIES)}},
+        "runs": {"pauseResume": {"supported": True, "drainPolicies": list(runs.DRAIN_POLICIES)}},
         "replay": {"supported": True, "modes": list(ForkMode.values), "sideEffectSuppression": "recorded-outcome"},
     }
     return {

@@ -10,8 +10,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
+from memory import event_notes
 from memory.host import access, ids, runs, suspensions
 from memory.host.errors import Conflict
+from memory.host.event_log import Recorded
 from memory.host.events import (
     ApprovalAsk,
     ApprovalGranted,
@@ -222,6 +224,17 @@ def facts(gate: Gate) -> list[Event]:
     """What the votes at this gate amount to on the run's log, in their order."""
     cast = list(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id).order_by("id"))
     return [_fact(each, gate, granted) for granted, each in enumerate(cast, start=1)]
+
+
+def reasons_of(tenant_id: UUID, events: list[Recorded]) -> dict[int, str]:
+    """The reasons of the votes that these events tell of, by their sequence; one that was forgotten says so."""
+    gates = {ids.parse("gate", event.payload["gateId"]) for event in events}
+    rows = Vote.objects.of(tenant_id).filter(gate_id__in=[gate for gate in gates if gate])
+    given = {(ids.wire("gate", row.gate_id), row.principal): row.reason for row in rows}
+    found = {event.sequence: given.get((event.payload["gateId"], event.payload["principal"]), "") for event in events}
+    return {
+        sequence: event_notes.ERASED if reason == FORGOTTEN else reason for sequence, reason in found.items() if reason
+    }
 
 
 def close(gate: Gate, state: str, *, now: datetime) -> None:

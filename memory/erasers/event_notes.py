@@ -41,6 +41,8 @@ class EventNotes(RowByRow):
 
 def _kept_of(body: dict[str, Any], subject: Identifiers, rule: Rule) -> dict[str, Any]:
     """What stays of a note that names the subject: of a snapshot all that does not."""
+    if event_notes.REASON in body:
+        return {event_notes.REASON: event_notes.ERASED}
     archived = body.get(SNAPSHOT)
     return {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
 

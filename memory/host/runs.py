@@ -25,6 +25,7 @@ from memory.host.run_orders import RunOrder
 WRITER = "memory.host.runs"
 LEASE = timedelta(seconds=30)
 MAX_ATTEMPTS = 5
+DRAIN_POLICIES = IMMEDIATE, DRAIN = ("immediate", "drain-current-node")
 
 WAITING = frozenset(Interrupt.KINDS.values())
 ENDS = frozenset(TERMINAL)
@@ -39,7 +40,9 @@ NEXT_STATES: dict[str, frozenset[str]] = {
 
 Announce = Callable[[Run], None]
 Farewell = Callable[[Run, datetime], None]
+Reasoned = Callable[[Run, int], None]
 _announce: list[Announce] = []
+_reasoned: list[Reasoned] = []
 _farewells: list[Farewell] = []
 
 
@@ -47,6 +50,13 @@ def on_ready(function: Announce) -> None:
     """Registration point: ``function`` is called, in the transaction, when a run has become ready for a worker."""
     if function not in _announce:
         _announce.append(function)
+
+
+def on_reasoned(function: Reasoned) -> None:
+    """Registration point: ``function`` is called, in the transaction, when an event for which somebody may have given
+    a reason stands on the run's log, with its sequence."""
+    if function not in _reasoned:
+        _reasoned.append(function)
 
 
 def on_end(function: Farewell) -> None:
@@ -232,7 +242,14 @@ def pause(run: Run, *, drain: bool, now: datetime) -> None:
     if drain:
         _tell_ready(run)
     elif run.started_at:
-        event_log.append(run.tenant_id, run.id, RunPaused(), now=now)
+        _tell(run, RunPaused(IMMEDIATE), now=now)
+
+
+def _tell(run: Run, *events: Event, now: datetime) -> None:
+    """The events are on the log, and the last of them has the reason that was given."""
+    last = event_log.append(run.tenant_id, run.id, *events, now=now)
+    for function in _reasoned:
+        function(run, last)
 
 
 def drained(run: Run, *, now: datetime) -> None:
@@ -241,7 +258,7 @@ def drained(run: Run, *, now: datetime) -> None:
     run.holder, run.ready_at, run.attempts = "", None, 0
     run.save(by=WRITER, update_fields=["draining", "holder", "ready_at", "attempts"])
     if run.started_at:
-        event_log.append(run.tenant_id, run.id, RunPaused(), now=now)
+        _tell(run, RunPaused(DRAIN), now=now)
 
 
 def resume(run: Run, *, now: datetime) -> None:
@@ -254,7 +271,7 @@ def resume(run: Run, *, now: datetime) -> None:
     run.ready_at = run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])
     if told:
-        event_log.append(run.tenant_id, run.id, RunResumed(), now=now)
+        _tell(run, RunResumed(), now=now)
     _tell_ready(run)
 
 
@@ -297,6 +314,8 @@ def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), n
         )
         if told:
             event_log.retell(run.tenant_id, run.id, told, now=now)
+        elif status == RunStatus.CANCELLED:
+            _tell(run, *events, now=now)
         else:
             event_log.append(run.tenant_id, run.id, *events, now=now)
         for function in _farewells:

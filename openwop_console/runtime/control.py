@@ -6,32 +6,33 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory import event_notes
 from memory.host import audit, ids, runs, suspensions
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import steps
+from openwop_console.runtime import intake, steps
 
 MAX_RUN_IDS = 100
-DRAIN_POLICIES = ("immediate", "drain-current-node")
 
 
 @transaction.atomic
-def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, now: datetime) -> Run:
+def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, reason: str = "", now: datetime) -> Run:
     """The run begins no node any more; with ``drain`` what it had begun is finished first (openwop-host 3.8)."""
     run = _controllable(scope, run_id)
     if run.status == RunStatus.PAUSED:
         raise Conflict("The run is paused already.", runStatus=run.status, pausedAt=_when(run))
     if run.status in runs.ENDING:
         raise Conflict(f"A run that is {run.status} is not paused.", runStatus=run.status)
+    event_notes.give_reason(scope.tenant_id, run.id, reason)
     runs.pause(run, drain=drain, now=now)
     _note(scope, "run.pause", run, now)
     return run
 
 
 @transaction.atomic
-def resume_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
+def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
     """The paused run goes on where it stood; no timeout of its nodes and questions counts the time it was paused."""
     run = _controllable(scope, run_id)
     if run.status != RunStatus.PAUSED:
@@ -39,6 +40,8 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run
     paused = now - (run.paused_at or now)
     steps.postpone(run, paused)
     suspensions.postpone(run, paused)
+    is_told = run.started_at is not None and not run.draining
+    event_notes.give_reason(scope.tenant_id, run.id, reason if is_told else "")
     runs.resume(run, now=now)
     _note(scope, "run.resume", run, now)
     return run
@@ -71,7 +74,7 @@ class Cancelled:
 
 
 @transaction.atomic
-def cancel_runs(scope: TenantScope, run_ids: list[str], *, now: datetime) -> list[Cancelled]:
+def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now: datetime) -> list[Cancelled]:
     """Each run is cancelling, or has ended already, or the reason why not is told; in the order asked for.
 
     The runs are locked by id and the audit chain last, as everybody else does: nobody waits for one who waits for them.
@@ -81,7 +84,7 @@ def cancel_runs(scope: TenantScope, run_ids: list[str], *, now: datetime) -> lis
     found = runs.those(scope.tenant_id, [run_id for run_id in wanted if run_id])
     for run_id in sorted(found):
         if not found[run_id].system:
-            found[run_id] = runs.request_cancel(found[run_id], by=scope.principal.id, now=now)
+            found[run_id] = intake.request_cancel(scope, found[run_id], reason=reason, now=now)
     for run in found.values():
         if not run.system:
             _note(scope, "run.cancel", run, now)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness, workspace
+from memory import event_notes, harness, workspace
 from memory.agent_memory import logs
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs, suspensions
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
@@ -153,23 +153,31 @@ def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple
     """
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
-    events = event_log.read(scope.tenant_id, run.id, after=after)
+    events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, after=after))
     if events and events[-1].type in event_log.ENDINGS:
         return events, True
     return events, run.status in ENDS and len(events) < event_log.PAGE
 
 
 @transaction.atomic
-def cancel_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
+def cancel_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
     """The run is cancelling, or has ended already and stays as it is."""
     scope.check("runs:cancel")
     run = runs.find(scope.tenant_id, run_id)
     if run.system:
         raise Conflict("A run of the host itself is not cancelled from outside.", runStatus=run.status)
-    run = runs.request_cancel(run, by=scope.principal.id, now=now)
+    run = request_cancel(scope, run, reason=reason, now=now)
     target = ids.wire("run", run.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
     return run
+
+
+def request_cancel(scope: TenantScope, run: Run, *, reason: str, now: datetime) -> Run:
+    """The run is cancelling, or has ended already; of several who ask the first is named, with that reason."""
+    run = runs.locked(run.tenant_id, run.id)
+    if run.status not in runs.ENDING:
+        event_notes.give_reason(run.tenant_id, run.id, reason)
+    return runs.request_cancel(run, by=scope.principal.id, now=now)
 
 
 def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID | None) -> Interrupt:

@@ -40,6 +40,7 @@ class RunCancelled(Event):
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
     type = "run.paused"
+    drain_policy: str
 
 
 @dataclass(frozen=True, slots=True)

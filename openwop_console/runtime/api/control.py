@@ -5,7 +5,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import ids
+from memory.host import ids, runs
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
@@ -18,25 +18,28 @@ from openwop_console.runtime.api.serializers import BulkCancel, CancelRun, Pause
 @operation("cancelRun", scope="runs:cancel", takes=CancelRun, gives={200: schemas.RUN_STATUS}, tag="runs")
 @api_view(["POST"])
 def run_cancel(request: Request, run_id: str) -> Response:
-    checked(CancelRun, request.data)
-    found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    reason = checked(CancelRun, request.data).validated_data.get("reason", "")
+    found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
     return Response({"runId": ids.wire("run", found.id), "status": found.status})
 
 
 @operation("bulkCancelRuns", scope="runs:cancel", takes=BulkCancel, gives={200: schemas.BULK_CANCELLED}, tag="runs")
 @api_view(["POST"])
 def runs_bulk_cancel(request: Request) -> Response:
-    wanted = checked(BulkCancel, request.data).validated_data["runIds"]
-    outcomes = control.cancel_runs(scope_of(request), wanted, now=timezone.now())
+    given = checked(BulkCancel, request.data).validated_data
+    outcomes = control.cancel_runs(
+        scope_of(request), given["runIds"], reason=given.get("reason", ""), now=timezone.now()
+    )
     return Response({"results": [cancelled_document(outcome) for outcome in outcomes]})
 
 
 @operation("pauseRun", scope="runs:cancel", takes=PauseRun, gives={202: schemas.RUN_PAUSED}, tag="runs")
 @api_view(["POST"])
 def run_pause(request: Request, run_id: str) -> Response:
-    drain = checked(PauseRun, request.data).validated_data.get("drainPolicy") != "immediate"
+    given = checked(PauseRun, request.data).validated_data
+    drain, reason = given.get("drainPolicy") != runs.IMMEDIATE, given.get("reason", "")
     now = timezone.now()
-    found = control.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, now=now)
+    found = control.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
     return Response(body, status=202)
 
@@ -44,8 +47,8 @@ def run_pause(request: Request, run_id: str) -> Response:
 @operation("resumeRun", scope="runs:cancel", takes=ResumeRun, gives={202: schemas.RUN_RESUMED}, tag="runs")
 @api_view(["POST"])
 def run_resume(request: Request, run_id: str) -> Response:
-    checked(ResumeRun, request.data)
+    reason = checked(ResumeRun, request.data).validated_data.get("reason", "")
     now = timezone.now()
-    found = control.resume_run(scope_of(request), ids.parse("run", run_id), now=now)
+    found = control.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "resumedAt": instant(now)}
     return Response(body, status=202)

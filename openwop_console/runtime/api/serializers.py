@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from memory import masking
-from memory.host import ids
+from memory.host import ids, runs
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
@@ -19,7 +19,7 @@ from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.asking.resolving import Asked
-from openwop_console.runtime.control import DRAIN_POLICIES, MAX_RUN_IDS, Cancelled
+from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
 from openwop_console.runtime.forking import ForkRequest, Overlay
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.models import Step
@@ -104,7 +104,7 @@ class CreateRun(Closed):
 
 
 class CancelRun(Closed):
-    """The body of cancel. The reason goes no further than this check: events hold no words of people."""
+    """The body of cancel. The reason stands beside the log, where a forget reaches it."""
 
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
 
@@ -147,14 +147,16 @@ class ForkRun(Closed):
 
 
 class PauseRun(Closed):
-    """The body of pause. The reason goes no further than this check, as that of cancel."""
+    """The body of pause."""
 
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
-    drainPolicy = serializers.ChoiceField(choices=DRAIN_POLICIES, required=False)
+    drainPolicy = serializers.ChoiceField(choices=runs.DRAIN_POLICIES, required=False)
 
 
 class ResumeRun(Closed):
-    """The body of resume, which asks for nothing."""
+    """The body of resume."""
+
+    reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
 
 
 class ResolveInterrupt(Closed):
@@ -214,7 +216,7 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
     asked = [_interrupt_document(each, mask, state.tokens.get(each.id, ""), origin) for each in state.interrupts]
     optional = {
         "currentNodeId": run.current_node or None,
-        "pausedAt": instant(run.paused_at) if run.paused_at else None,
+        "pausedAt": instant(run.paused_at) if run.paused_at and not run.draining else None,
         "startedAt": instant(run.started_at) if run.started_at else None,
         "completedAt": instant(run.completed_at) if run.completed_at else None,
         "error": run.error,
@@ -229,7 +231,7 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
     return {
         "runId": ids.wire("run", run.id),
         "workflowId": run.workflow_id,
-        "status": run.status,
+        "status": RunStatus.RUNNING if run.draining else run.status,
         "eventLogSchemaVersion": EVENT_LOG_SCHEMA,
         "engineVersion": VERSION,
         "owner": {"tenant": run.tenant.slug, "principal": run.principal},
