@@ -19,6 +19,7 @@ from memory.host.errors import Forbidden, NotFound, Refusal, Unauthenticated, Un
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import denials, error_envelope, idempotent, sign_in
+from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
@@ -69,6 +70,7 @@ class ConsoleMiddleware:
         denials.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
+            _show_bidi(response)
         if request.principal is not None and "Cache-Control" not in response:  # type: ignore[attr-defined]
             response["Cache-Control"] = "private, no-store"
         return response
@@ -96,6 +98,14 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
             return _to_login(request)
         return error_envelope.answer(request, error_envelope.refusal_of(exception))
+
+
+def _show_bidi(response: HttpResponse) -> None:
+    """No text of a page turns the direction of another, wherever it comes from."""
+    if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
+        return
+    shown = with_visible_bidi(response.content.decode(response.charset))
+    response.content = shown.encode(response.charset)
 
 
 def _denial(request: HttpRequest) -> Forbidden | None:

@@ -4,6 +4,7 @@ Nothing here queries, and nothing declares text safe: what a filter returns is e
 read only when a page passes no ``now`` of its own.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,6 +33,12 @@ NAMED_CONTROLS = {
     0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO", 0x2066: "LRI", 0x2067: "RLI",
     0x2068: "FSI", 0x2069: "PDI", 0xFEFF: "BOM",
 }  # fmt: skip
+
+BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+# Forms send back what stands in these, and scripts read it: it stays as it is.
+SENT_BACK = r"<textarea\b[^>]*>.*?</textarea>|<script\b[^>]*>.*?</script>|\svalue=\"[^\"]*\""
+BIDI_OR_SENT_BACK = re.compile(f"({SENT_BACK})|[{BIDI}]", re.DOTALL)
+ANY_BIDI = re.compile(f"[{BIDI}]")
 
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
@@ -212,6 +219,16 @@ def middle(text: object, width: int = 15) -> str:
     """An id shortened in the middle to ``width`` characters: ``run_019a…d4e5f6``."""
     cut = pieces(text, width)
     return f"{cut.head}…{cut.tail}" if cut.middle else cut.head
+
+
+def with_visible_bidi(html: str) -> str:
+    """The page with each bidirectional control as a visible mark, in texts, option labels and attributes alike.
+
+    What a form sends back keeps its characters.
+    """
+    if not ANY_BIDI.search(html):
+        return html
+    return BIDI_OR_SENT_BACK.sub(lambda found: found[1] or show_bidi(found[0]), html)
 
 
 @register.filter

@@ -161,7 +161,7 @@ def _end_and_hang_up(run: Run) -> None:
 
 
 def _note_and_hang_up(run: Run) -> None:
-    note(run, RunPaused())
+    note(run, RunPaused("immediate"))
     connection.close()
 
 
@@ -185,7 +185,7 @@ def test_a_log_longer_than_a_page_comes_whole_as_json_and_as_a_stream(client: Cl
 def test_the_lengths_of_watched_logs_are_what_the_orm_says_and_nobody_else_s() -> None:
     owners = [building.scope("acme"), building.scope("globex")]
     opened = [building.open_run(owner) for owner in owners for _ in range(2)]
-    note(opened[0], RunPaused())
+    note(opened[0], RunPaused("immediate"))
     watched = {(run.tenant_id, run.id) for run in opened[:3]}
     swapped = (opened[3].tenant_id, opened[0].id)
     found = event_log.lengths({*watched, swapped} - {(opened[0].tenant_id, opened[0].id)})
@@ -212,7 +212,7 @@ def test_a_notifier_that_cannot_look_says_so_and_looks_again(
     run = building.open_run(owner)
     with following(owner, run) as frames:
         next(frames)
-        note(run, RunPaused())
+        note(run, RunPaused("immediate"))
         assert next(frames).event == "run.paused"
     assert "could not be looked at" in caplog.text
 
