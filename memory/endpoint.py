@@ -1,7 +1,7 @@
 """A distiller that somebody else runs: any endpoint that speaks the chat completions of the OpenAI protocol.
 
-Where it stands is the owner's to say, and it may be a private address: a model of one's own usually is one. Nothing
-leads elsewhere from there: redirects are not followed, and neither proxies nor credentials come from the environment.
+The owner of a tenant says where it is, within what the administrator allows (``memory.host.outbound``): a private
+address only when ``OPENWOP_OUTBOUND_ALLOW`` lists it. Neither redirects nor proxies of the environment are used.
 The key leaves the vault for the header of this one request; no refusal, no log and no answer holds it (SR-1).
 """
 
@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 
 from memory import harness
-from memory.host import vault
+from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
 
@@ -30,8 +30,8 @@ def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -
     """What the endpoint of the policy makes of ``prompt``, redacted like all derived text.
 
     Asked at temperature 0 with seed 0, so that an endpoint that can repeat itself does. Raises ``EndpointFailed`` with
-    a ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``status``, ``malformed``, ``empty`` or
-    ``too_large``.
+    a ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this
+    host does not connect to), ``status``, ``malformed``, ``empty`` or ``too_large``.
     """
     body = {
         "model": policy.endpoint_model,
@@ -61,11 +61,16 @@ async def _asked(url: str, headers: dict[str, str], body: dict[str, Any]) -> byt
     """The bytes of a 200; whatever drips or hangs is left after ``TOTAL_SECONDS`` in all."""
     timeout = httpx.Timeout(TOTAL_SECONDS, connect=CONNECT_SECONDS)
     try:
-        async with asyncio.timeout(TOTAL_SECONDS), httpx.AsyncClient(timeout=timeout, trust_env=False) as client:
+        async with asyncio.timeout(TOTAL_SECONDS), outbound.client(timeout=timeout) as client:
             return await _read(client, httpx.Request("POST", url, headers=headers, json=body))
     except (TimeoutError, httpx.TimeoutException):
         raise EndpointFailed(reason="timeout") from None
-    except (httpx.NetworkError, httpx.InvalidURL, httpx.UnsupportedProtocol):
+    except (httpx.NetworkError, httpx.InvalidURL, httpx.UnsupportedProtocol) as problem:
+        if outbound.is_refused(problem):
+            message = (
+                "The endpoint has no address that this host may connect to; OPENWOP_OUTBOUND_ALLOW does not list it."
+            )
+            raise EndpointFailed(message, reason="not_allowed") from None
         raise EndpointFailed(reason="refused") from None
     except httpx.HTTPError:
         raise EndpointFailed(reason="malformed") from None

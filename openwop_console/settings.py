@@ -3,7 +3,9 @@
 A value that cannot be meant stops the start with one sentence that names the variable.
 """
 
+import ipaddress
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,24 @@ from environs import Env, validate
 from openwop_console import data_folder, databases
 
 env = Env()
+HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 
 
 def _one_of(name: str, *choices: str) -> str:
     """The value of ``name``; the first choice when it is unset."""
     return env.str(name, default=choices[0], validate=validate.OneOf(choices))
+
+
+def _host_or_network(text: str) -> str:
+    """An entry of ``OPENWOP_OUTBOUND_ALLOW``: a host's name, an address, or a network such as 10.1.0.0/16."""
+    found = text.strip().lower().rstrip(".")
+    try:
+        return str(ipaddress.ip_network(found, strict=False))
+    except ValueError:
+        if not HOST_NAME.fullmatch(found) or found.replace(".", "").isdigit():
+            message = f"OPENWOP_OUTBOUND_ALLOW: {text!r} is neither a host, an address nor a network"
+            raise ImproperlyConfigured(message) from None
+        return found
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -37,6 +52,8 @@ OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemer
 OPENWOP_MEMORY_WRITABLE = env.bool("OPENWOP_MEMORY_WRITABLE", default=True)
 # The host whose next start ends what is written here; empty when memory is durable.
 OPENWOP_MEMORY_INSTANCE = data_folder.instance_of(OPENWOP_DATA_DIR) if OPENWOP_MEMORY_BACKEND == "ephemeral" else ""
+# Hosts and networks beside the public internet that this host may connect to.
+OPENWOP_OUTBOUND_ALLOW = list(map(_host_or_network, env.list("OPENWOP_OUTBOUND_ALLOW", default=[])))
 OPENWOP_PROPOSALS_ACTIVATION = _one_of("OPENWOP_PROPOSALS_ACTIVATION", "approval-gate", "direct-rbac")
 OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
 # Whether the host's own daily look at traces lets the tenant's endpoint word what it proposes.

@@ -1,8 +1,11 @@
 """The distiller behind an endpoint, against a small server of our own that speaks its protocol, well or badly."""
 
+import contextlib
+import ipaddress
 import json
 import logging
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,13 +13,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from memory import endpoint
-from memory.host import vault
+from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
 from memory.policies import Policy
+from openwop_console import settings as configured
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -78,6 +83,11 @@ def model() -> Iterator[Model]:
     server.shutdown()
     server.server_close()
     serving.join()
+
+
+@pytest.fixture(autouse=True)
+def this_machine_is_listed(settings: Any) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
 
 
 @pytest.fixture
@@ -260,3 +270,114 @@ def test_no_log_holds_the_key_or_what_was_said(
         reason_of(ask)
     assert caplog.text
     assert not [word for word in (KEY, "Distil this", "a short text") if word in caplog.text]
+
+
+# --- where requests may go ------------------------------------------------------------------------------------------
+
+CLOSED = [
+    "0.0.0.0",
+    "10.0.0.1",
+    "100.64.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "172.16.0.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "64:ff9b::7f00:1",
+    "64:ff9b:1::1",
+    "2001:0:4136:e378::1",
+    "2002:7f00:1::1",
+    "fd00:ec2::254",
+    "fe80::1",
+    "fec0::1",
+    "ff02::1",
+]
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_an_address_that_is_not_public_is_refused_unless_it_is_listed(settings: Any, text: str) -> None:
+    address = ipaddress.ip_address(text)
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    assert not outbound.may_connect("models.example", address)
+    settings.OPENWOP_OUTBOUND_ALLOW = ["other.example", "203.0.113.0/24"]
+    assert not outbound.may_connect("models.example", address)
+    settings.OPENWOP_OUTBOUND_ALLOW = ["Models.Example"]
+    assert outbound.may_connect("models.example.", address)
+    settings.OPENWOP_OUTBOUND_ALLOW = [str(getattr(address, "ipv4_mapped", None) or address)]
+    assert outbound.may_connect("models.example", address)
+
+
+@pytest.mark.parametrize("text", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111"])
+def test_a_public_address_needs_no_list(settings: Any, text: str) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    assert outbound.may_connect("models.example", ipaddress.ip_address(text))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "127.1", "0x7f000001", "[::ffff:127.0.0.1]"])
+def test_an_endpoint_on_this_machine_is_refused_however_it_is_written(
+    model: Model, ask: Callable[..., str], settings: Any, host: str
+) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    assert reason_of(ask, endpoint_url=f"http://{host}:{model.server_port}/v1") == "not_allowed"
+    assert model.asked == []
+
+
+def test_a_name_is_connected_to_at_the_address_that_was_checked(
+    model: Model, ask: Callable[..., str], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name server that says a public address first and a private one then leads nowhere."""
+    looked: list[str] = []
+    real = socket.getaddrinfo
+
+    def changing(host: Any, *given: Any, **named: Any) -> Any:
+        if host not in {"rebound.example", b"rebound.example"}:
+            return real(host, *given, **named)
+        looked.append(host)
+        return real("127.0.0.1", *given, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", changing)
+    url = f"http://rebound.example:{model.server_port}/v1"
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    assert reason_of(ask, endpoint_url=url) == "not_allowed"
+    settings.OPENWOP_OUTBOUND_ALLOW = ["rebound.example"]
+    looked.clear()
+    assert ask(endpoint_url=url) == "a short text"
+    assert len(looked) == 1, "what was checked is what was connected to"
+    assert model.asked[0][1]["Host"] == f"rebound.example:{model.server_port}"
+
+
+def test_the_name_of_the_server_is_what_tls_asks_for(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate is checked against the name, although the connection is made to an address."""
+    asked: list[str | None] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sni_callback = lambda _, name, __: asked.append(name)
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            context.wrap_socket(listening.accept()[0], server_side=True)
+
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
+    acme = building.tenant()
+    vault.put(acme.id, "model-key", KEY, now=timezone.now())
+    url = f"https://localhost:{listening.getsockname()[1]}/v1"
+    policy = Policy(distiller="endpoint", endpoint_url=url, endpoint_model="small", endpoint_secret="model-key")
+    with pytest.raises(EndpointFailed):
+        endpoint.distil(policy, acme.id, "Distil this.", max_tokens=7)
+    serving.join(5)
+    listening.close()
+    assert asked == ["localhost"]
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "http://model", "a b", "300.1.1.1", "models.example:443"])
+def test_a_list_that_cannot_be_meant_stops_the_start(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="OPENWOP_OUTBOUND_ALLOW"):
+        configured._host_or_network(text)

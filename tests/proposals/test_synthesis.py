@@ -323,8 +323,9 @@ def test_runs_of_the_host_are_no_reason_to_look() -> None:
 
 
 @pytest.fixture
-def endpoint(model: Model) -> Model:
+def endpoint(model: Model, settings: Any) -> Model:
     """Acme's policy names this endpoint."""
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1"]
     vault.put(building.tenant().id, "model-key", "key-of-the-endpoint-3f9a1c", now=timezone.now())
     named = {"endpoint_url": model.url, "endpoint_model": "small", "endpoint_secret": "model-key"}
     policies.change(building.scope(), named, now=timezone.now())

@@ -1,0 +1,101 @@
+"""Requests that leave this host: to which addresses they may go, checked on the address that is connected to.
+
+Addresses that are not on the public internet are refused unless ``OPENWOP_OUTBOUND_ALLOW`` lists their host or their
+network. A name is resolved once and connected to at the address that was checked, so a name that changes in between
+leads nowhere else; the certificate is checked against the name. Redirects and proxies of the environment are not used.
+"""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore
+import httpx
+from django.conf import settings
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# The public addresses of IPv6, and those among them that lead to an IPv4 address which is not checked: 6to4, Teredo.
+# NAT64 (64:ff9b::/96) and site-local addresses are outside.
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+TUNNELS = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))
+
+
+class OutboundRefused(httpcore.ConnectError):
+    """The host has no address that this one may connect to."""
+
+
+def client(*, timeout: httpx.Timeout) -> httpx.AsyncClient:
+    """The client for every request that leaves this host."""
+    return httpx.AsyncClient(transport=_Transport(), timeout=timeout, trust_env=False, follow_redirects=False)
+
+
+def is_refused(problem: Exception) -> bool:
+    """Whether a request failed because of where it would have gone."""
+    return isinstance(problem.__cause__, OutboundRefused)
+
+
+def may_connect(host: str, address: Address) -> bool:
+    """Whether ``host`` may be connected to at ``address``: it is listed, or its address is a public one."""
+    plain = getattr(address, "ipv4_mapped", None) or address
+    listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
+    return host.lower().rstrip(".") in listed or any(_covers(each, plain) for each in listed) or _is_public(plain)
+
+
+def _is_public(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address):
+        tunnelled = any(address in network for network in TUNNELS)
+        return address.is_global and address in GLOBAL_UNICAST and not tunnelled
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def _covers(listed: str, address: Address) -> bool:
+    try:
+        return address in ipaddress.ip_network(listed, strict=False)
+    except ValueError:
+        return False
+
+
+class _Backend(httpcore.AnyIOBackend):
+    """Connects to the first address of a host that may be connected to and answers."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        failed: Exception = OutboundRefused("The address is not one that this host may connect to.")
+        for address in await _resolved(host, port, timeout):
+            try:
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except httpcore.ConnectError as problem:
+                failed = problem
+        raise failed
+
+
+async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
+    """The addresses of ``host`` that may be connected to, as texts that need no second look-up."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(timeout):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        raise httpcore.ConnectTimeout("The name of the host was not resolved in time.") from None
+    except (OSError, UnicodeError):
+        raise httpcore.ConnectError("The name of the host is not known.") from None
+    texts = dict.fromkeys(str(each[4][0]) for each in found)
+    return [text for text in texts if may_connect(host, ipaddress.ip_address(text.partition("%")[0]))]
+
+
+class _Transport(httpx.AsyncHTTPTransport):
+    """httpx's own transport over our backend, which it offers no parameter for."""
+
+    def __init__(self) -> None:
+        super().__init__(trust_env=False)
+        context = httpx.create_ssl_context(trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=_Backend())
