@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import addresses, compaction, consolidation, distillation, harness, passes
+from memory import adapter, addresses, compaction, consolidation, distillation, harness, passes
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
+NO_MEMORY = "There is no memory by that ref."
 BUG = Failure("internal_error", "The host failed; the failure was recorded.")
 
 
@@ -58,6 +59,18 @@ KINDS: dict[str, Kind] = {flow.KIND: flow for flow in (compaction, consolidation
 LEAVING_OFF = {consolidation.KIND: consolidation.leave_off}
 
 
+def order_now(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Pass:
+    """The pass that a person or a client asks for now: over a ref under which something is stored.
+
+    A schedule may name a ref before anything is written there, so ``order`` does not ask.
+    """
+    kept = checked(scope, wanted)
+    found = tenancy.memory_scope(scope, kept.memory_ref)
+    if found is None or not adapter.has_memory(found):
+        raise NotFound(NO_MEMORY)
+    return order(scope, wanted, now=now)
+
+
 def order(scope: TenantScope, wanted: Wanted, *, window: str = "", now: datetime) -> Pass:
     """The pass is on record and waits for a worker; asking again for the same ``window`` gives the same one.
 
@@ -81,7 +94,7 @@ def checked(scope: TenantScope, wanted: Wanted) -> Wanted:
     found = tenancy.memory_scope(scope, wanted.memory_ref)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     if found is None or clean(found.memory_ref) != found.memory_ref:
-        raise NotFound("There is no memory by that ref.")
+        raise NotFound(NO_MEMORY)
     if addresses.is_working(found.memory_ref):
         problem = {"field": "memoryRef", "message": "is working memory of OpenIntent, over which no pass goes"}
         raise Unprocessable("Working memory is state in progress: no pass puts it together.", errors=[problem])

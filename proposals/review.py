@@ -14,7 +14,18 @@ from memory.host.tenancy import TenantScope
 from proposals import artifacts, comments, effects, electorate, policies, revisions
 from proposals.effects import Effect
 from proposals.electorate import Electorate
-from proposals.models import UNDER_REVIEW, Comment, Decision, Gate, GateState, Proposal, Revision, Vote
+from proposals.models import (
+    UNDER_REVIEW,
+    Comment,
+    Decision,
+    Gate,
+    GateState,
+    Proposal,
+    Purpose,
+    Revision,
+    State,
+    Vote,
+)
 from proposals.policies import Policy
 
 RECORDS_SHOWN = 100
@@ -164,6 +175,14 @@ def versions(told: Detail) -> list[Installation]:
     """Every version that was ever installed under the name that was installed, the latest first."""
     there = told.effect.installation
     return registry.versions(there.tenant_id, there.kind, there.name) if there else []
+
+
+def in_force_again(told: Detail) -> dict[UUID, datetime]:
+    """When each version of that name that was rolled back to came into force again, by its id; the last time each."""
+    refs = {each.ref: each.id for each in versions(told)}
+    rows = Proposal.objects.of(told.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)
+    applied = rows.filter(installed_ref__in=refs).order_by("closed_at").values_list("installed_ref", "closed_at")
+    return {refs[ref]: closed_at for ref, closed_at in applied}
 
 
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:

@@ -109,6 +109,7 @@ class World:
     @cached_property
     def background_pass(self) -> str:
         """A pass that was cancelled, so that it can be looked at and run again."""
+        assert self.entry
         ordered = self.ask("POST", "/v1/host/console/passes", BODIES["orderPass"])
         assert ordered.status_code == 202, ordered.content
         assert self.ask("POST", f"/v1/host/console/passes/{ordered.json()['id']}/stop").status_code == 202
@@ -287,6 +288,7 @@ def _superseded(world: World) -> dict[str, Any]:
 PREPARED: dict[str, Callable[[World], Any]] = {
     "decideProposal": _vote,
     "endProposals": lambda world: {**BODIES["endProposals"], "ids": [ids.wire("prop", world.proposal.id)]},
+    "orderPass": lambda world: world.entry and BODIES["orderPass"],
     "rollBackArtifact": _superseded,
     "withdrawProposal": lambda world: _vote(world) and None,
 }

@@ -159,6 +159,11 @@ class Counts(NamedTuple):
     tokens: int
 
 
+def has_memory(scope: MemoryScope) -> bool:
+    """Whether an entry is stored under the ref, live or not."""
+    return bool(MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=scope.memory_ref).exists())
+
+
 def counts_of(scope: MemoryScope, *, now: datetime) -> Counts:
     found = _live(scope.tenant, now).filter(memory_ref=scope.memory_ref).aggregate(n=Count("id"), t=Sum("tokens"))
     return Counts(found["n"], found["t"] or 0)

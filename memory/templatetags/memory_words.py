@@ -8,6 +8,7 @@ from django import template
 from django.urls import reverse
 
 from memory.host import ids, ticks
+from memory.host.tenancy import Principal
 
 register = template.Library()
 SOON = timedelta(hours=24)
@@ -19,6 +20,16 @@ PAGES = {
     "pass": "pass",
     "prop": "proposal",
     "run": "run",
+}
+# The permission that each of these pages needs.
+READERS = {
+    "arc": "memory:read",
+    "cmt": "memory:read",
+    "fgt": "memory:forget",
+    "mem": "memory:read",
+    "pass": "memory:read",
+    "prop": "proposals:read",
+    "run": "runs:read",
 }
 
 
@@ -56,6 +67,19 @@ def named(names: Mapping[str, str], principal: str) -> str:
 def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
     """What the run is called, or nothing when it is one like any other."""
     return names.get(run_id, "")
+
+
+@register.filter
+def moment_of(moments: Mapping[UUID, datetime], row_id: UUID) -> datetime | None:
+    """The moment that stands for the row, if any."""
+    return moments.get(row_id)
+
+
+@register.filter
+def page_for(wire_id: str, principal: Principal) -> str:
+    """``page_of`` when the principal may read that page, else nothing."""
+    needed = READERS.get(wire_id.partition("_")[0], "")
+    return page_of(wire_id) if needed in principal.scopes else ""
 
 
 @register.filter

@@ -192,6 +192,6 @@ def distill(request: HttpRequest) -> HttpResponse:
 def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
     """On record and queued together, or neither."""
     options = {"tokenBudget": data["budget"]} if data["budget"] else {}
-    row = background.order(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
+    row = background.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
     tasks.enqueue_pass(row)
     return row

@@ -126,7 +126,7 @@ def order(request: HttpRequest) -> HttpResponse:
 @transaction.atomic
 def _ordered(scope: TenantScope, data: dict[str, Any]) -> Pass:
     wanted = Wanted(data["kind"], data["ref"], dry_run=data["dry_run"])
-    row = background.order(scope, wanted, now=timezone.now())
+    row = background.order_now(scope, wanted, now=timezone.now())
     tasks.enqueue_pass(row)
     return row
 

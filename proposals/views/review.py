@@ -129,6 +129,7 @@ def render_review(
         "timeline": milestones.timeline(told),
         "versions": reading.versions(told),
         "may_stop": artifact_stops.denial(scope) is None,
+        "again": reading.in_force_again(told),
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
         **_of_tab(request, scope, told, tab, now),

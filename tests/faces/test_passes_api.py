@@ -17,7 +17,8 @@ __all__ = ["flow"]
 
 @pytest.fixture
 def consolidating(flow: Counting, monkeypatch: pytest.MonkeyPatch) -> Counting:
-    """The small flow of the tests takes the place of consolidation."""
+    """The small flow of the tests takes the place of consolidation, and there is memory for it."""
+    building.remember("acme", "a note")
     monkeypatch.setattr("memory.background.KINDS", {"consolidate": flow, "distill": flow})
     return flow
 
@@ -90,6 +91,7 @@ def test_an_order_that_makes_no_sense_names_its_field(
 
 @pytest.mark.parametrize("given", [True, False])
 def test_what_expires_is_distilled_when_it_is_asked_for(client: Client, given: bool) -> None:
+    building.remember("acme", "a note")
     made = order(client, building.headers(), kind="distill", options={"includeExpiring": given})
     assert made.status_code == 202
     assert made.json()["options"]["includeExpiring"] is given
@@ -114,6 +116,8 @@ def test_who_may_not_run_passes_may_look_at_them(client: Client, consolidating: 
 
 def test_passes_are_paged_to_their_end_by_kind_and_ref(client: Client, consolidating: Counting) -> None:
     headers = building.headers()
+    for ref in ("ref-0", "ref-1"):
+        building.remember("acme", "a note", memory_ref=ref)
     made = [order(client, headers, memoryRef=f"ref-{number % 2}").json()["id"] for number in range(5)]
     order(client, headers, kind="distill", memoryRef="ref-0")
 

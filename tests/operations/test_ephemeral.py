@@ -69,7 +69,7 @@ def backends(host: Host) -> Any:
 def dreamt(host: Host, kind: str) -> tuple[str, str]:
     """How a pass over a ref ended that this host was asked for."""
     with host.client() as client:
-        asked = client.post("/v1/host/console/passes", json={"kind": kind, "memoryRef": "notes"})
+        asked = client.post("/v1/host/console/passes", json={"kind": kind, "memoryRef": "conformance/agent-memory"})
         assert asked.status_code == 202, asked.text
         while (found := client.get(f"/v1/host/console/passes/{asked.json()['id']}").json())["finishedAt"] is None:
             time.sleep(0.1)

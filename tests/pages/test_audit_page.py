@@ -60,7 +60,6 @@ def test_a_forged_checkpoint_is_said_to_be_nobody_s(ada: Client) -> None:
     ("given", "said"),
     [
         ({"first": 5, "last": 2}, "Record 5 is behind the end of the range, which is 2"),
-        ({"last": 999}, "Record 999 is beyond the newest"),
         ({"first": "x"}, "Enter a whole number"),
         ({"first": "-1"}, "greater than or equal to 0"),
     ],

@@ -10,6 +10,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -364,6 +365,8 @@ def test_a_refused_pass_says_why_and_is_run_again(ada: Client, merging: Merging,
 
 
 def test_a_refused_pass_names_what_was_wrong(ada: Client, drain: Any) -> None:
+    (mem_id,) = building.remember("acme", "x", memory_ref="empty").entries
+    ada.post(f"/memory/{mem_id}/retire", {"reason": "old"})
     ada.post("/archives/distill", {"ref": "empty", "budget": ""})
     drain()
     shown = page(ada, f"/passes/{ids.wire('pass', Pass.objects.get().id)}")
@@ -570,3 +573,22 @@ def test_a_shorter_policy_first_says_what_it_touches(ada: Client) -> None:
     assert "The policy is changed." in body_of(ada.post("/retention", longer, follow=True))
     assert "0 entries" in body_of(ada.post("/retention", {**longer, "restore_days": "19"}))
     assert ada.post("/retention", {**longer, "restore_days": "0"}).status_code == 422
+
+
+def test_a_pass_over_a_ref_without_memory_is_refused_at_every_door_and_a_schedule_for_it_is_kept(ada: Client) -> None:
+    for url, form in (
+        ("/consolidation/order", {"kind": "consolidate", "ref": "nothing/here"}),
+        ("/archives/distill", {"ref": "nothing/here", "budget": ""}),
+    ):
+        answer = ada.post(url, form)
+        assert answer.status_code == 422
+        assert "There is no memory by that ref." in body_of(answer)
+    body = {"kind": "consolidate", "memoryRef": "nothing/here"}
+    key = building.headers()
+    answer = Client().post("/v1/host/console/passes", body, content_type="application/json", **key)
+    assert (answer.status_code, answer.json()["message"]) == (404, "There is no memory by that ref.")
+    with pytest.raises(CommandError, match="There is no memory by that ref"):
+        call_command("run_pass", "consolidate", tenant="acme", ref="nothing/here")
+    assert Pass.objects.count() == 0
+    times = pass_schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
+    assert pass_schedules.keep(building.scope(), times, now=timezone.now()).enabled

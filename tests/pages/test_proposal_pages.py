@@ -111,7 +111,7 @@ def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> No
     assert over.status_code == 286
     shown = body_of(over)
     assert "prompt:triage.summary@1.1.0" in shown
-    assert "the same" in shown
+    assert "Digests match" in shown
     assert "No run has resolved it yet" in body_of(ada.get(f"{url_of(made)}/effect"))
     assert "decision-bar" not in shown
 

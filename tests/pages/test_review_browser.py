@@ -62,7 +62,7 @@ def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: An
     expect(page.get_by_role("heading", name="Installed")).to_be_visible()
     expect(page.locator("#review-lede .badge").first).to_have_text("applied")
     expect(page.locator("#review-steps [aria-current]")).to_contain_text("Installed")
-    expect(page.locator("main")).to_contain_text("the same")
+    expect(page.locator("main")).to_contain_text("Digests match")
     expect(page.locator("main")).to_contain_text("prompt:triage.summary@1.1.0")
     assert is_installed(made)
 

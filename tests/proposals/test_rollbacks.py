@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
-from memory.host import audit, registry
+from memory.host import audit, ids, registry
 from memory.host.errors import Conflict, Forbidden, NotFound
 from memory.host.models import Installation
 from proposals import installation, lifecycle, review, revisions, rollbacks
@@ -202,3 +203,15 @@ def test_a_part_alone_is_not_rolled_back_to() -> None:
     proposing.applied(text=pack("2.0.0", clerk), kind="agent-pack")
     with pytest.raises(NotFound):
         back(f"agent:{clerk}@1.0.0")
+
+
+def test_a_version_that_was_rolled_back_to_says_since_when_it_is_in_force_again(client: Client) -> None:
+    first = versions()
+    carried = carried_out(back())
+    client.force_login(building.operator("acme"))
+    for proposal in (first, carried):
+        shown = client.get(f"/proposals/{ids.wire('prop', proposal.id)}").content.decode()
+        assert "First installed" in shown
+        again = shown.partition("<dt>In force again</dt>")[2].partition("</dd>")[0]
+        assert carried.closed_at
+        assert carried.closed_at.strftime("%Y-%m-%dT%H:%M:%S") in again

@@ -33,7 +33,7 @@ class Command(DatabaseCommand):
         wanted = Wanted(options["kind"], options["ref"], given, options["dry_run"])
         scope = tenancy.host_scope(tenant, scopes=SCOPES)
         with refusals_as_errors():
-            row = background.order(scope, wanted, now=timezone.now())
+            row = background.order_now(scope, wanted, now=timezone.now())
             self.stdout.write(seen_through(row, tasks.carry_out))
 
 

@@ -41,7 +41,7 @@ def pass_list(request: Request) -> Response:
 def _ordered(request: Request) -> Response:
     """On record and queued together, or neither."""
     wanted = checked(wire.OrderPass, request.data).wanted()
-    row = background.order(scope_of(request), wanted, now=timezone.now())
+    row = background.order_now(scope_of(request), wanted, now=timezone.now())
     tasks.enqueue_pass(row)
     return Response(wire.pass_document(row), status=202)
 
