@@ -1,5 +1,6 @@
 """What a forget leaves behind: counts, what stays and why, signed; the subject only as a keyed hash."""
 
+import base64
 import hashlib
 import hmac
 from datetime import datetime
@@ -8,11 +9,26 @@ from typing import Any
 import rfc8785
 from django.conf import settings
 
-from memory.host import ids, signing
+from memory.host import ids, signing, sql
 from memory.host.erasure import Remains
 from memory.models import Archive, ForgetRequest, Pass
 from memory.wire import instant
 
+BEYOND = (
+    "Beyond this host's reach: replicas keep it until they have applied the same changes, archives of the write-ahead "
+    "log and backups of this database until they expire or are deleted."
+)
+ON_SQLITE = (
+    "SQLite: within about two minutes the file and its log are rebuilt without what was erased, up to 256 MB and "
+    "while the disk has room for two copies; otherwise its bytes stay in the file until VACUUM is run by hand. "
+)
+ON_POSTGRES = (
+    "PostgreSQL: within about two minutes every table is vacuumed and analysed, so no index, statistic or query "
+    "reaches what was erased; tables of up to 8 MB are rewritten. In larger ones its bytes may stay in the free space "
+    "of their pages until that is used again or VACUUM FULL is run by hand; in the write-ahead log until the server "
+    "recycles it. "
+)
+ALGORITHM, CANONICALIZATION = "Ed25519", "RFC 8785"
 STAYS = (
     "The event log stays as it was: it holds ids, refs and labels, and no content. A replay re-reads what it recorded, "
     "so forgetting does not alter it (RFC 0080)."
@@ -45,6 +61,7 @@ def document(
         "archivesWithdrawn": [{"id": ids.wire("arc", each.id), "sha256": each.sha256} for each in gone],
         "distilledAnewBy": [ids.wire("pass", each.id) for each in anew],
         "stays": STAYS,
+        "storage": (ON_POSTGRES if sql.is_postgres() else ON_SQLITE) + BEYOND,
         "auditSeq": audit_seq,
     }
 
@@ -92,8 +109,21 @@ def _is_sealed(request: ForgetRequest) -> bool:
 
 
 def proof(request: ForgetRequest) -> dict[str, Any]:
-    """The receipt, its signature and the keys that verify it; nothing before the subject is forgotten."""
+    """The receipt, its signature, the very bytes that are signed and the keys that verify it; nothing before the
+    subject is forgotten. A receipt of before the host had signing keys has a seal that the host alone can check."""
     if not request.signature:
         return {}
-    keys = [{"keyId": key.key_id, "publicKey": key.text} for key in signing.public_keys(signing.RECEIPTS)]
-    return {"receipt": request.receipt, "signature": request.signature, "publicKeys": keys}
+    sealed = _is_sealed(request)
+    return {
+        "receipt": request.receipt,
+        "signature": request.signature,
+        "algorithm": "HMAC-SHA256" if sealed else ALGORITHM,
+        "canonicalization": CANONICALIZATION,
+        "signedBytes": base64.b64encode(rfc8785.dumps(request.receipt)).decode(),
+        "publicKeys": [] if sealed else public_keys(),
+    }
+
+
+def public_keys() -> list[dict[str, str]]:
+    """The keys that receipts of this host are signed with: SPKI in DER, base64; the current one first."""
+    return [{"keyId": key.key_id, "publicKey": key.spki} for key in signing.public_keys(signing.RECEIPTS)]

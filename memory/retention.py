@@ -19,6 +19,8 @@ from memory.host.models import Tenant
 SMALL = 32 * 1024 * 1024
 MOST_REBUILT = 256 * 1024 * 1024
 BYTES_A_SECOND = 2 * 1024 * 1024
+# PostgreSQL writes a table of this size, with its indexes, anew in about 100 ms; writers of it wait for as long.
+REWRITTEN = 8 * 1024 * 1024
 NIGHT = range(2, 5)  # UTC
 OVERLAP = timedelta(minutes=1)
 LATEST = timedelta(hours=36)
@@ -31,19 +33,30 @@ def sweep(*, now: datetime) -> int:
 
 def scrub(*, now: datetime) -> bool:
     """SQLite: what was removed or replaced is in no byte of the database's files any more (R96, C22); whether the file
-    was rebuilt for it. PostgreSQL has a vacuum of its own.
+    was rebuilt for it. PostgreSQL: after something was forgotten or confidential every table is vacuumed and analysed,
+    and small ones are rewritten; the rest is for its own vacuum.
 
     What was forgotten or is confidential goes within the minute out of a file of up to 120 MB, and the later the larger
     a larger one is. What was simply deleted or changed goes as soon out of a small file, and at night out of others.
     """
     if sql.is_postgres():
-        return False
+        return _vacuum()
     size, last = sql.file_bytes(), datetime.fromtimestamp(sql.rebuilt_at(), UTC)
     due = _may_be_rebuilt(size, now - last) and _is_in_time(size, last, now)
     if due:
         sql.rebuild(int(now.timestamp()))
     sql.empty_log()
     return due
+
+
+def _vacuum() -> bool:
+    """Whether a table of PostgreSQL was behind the last forget; one whose lock is not free waits for the next time."""
+    last = ledger.last_erased()
+    tables = sql.tables_vacuumed_before(last + OVERLAP) if last else []
+    done = [sql.vacuum(table, rewrite=size <= REWRITTEN) for table, size in tables]
+    if any(done):
+        sql.vacuum("pg_catalog.pg_statistic", rewrite=True)  # the samples of columns as they were before
+    return any(done)
 
 
 def _may_be_rebuilt(size: int, rested: timedelta) -> bool:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory import background, forgetting, pass_schedules, passes, retention, search, work
-from memory.host import checkpoints, idempotency, throttle
+from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
 from memory.pass_schedules import Queue
 
@@ -40,6 +40,8 @@ def forget(tenant: str, request: str) -> None:
     forgetting.execute(
         UUID(hex=tenant), UUID(hex=request), holder=worker_name(), now=timezone.now(), clock=timezone.now
     )
+    if sql.is_postgres():
+        retention.scrub(now=timezone.now())
 
 
 def sweep() -> int:

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from memory import compaction, distillation, token_budget, workspace
+from memory import compaction, distillation, receipts, token_budget, workspace
 from memory.drafts import MAX_CONTENT_BYTES
 from memory.file_drafts import MAX_FILE_BYTES
 from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
@@ -49,6 +49,11 @@ def document() -> dict[str, Any]:
         "schemaVersions": {"clarification.request": 1},
         "limits": _limits(),
         "fixtures": _fixtures(),
+        "x-host-openwop-console-forgetReceipts": {
+            "signatureAlgorithm": "ed25519",
+            "canonicalization": receipts.CANONICALIZATION,
+            "publicKeys": receipts.public_keys(),
+        },
         **families,
         "capabilities": families,
     }

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID, SafeUUID
 
 import orjson
-from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.models import Q
 
 INSTRUCTIONS = 10_000
@@ -196,3 +196,49 @@ def empty_log(*, patience_ms: int = 500) -> bool:
 def behind(column: str, at: datetime, row_id: Any, *, id_column: str = "id") -> Q:
     """What comes behind a row in the order (``-column``, ``-id_column``): two conditions that one index serves."""
     return Q(**{f"{column}__lte": at}) & (Q(**{f"{column}__lt": at}) | Q(**{f"{id_column}__lt": row_id}))
+
+
+def tables_vacuumed_before(moment: datetime) -> list[tuple[str, int]]:
+    """PostgreSQL's tables that were not vacuumed since then, and the bytes of each with its indexes and TOAST."""
+    statement = (
+        "SELECT relid::regclass::text, pg_total_relation_size(relid) FROM pg_stat_user_tables "
+        "WHERE schemaname = current_schema() AND (last_vacuum IS NULL OR last_vacuum < %s) ORDER BY 1"
+    )
+    return [(str(table), int(size)) for table, size in rows(statement, [moment])]
+
+
+def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
+    """A table of PostgreSQL is vacuumed and analysed, outside of a transaction; False when its lock was not free.
+
+    A vacuum leaves the bytes of a removed row in the free space of its page: ``rewrite`` writes the table anew, and
+    keeps who uses it waiting for that long. Readers and writers do not wait for the rest.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {int(patience_ms)}")
+        try:
+            if rewrite:
+                cursor.execute(f"VACUUM (FULL) {table}")
+            cursor.execute(f"VACUUM (ANALYZE) {table}")
+            _clear_statistics(cursor, table)
+        except OperationalError:  # the lock is taken: whoever has it goes first
+            return False
+        finally:
+            cursor.execute("RESET lock_timeout")
+    return True
+
+
+def _clear_statistics(cursor: Any, table: str) -> None:
+    """Of an empty table the samples go: ANALYZE leaves those of its last rows. A column that is said to be of the type
+    that it has loses them, and nothing is written anew."""
+    cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")  # noqa: S608
+    if cursor.fetchone()[0]:
+        return
+    cursor.execute(
+        "SELECT quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) FROM pg_stats s JOIN pg_attribute a "
+        "ON a.attrelid = %s::regclass AND a.attname = s.attname WHERE s.schemaname = current_schema() "
+        "AND s.tablename = %s AND format_type(a.atttypid, NULL) = ANY(%s)",
+        [table, table, ["text", "character varying", "jsonb", "bytea", "tsvector"]],
+    )
+    changes = ", ".join(f"ALTER COLUMN {name} TYPE {kind}" for name, kind in cursor.fetchall())
+    if changes:
+        cursor.execute(f"ALTER TABLE {table} {changes}")

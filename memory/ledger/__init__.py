@@ -10,7 +10,7 @@ from memory.ledger.addressing import (
     touch,
 )
 from memory.ledger.deriving import Derivation, protect, strengthen, write_derived
-from memory.ledger.erasing import erase_names, erase_reasons, mark_erased, removed_since
+from memory.ledger.erasing import erase_names, erase_reasons, last_erased, mark_erased, removed_since
 from memory.ledger.finding import at, held_at
 from memory.ledger.giving import Given, kept_addresses
 from memory.ledger.hiding import Hidden, hide, restore, retire
@@ -41,6 +41,7 @@ __all__ = [
     "hide",
     "hold",
     "kept_addresses",
+    "last_erased",
     "locked",
     "locked_all",
     "mark_erased",

@@ -5,8 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Max
 
-from memory.host import sql
 from memory.ledger.rows import WRITER, gone_at, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
@@ -32,9 +32,14 @@ def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> in
 
 @transaction.atomic
 def mark_erased(tenant_id: UUID, *, now: datetime) -> None:
-    """Something beside the ledger was forgotten: housekeeping takes it out of the files, too. SQLite alone has such."""
-    if not sql.is_postgres():
-        move_head(tenant_id, entries=0, retired=0, steps=0, gone=gone_at(now, at_once=True))
+    """Something beside the ledger was forgotten: housekeeping takes it out of the files, too."""
+    move_head(tenant_id, entries=0, retired=0, steps=0, gone=gone_at(now, at_once=True))
+
+
+def last_erased() -> datetime | None:
+    """When something of any tenant was forgotten, or was confidential and went, for the last time."""
+    found: datetime | None = LedgerHead.objects.aggregate(last=Max("erased_at"))["last"]
+    return found
 
 
 def removed_since(moment: datetime, *, at_once: bool = False) -> bool:

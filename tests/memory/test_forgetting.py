@@ -4,8 +4,12 @@ import base64
 import hashlib
 import hmac
 import json
+import re
+import subprocess
+import sys
 from datetime import timedelta
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -13,15 +17,16 @@ from urllib.parse import quote
 import pytest
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_der_public_key
 from django.db import connection
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import archives, forget_requests, forgetting, ledger, passes, receipts, search
+from memory import archives, forget_requests, forgetting, ledger, passes, receipts, retention, search
 from memory.erasers import entries
 from memory.forgetting import Preview
-from memory.host import access, audit, erasure, event_log, vault
+from memory.host import access, audit, erasure, event_log, ids, sql, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
@@ -29,6 +34,7 @@ from memory.ledger import indexing
 from memory.matching import is_exact, is_mentioned, search_form
 from memory.models import Archive, ForgetRequest, ForgetState, KeptContent
 from memory.models.entry import MemoryEntry, Tombstone
+from memory.models.forget import Decision
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
@@ -442,7 +448,8 @@ def test_a_receipt_comes_with_the_key_that_anybody_verifies_it_with() -> None:
     acme = building.scope()
     building.remember("acme", MARTA)
     shown = receipts.proof(forget(acme))
-    key = Ed25519PublicKey.from_public_bytes(base64.b64decode(shown["publicKeys"][0]["publicKey"]))
+    key = load_der_public_key(base64.b64decode(shown["publicKeys"][0]["publicKey"]))
+    assert isinstance(key, Ed25519PublicKey)
     key.verify(base64.b64decode(shown["signature"]), rfc8785.dumps(shown["receipt"]))
 
 
@@ -553,3 +560,80 @@ def test_an_operator_s_own_account_stays_and_is_counted() -> None:
     counts = forget(acme).receipt["stores"]["operator accounts"]
     assert counts["stays"] == 1
     assert "deactivate" in counts["staysBecause"]
+
+
+def test_a_receipt_is_verified_offline_by_the_recipe_of_the_documentation(client: Client, tmp_path: Path) -> None:
+    acme = building.scope()
+    building.remember("acme", f"{MARTA}, called José")
+    done = forget(acme)
+    address = f"/v1/host/console/forget/{ids.wire('fgt', done.id)}"
+    found = client.get(address, **building.headers()).json()
+    (tmp_path / "host.json").write_text(client.get("/.well-known/openwop").content.decode())
+    (recipe,) = re.findall(r"```python\n(.*?)```", Path("docs/receipts.md").read_text(), re.DOTALL)
+    (tmp_path / "verify.py").write_text(recipe)
+
+    def verified(document: dict[str, Any]) -> str:
+        (tmp_path / "receipt.json").write_text(json.dumps(document))
+        command = [sys.executable, "-I", "verify.py", "receipt.json", "host.json"]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (ran.returncode == 0) is ran.stdout.startswith("VERIFIED"), ran.stderr
+        return ran.stdout or ran.stderr
+
+    assert verified(found).startswith("VERIFIED with key")
+    assert "not what was signed" in verified(found | {"receipt": found["receipt"] | {"auditSeq": 0}})
+    forged = base64.b64encode(rfc8785.dumps(found["receipt"] | {"auditSeq": 0})).decode()
+    changed = {"receipt": found["receipt"] | {"auditSeq": 0}, "signedBytes": forged}
+    assert "no key of the host" in verified(found | changed)
+    assert (found["algorithm"], found["canonicalization"], found["undecided"]) == ("Ed25519", "RFC 8785", 0)
+
+
+def test_a_receipt_with_undecided_suspects_is_amber_until_they_are_decided(client: Client) -> None:
+    acme, ada = building.scope(), building.operator()
+    client.force_login(ada)
+    building.remember("acme", MARTA)
+    confirmed = confirm(acme, preview(acme))
+    building.remember("acme", f"jo{MARTA}")
+    done = carry_out(confirmed)
+    address = f"/forget/{ids.wire('fgt', done.id)}"
+    shown = client.get(address).content.decode()
+    assert f"{done.undecided} suspects undecided" in shown
+    assert "Forgotten and verified" not in shown
+    assert "suspects undecided" in client.get("/forget").content.decode()
+    again = preview(acme)
+    forgetting.decide_about_the_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    spared = carry_out(confirm(acme, again))
+    assert (spared.receipt["stores"]["memory entries"]["spared"], spared.undecided) == (1, 0)
+    for each in (done, spared):
+        assert "Forgotten and verified" in client.get(f"/forget/{ids.wire('fgt', each.id)}").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_forgotten_name_is_in_no_file_and_no_statistic_of_postgresql() -> None:
+    if not sql.is_postgres():
+        pytest.skip("SQLite rebuilds its file, which test_search.py shows")
+    acme, canary = building.scope(), "canary.kowalska@example.com"
+    building.remember("acme", *[f"{number}: {canary}" for number in range(20)], "y" * 3000, subject=canary)
+    building.remember("acme", f"{canary} {'long text ' * 2000}")
+    retention.scrub(now=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        assert canary in statistics_of(cursor)
+        assert in_files(cursor, canary) > 0
+        forget(acme, canary, typed=canary)
+        assert retention.scrub(now=timezone.now())
+        assert canary not in statistics_of(cursor)
+        assert in_files(cursor, canary) == 0
+    assert "VACUUM FULL is run by hand" in ForgetRequest.objects.get().receipt["storage"]
+
+
+def statistics_of(cursor: Any) -> str:
+    cursor.execute("SELECT most_common_vals::text, histogram_bounds::text FROM pg_stats WHERE schemaname = 'public'")
+    return str(cursor.fetchall())
+
+
+def in_files(cursor: Any, text: str) -> int:
+    """How often the files of this database hold the text; without the write-ahead log."""
+    cursor.execute("CHECKPOINT")
+    cursor.execute("SELECT current_setting('data_directory'), oid FROM pg_database WHERE datname = current_database()")
+    folder, oid = cursor.fetchone()
+    return sum(file.read_bytes().count(text.encode()) for file in Path(folder, "base", str(oid)).iterdir())

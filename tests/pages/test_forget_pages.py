@@ -63,7 +63,7 @@ def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, 
     drain()
     over = ada.get(url, **HTMX)
     assert over.status_code == 286
-    assert "Forgotten and verified" in body_of(over)
+    assert "suspects undecided" in body_of(over)
     assert MARTA not in body_of(over)
     assert building.contents(building.scope()) == ["nothing to see", f"ana{MARTA} is somebody else"]
     assert "genuine" in body_of(ada.get(url))
@@ -229,7 +229,7 @@ def test_residue_is_red_and_can_be_run_again(
     assert "A forget left residue" in body_of(ada.get("/"))
     ada.post(f"{url}/retry")
     drain()
-    assert "Forgotten and verified" in body_of(ada.get(url))
+    assert "suspects undecided" in body_of(ada.get(url))
 
 
 def test_the_form_is_prefilled_from_an_entry_without_content_in_the_address(ada: Client) -> None:

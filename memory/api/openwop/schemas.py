@@ -122,12 +122,19 @@ WITHDRAWN = closed(
     passState=nullable(words(PassState.values)),
     archive=nullable(MADE_ANEW),
 )
-FORGET = closed(
-    "ForgetRequest",
-    forgetId=TEXT,
-    state=words(ForgetState.values),
-    progress=PROGRESS,
-    receipt=nullable({"type": "object"}),
-    signature=nullable(TEXT),
-    archives=listed(WITHDRAWN),
+FORGET = also(
+    closed(
+        "ForgetRequest",
+        forgetId=TEXT,
+        state=words(ForgetState.values),
+        progress=PROGRESS,
+        receipt=nullable({"type": "object"}),
+        signature=nullable(TEXT),
+        undecided=COUNT,
+        archives=listed(WITHDRAWN),
+    ),
+    algorithm=TEXT,
+    canonicalization=TEXT,
+    signedBytes=TEXT,
+    publicKeys=listed(closed(keyId=TEXT, publicKey=TEXT)),
 )
