@@ -18,7 +18,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from memory import archives, forget_plans, forget_requests, harness, ledger, passes, receipts
+from memory import archives, erasure_journal, forget_plans, forget_requests, harness, ledger, passes, receipts
 from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
@@ -264,6 +264,7 @@ def confirm(
     _require_ready(request, now)
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
+    erasure_journal.require_writable()
     fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, terms))
     with transaction.atomic():
         request = _locked(request)
@@ -285,7 +286,13 @@ def confirm(
         )
         if queue is not None:
             queue(request)
+        transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
     return request
+
+
+def _keep_in_journal(request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]]) -> None:
+    """A restore of an older backup will forget the subject again."""
+    erasure_journal.record(request, terms, [row.hex for rows in chosen.values() for row in rows])
 
 
 def _locked(request: ForgetRequest) -> ForgetRequest:
@@ -359,6 +366,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
     if work.attempts > passes.MAX_ATTEMPTS:
         return _leave_residue(request, work, {}, clock())
     terms, chosen, spared = _remembered(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
+    _keep_in_journal(request, terms, chosen)
     pace = Pace()
     for _ in range(ROUNDS):
         subject, gone = Identifiers(terms), 0

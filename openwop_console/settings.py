@@ -42,6 +42,15 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
 OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+# What was forgotten, for restores; outside of the data folder, so that no copy of the folder takes its place. Hosts
+# that share a database share this file.
+OPENWOP_ERASURE_JOURNAL = (
+    BASE_DIR
+    / env.path(
+        "OPENWOP_ERASURE_JOURNAL",
+        default=OPENWOP_DATA_DIR / "erasures" if OPENWOP_ENV == "test" else Path(f"{OPENWOP_DATA_DIR}.erasures"),
+    ).expanduser()
+)
 # Episodic entries that one agent keeps, unless something narrower is said of it (RFC-0015 2.2).
 OPENWOP_EPISODIC_CAPACITY = env.int(
     "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)

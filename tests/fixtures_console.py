@@ -27,7 +27,16 @@ from openwop_console import process_ties
 from openwop_console.testing import plugin
 
 # Commands that one process runs one after the other: to start Django takes longer than each of them.
-QUICK = {"create_tenant", "create_operator", "create_api_key", "install_workflow", "install_agent", "import_workflow"}
+QUICK = {
+    "backup",
+    "create_tenant",
+    "create_operator",
+    "create_api_key",
+    "install_workflow",
+    "install_agent",
+    "import_workflow",
+    "restore",
+}
 RUN_COMMANDS = """
 import contextlib, io, json, os, sys
 from django.core.management import execute_from_command_line

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 
 CHECKPOINTS = "openwop-console audit checkpoints"
+BACKUPS = "openwop-console backups"
 RECEIPTS = "openwop-console forget receipts"
 REQUESTS = "openwop-console request bodies"
 STATES = "openwop-console observed states"

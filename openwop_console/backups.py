@@ -1,0 +1,459 @@
+"""Backups: the database as it was at one moment, in one signed file; and the restore of one into an empty database.
+
+The file is a zip. Its manifest says which migrations the database had and how many rows each table, holds the SHA-256
+of each member, and is signed under ``OPENWOP_SECRET_KEY``. SQLite is one member, the file itself; PostgreSQL is one
+member a table, in the text form of COPY. Sessions and the cache are left out: after a restore everybody signs in again.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from psycopg import sql
+
+from memory import erasure_journal, forgetting, receipts
+from memory.erasure_journal import Erasure, JournalBroken, Mark
+from memory.forgetting import Clock
+from memory.host import audit, checkpoints, sealing, signing, tenancy
+from memory.host.models import Operator, Tenant, VaultKey
+from memory.host.sealing import VaultLocked
+from memory.matching import is_mentioned, search_form
+from memory.models import ForgetRequest, ForgetState
+from memory.wire import instant
+from openwop_console import VERSION
+from openwop_console.databases import SQLITE_SUFFIXES
+
+FORMAT = "openwop-console backup"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+SQLITE_MEMBER = "database.sqlite3"
+PART = 1024 * 1024
+LARGEST_MANIFEST = 16 * PART
+# What a restored console makes anew; whoever was signed in at the time of the copy is not.
+LEFT_OUT = ("django_session", "console_cache")
+REASON = "Forgotten again after a restore"
+FORGET = frozenset({"memory:forget"})
+Manifest = dict[str, Any]
+
+
+class BackupRefused(Exception):
+    """Why a backup cannot be made or restored, in one sentence. Nothing was changed."""
+
+
+# --- making one -----------------------------------------------------------------------------------------------------
+
+
+def make(file: Path, *, now: datetime) -> Manifest:
+    """The database as it is now is in ``file``, which must not be there yet; the console may go on meanwhile."""
+    try:
+        with _private(file) as target:
+            try:
+                return _write(target, file, now)
+            except BaseException:
+                file.unlink()
+                raise
+    except FileExistsError:
+        raise BackupRefused(f"{file} is there already; a backup is never overwritten.") from None
+    except OSError as problem:
+        raise BackupRefused(f"{file} cannot be written ({_reason(problem)}).") from problem
+
+
+def _reason(problem: OSError) -> str:
+    return "no space is left" if problem.errno == errno.ENOSPC else str(problem.strerror).lower()
+
+
+def _write(target: IO[bytes], file: Path, now: datetime) -> Manifest:
+    manifest = _described(erasure_journal.mark(), now)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        write = _write_sqlite if connection.vendor == "sqlite" else _write_postgres
+        manifest["tables"], manifest["members"] = write(archive, file)
+        signature = signing.sign(signing.BACKUPS, manifest)
+        signed = {"manifest": manifest, "signature": signature.text, "keyId": signature.key_id}
+        archive.writestr(MANIFEST, json.dumps(signed, indent=1))
+    return manifest
+
+
+@contextlib.contextmanager
+def _private(file: Path) -> Iterator[IO[bytes]]:
+    """A new file for its owner alone, on disk at the end."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w+b") as opened:
+        yield opened
+        opened.flush()
+        os.fsync(opened.fileno())
+
+
+def _described(journal: Mark, now: datetime) -> Manifest:
+    applied = sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations())
+    return {
+        "format": FORMAT,
+        "formatVersion": FORMAT_VERSION,
+        "release": VERSION,
+        "engine": connection.vendor,
+        "createdAt": instant(now),
+        "migrations": applied,
+        "journal": {"lines": journal.lines, "head": journal.head},
+    }
+
+
+def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:
+    """``VACUUM INTO`` reads one snapshot, and copies nothing of what was deleted."""
+    copy = file.with_name(f".{file.name}.sqlite3")
+    try:
+        _remove(copy)
+        copy.touch(0o600)
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM INTO %s", [str(copy)])
+        with _other_file(copy):
+            with connection.cursor() as cursor:
+                for table in set(LEFT_OUT) & set(_tables()):
+                    cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608  # names of our own
+            counts = _counts()
+        with copy.open("rb") as source:
+            return counts, {SQLITE_MEMBER: _put(archive, SQLITE_MEMBER, iter(lambda: source.read(PART), b""))}
+    finally:
+        _remove(copy)
+
+
+def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:
+    """Every table of one snapshot."""
+    counts, members = {}, {}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        for table in _tables():
+            columns = sql.SQL(", ").join(map(sql.Identifier, _columns(table)))
+            statement = sql.SQL("COPY {} ({}) TO STDOUT").format(sql.Identifier(table), columns)
+            with cursor.copy(statement) as rows:
+                member = f"tables/{table}"
+                members[member] = _put(archive, member, (bytes(part) for part in rows))
+        counts = _counts()
+    return counts, members
+
+
+def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> dict[str, Any]:
+    """The parts are a member of the archive; their size and SHA-256."""
+    size, digest = 0, hashlib.sha256()
+    with archive.open(name, "w", force_zip64=True) as member:
+        for part in parts:
+            member.write(part)
+            digest.update(part)
+            size += len(part)
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+# --- what is in a database ------------------------------------------------------------------------------------------
+
+
+def _tables() -> list[str]:
+    """The tables that are copied, in the order of their names."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(
+                "SELECT name FROM pragma_table_list"
+                " WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+            )
+            return sorted(name for (name,) in cursor.fetchall())
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+            " AND relkind IN ('r', 'p') AND NOT relispartition"
+        )
+        return sorted(name for (name,) in cursor.fetchall() if name not in {*LEFT_OUT, "django_migrations"})
+
+
+def _columns(table: str) -> list[str]:
+    """The columns of a table on PostgreSQL that it does not compute itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
+            " AND attgenerated = '' ORDER BY attnum",
+            [f'"{table}"'],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def _counts() -> dict[str, int]:
+    counts = {}
+    with connection.cursor() as cursor:
+        for table in _tables():
+            cursor.execute(f'SELECT count(*) FROM "{table}"')  # noqa: S608  # names of the catalog
+            counts[table] = cursor.fetchone()[0]
+    return counts
+
+
+@contextlib.contextmanager
+def _other_file(file: Path) -> Iterator[None]:
+    """Inside the block this process works on another SQLite file."""
+    before = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = str(file)
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = before
+
+
+# --- restoring one --------------------------------------------------------------------------------------------------
+
+
+def restore(file: Path, *, with_journal: bool, clock: Clock) -> tuple[Manifest, int]:
+    """The database holds what ``file`` does, verified, without what was forgotten since; how many forgets that were.
+
+    Everything that can be checked is checked before anything is written, and the database stays empty when a later
+    check fails.
+    """
+    with _opened(file) as archive:
+        manifest = _verified(archive, file)
+        erasures = _erasures(manifest) if with_journal else []
+        _require_empty()
+        if connection.vendor == "sqlite":
+            return manifest, _restore_sqlite(archive, manifest, erasures, clock)
+        return manifest, _restore_postgres(archive, manifest, erasures, clock)
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+    except zipfile.BadZipFile:
+        raise BackupRefused(f"{file} is no backup of a console, or is cut off.") from None
+    except OSError as problem:
+        raise BackupRefused(f"{problem.filename or file} cannot be used ({_reason(problem)}).") from problem
+
+
+def _verified(archive: zipfile.ZipFile, file: Path) -> Manifest:
+    """The manifest of a whole backup that this host, with this key, may restore into this engine."""
+    signed = _manifest_of(archive, file)
+    manifest: Manifest = signed["manifest"]
+    if signed["keyId"] not in {key.key_id for key in signing.public_keys(signing.BACKUPS)}:
+        raise BackupRefused(
+            f"{file} was made under another OPENWOP_SECRET_KEY; set the key of that host, or name it in"
+            " OPENWOP_SECRET_KEY_FALLBACKS."
+        )
+    if not signing.verifies(signing.BACKUPS, manifest, signed["signature"], signed["keyId"]):
+        raise BackupRefused(f"{file} was changed after it was made: its manifest does not carry its signature.")
+    if manifest["formatVersion"] != FORMAT_VERSION:
+        raise BackupRefused(f"{file} has a form that this release does not know; restore it with a newer one.")
+    _require_same_state(manifest, file)
+    for name, expected in manifest["members"].items():
+        if _digest_of(archive, name, file) != expected["sha256"]:
+            raise BackupRefused(f"{file} was changed or damaged after it was made: {name} is not what was copied.")
+    return manifest
+
+
+def _manifest_of(archive: zipfile.ZipFile, file: Path) -> dict[str, Any]:
+    try:
+        with archive.open(MANIFEST) as member:
+            signed = json.loads(member.read(LARGEST_MANIFEST))
+        if signed["manifest"]["format"] == FORMAT and isinstance(signed["signature"], str):
+            return {**signed, "keyId": str(signed["keyId"])}
+    except (KeyError, TypeError, ValueError, RecursionError, zipfile.BadZipFile):
+        pass
+    raise BackupRefused(f"{file} is no backup of a console.")
+
+
+def _require_same_state(manifest: Manifest, file: Path) -> None:
+    if manifest["engine"] != connection.vendor:
+        raise BackupRefused(f"{file} is of {manifest['engine']}, and this host's database is {connection.vendor}.")
+    theirs = set(manifest["migrations"])
+    graph = MigrationLoader(None).graph
+    ours = {f"{app}.{name}" for app, name in graph.nodes}
+    if theirs - ours:
+        raise BackupRefused(
+            f"{file} was made by a newer release ({manifest['release']}, with {min(theirs - ours)});"
+            " restore it with that one."
+        )
+    if {f"{app}.{name}" for app, name in graph.leaf_nodes()} - theirs:
+        raise BackupRefused(
+            f"{file} was made by an older release ({manifest['release']}); restore it with that, and then migrate."
+        )
+
+
+def _digest_of(archive: zipfile.ZipFile, name: str, file: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with archive.open(name) as member:
+            while part := member.read(PART):
+                digest.update(part)
+    except (KeyError, EOFError, ValueError, zipfile.BadZipFile, zlib.error):
+        raise BackupRefused(f"{file} was changed or damaged after it was made: {name} cannot be read.") from None
+    return digest.hexdigest()
+
+
+def _erasures(manifest: Manifest) -> list[Erasure]:
+    try:
+        found = erasure_journal.read(Mark(**manifest["journal"]))
+    except JournalBroken as problem:
+        raise BackupRefused(
+            f"{problem} What was forgotten after the copy would come back; set OPENWOP_ERASURE_JOURNAL, or accept that"
+            " with --without-journal."
+        ) from None
+    return list({(each.tenant_id, each.terms, each.chosen): each for each in found}.values()) if found else []
+
+
+def _require_empty() -> None:
+    """The database has no tables, or nobody has begun to use them."""
+    if "host_tenant" in _tables() and (Tenant.objects.exists() or Operator.objects.exists()):
+        raise BackupRefused("The database is not empty; a backup is restored into an empty data folder or database.")
+    if "host_tenant" not in _tables() and set(_tables()) - {"django_migrations"}:
+        raise BackupRefused("The database holds tables of something else; give the restore an empty one.")
+
+
+def _restore_sqlite(archive: zipfile.ZipFile, manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
+    """The copy is verified and put right beside the database, and then takes its place at once."""
+    target = Path(str(connection.settings_dict["NAME"]))
+    aside = target.with_name(f"{target.name}.restoring")
+    try:
+        _remove(aside)
+        with archive.open(SQLITE_MEMBER) as source, _private(aside) as copy:
+            shutil.copyfileobj(source, copy, PART)
+        with _other_file(aside):
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA quick_check(1)")
+                if cursor.fetchone()[0] != "ok":
+                    raise BackupRefused("The database in the backup is damaged.")
+            applied = _checked_and_forgotten(manifest, erasures, clock)
+            with connection.cursor() as cursor:
+                cursor.execute("VACUUM")
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+        _remove(target, SQLITE_SUFFIXES[1:])
+        aside.replace(target)
+        return applied
+    finally:
+        _remove(aside)
+
+
+def _remove(file: Path, suffixes: tuple[str, ...] = SQLITE_SUFFIXES) -> None:
+    for suffix in suffixes:
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
+def _restore_postgres(archive: zipfile.ZipFile, manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
+    """One transaction: whatever fails in it leaves the tables empty."""
+    if "host_tenant" not in _tables():
+        call_command("migrate", interactive=False, verbosity=0)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            links = _drop_links(cursor)
+            tables = [sql.Identifier(table) for table in _tables()]
+            for table in tables:
+                cursor.execute(sql.SQL("ALTER TABLE {} DISABLE TRIGGER USER").format(table))
+            cursor.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(tables)))
+            for name in _tables():
+                _load(cursor, archive, name)
+            for statement in links:
+                cursor.execute(statement)
+            for table in tables:
+                cursor.execute(sql.SQL("ALTER TABLE {} ENABLE TRIGGER USER").format(table))
+        applied = _checked_and_forgotten(manifest, erasures, clock)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    return applied
+
+
+def _drop_links(cursor: Any) -> list[sql.Composed]:
+    """No table refers to another; the statements that restore the links, and thereby check every row."""
+    cursor.execute(
+        "SELECT relname, conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid"
+        " WHERE contype = 'f' AND conparentid = 0 AND relnamespace = current_schema()::regnamespace"
+    )
+    found = cursor.fetchall()
+    for table, name, _ in found:
+        cursor.execute(sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(sql.Identifier(table), sql.Identifier(name)))
+    return [
+        sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} {}").format(
+            sql.Identifier(table), sql.Identifier(name), sql.SQL(definition)
+        )
+        for table, name, definition in found
+    ]
+
+
+def _load(cursor: Any, archive: zipfile.ZipFile, table: str) -> None:
+    """The rows of a table, and its counters behind the last of them."""
+    columns = _columns(table)
+    named = sql.SQL(", ").join(map(sql.Identifier, columns))
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), named)
+    with archive.open(f"tables/{table}") as rows, cursor.copy(statement) as loading:
+        while part := rows.read(PART):
+            loading.write(part)
+    for column in columns:
+        cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [f'"{table}"', column])
+        [sequence] = cursor.fetchone()
+        if sequence:
+            last = sql.SQL("SELECT setval({}, coalesce(max({}), 0) + 1, false) FROM {}").format(
+                sql.Literal(sequence), sql.Identifier(column), sql.Identifier(table)
+            )
+            cursor.execute(last)
+
+
+# --- what is checked, and forgotten again ---------------------------------------------------------------------------
+
+
+def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: Clock) -> int:
+    """The restored rows are what was copied, and then without what was forgotten since; how many forgets that were."""
+    if _counts() != manifest["tables"]:
+        raise BackupRefused("The restored tables do not have as many rows as were copied.")
+    _require_vault_opens()
+    for tenant in Tenant.objects.order_by("id"):
+        if not checkpoints.verify(tenant.id, first=0, last=checkpoints.end_of(tenant.id)).intact:
+            raise BackupRefused(f"The audit chain of {tenant.slug} does not hold in the backup.")
+    for request in ForgetRequest.objects.filter(state=ForgetState.FORGOTTEN).iterator(chunk_size=100):
+        if not receipts.is_genuine(request):
+            raise BackupRefused(
+                f"The receipt of a forget of {instant(request.created_at)} is not one this host signed."
+            )
+    applied = sum(_forget_again(each, clock) for each in erasures)
+    for tenant in Tenant.objects.order_by("id"):
+        details = {"copiedAt": manifest["createdAt"], "forgottenAgain": applied}
+        audit.append(tenant.id, actor="host", action="host.restored", details=details, now=clock())
+    return applied
+
+
+def _require_vault_opens() -> None:
+    for key in VaultKey.objects.all():
+        try:
+            sealing.unwrap(key)
+        except VaultLocked as problem:
+            raise BackupRefused(
+                f"The secrets in the backup do not open: {problem}; name that key in OPENWOP_SECRET_KEY_FALLBACKS."
+            ) from None
+
+
+def _forget_again(erasure: Erasure, clock: Clock) -> bool:
+    """A forget that the copy does not have is carried out on it, with a request and a receipt of its own."""
+    tenant = Tenant.objects.filter(id=erasure.tenant_id).first()
+    done = ForgetRequest.objects.filter(tenant_id=erasure.tenant_id, id=erasure.request_id, state=ForgetState.FORGOTTEN)
+    if tenant is None or done.exists():
+        return False
+    scope = tenancy.host_scope(tenant, scopes=FORGET)
+    # The reason stays on record, so it must not name the subject.
+    reason = "—" if is_mentioned(erasure.terms, search_form(REASON)) else REASON
+    found = forgetting.preview(scope, list(erasure.terms), now=clock())
+    suspected = {row.hex for holding in found.holdings for row in holding.suspected}
+    asked = forgetting.confirm(
+        scope,
+        found.request.id,
+        typed=erasure.terms[0],
+        reason=reason,
+        ticked=suspected.intersection(erasure.chosen),
+        now=clock(),
+    )
+    ended = forgetting.execute(tenant.id, asked.id, holder="restore", now=clock(), clock=clock)
+    if ended is None or ended.state != ForgetState.FORGOTTEN:
+        raise BackupRefused("What was forgotten after the copy could not be forgotten again completely.")
+    return True

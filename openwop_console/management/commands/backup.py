@@ -1,0 +1,29 @@
+"""``manage.py backup FILE``."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import Error
+from django.utils import timezone
+
+from openwop_console import backups
+from openwop_console.commanding import DatabaseCommand, refusals_as_errors
+
+
+class Command(DatabaseCommand):
+    help = "Copy the database as it is at this moment into FILE; the console may go on running."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with refusals_as_errors():
+                manifest = backups.make(options["file"], now=timezone.now())
+        except backups.BackupRefused as refused:
+            raise CommandError(str(refused)) from None
+        except Error as problem:
+            raise CommandError(f"The database cannot be copied: {' '.join(str(problem).split())}") from problem
+        rows = sum(manifest["tables"].values())
+        self.stdout.write(f"{options['file']} holds {rows:,} rows of {len(manifest['tables'])} tables.")

@@ -1,0 +1,112 @@
+"""What was forgotten is kept, sealed, outside of the database: for the restore of a backup that still has it."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory import erasure_journal, forgetting
+from memory.erasure_journal import JournalBroken, JournalUnavailable, Mark
+from memory.models import ForgetRequest, ForgetState
+from tests import building
+
+pytestmark = pytest.mark.django_db
+MARTA = "marta.kowalska@example.com"
+BEGINNING = Mark(0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+
+@pytest.fixture(autouse=True)
+def journal(settings: Any, tmp_path: Path) -> Path:
+    settings.OPENWOP_ERASURE_JOURNAL = tmp_path / "erasures"
+    return tmp_path / "erasures"
+
+
+def confirm(name: str = MARTA) -> ForgetRequest:
+    owner = building.scope()
+    found = forgetting.preview(owner, [name], now=timezone.now())
+    return forgetting.confirm(owner, found.request.id, typed=name, reason="ticket 17", ticked=set(), now=timezone.now())
+
+
+def forget(name: str = MARTA) -> None:
+    asked = confirm(name)
+    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+
+
+def test_a_forget_is_in_the_journal_once_sealed_and_for_its_owner_alone(
+    journal: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        asked = confirm()
+    first = journal.read_bytes()
+    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+
+    assert [each.terms for each in erasure_journal.read(BEGINNING)] == [(MARTA,)]
+    assert journal.read_bytes() == first
+    assert b"kowalska" not in first
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+
+
+def test_a_line_that_was_taken_out_or_changed_is_noticed(journal: Path) -> None:
+    for name in ("ada lovelace", "grace hopper", "jean bartik"):
+        forget(name)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert len(erasure_journal.read(BEGINNING)) == 3
+
+    for damaged in (lines[0] + lines[2], lines[1] + lines[2], lines[0] + lines[1][:-9] + b"AAAAAAA=\n" + lines[2]):
+        journal.write_bytes(damaged)
+        with pytest.raises(JournalBroken):
+            erasure_journal.read(BEGINNING)
+
+
+def test_a_journal_that_ends_before_the_backup_was_made_is_not_its_own(journal: Path) -> None:
+    forget("ada lovelace")
+    forget("grace hopper")
+    mark = erasure_journal.mark()
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+
+    with pytest.raises(JournalBroken, match="not the one"):
+        erasure_journal.read(mark)
+
+
+def test_a_journal_under_another_secret_key_says_so(settings: Any) -> None:
+    forget()
+    settings.SECRET_KEY = "another key"
+
+    with pytest.raises(JournalBroken, match="OPENWOP_SECRET_KEY"):
+        erasure_journal.read(BEGINNING)
+
+
+def test_a_line_that_a_crash_cut_off_is_replaced_by_the_next(journal: Path) -> None:
+    forget("ada lovelace")
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b"0123 half a li")
+    forget("grace hopper")
+
+    assert journal.read_bytes().startswith(whole)
+    assert [each.terms[0] for each in erasure_journal.read(BEGINNING)] == ["ada lovelace", "grace hopper"]
+
+
+def test_nothing_is_forgotten_that_the_journal_cannot_hold(settings: Any) -> None:
+    settings.OPENWOP_ERASURE_JOURNAL = "/dev/null/erasures"
+
+    with pytest.raises(JournalUnavailable):
+        confirm()
+
+    assert ForgetRequest.objects.get().state == ForgetState.PREVIEWED
+
+
+def test_the_rows_that_a_person_chose_are_in_the_journal(journal: Path) -> None:
+    owner = building.scope()
+    building.remember("acme", "martakowalska went home", "unrelated")
+    found = forgetting.preview(owner, ["kowalska"], now=timezone.now())
+    suspected = {row.hex for holding in found.holdings for row in holding.suspected}
+    asked = forgetting.confirm(
+        owner, found.request.id, typed="kowalska", reason="ticket 17", ticked=suspected, now=timezone.now()
+    )
+    forgetting.execute(asked.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+
+    [written] = erasure_journal.read(BEGINNING)
+    assert suspected
+    assert set(written.chosen) == suspected
