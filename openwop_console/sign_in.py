@@ -73,6 +73,8 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             return found
         if account:
             _record_failure(account, network, "password" if found is None else "deactivated")
+        else:  # a write and a commit as well, so that the time of the answer does not tell who has an account
+            throttle.reserve([throttle.bucket("unknown", email, network, free=1)], now=now)
         return None
 
     def post_login(self, request: HttpRequest, user: Operator, **options: Any) -> HttpResponse:

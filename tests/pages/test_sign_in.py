@@ -10,6 +10,7 @@ from django.contrib.auth import hashers
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host import ids, throttle
@@ -80,6 +81,20 @@ def test_a_try_that_must_wait_costs_no_hash_and_an_unknown_address_is_told_the_s
     monkeypatch.setattr(hashers, "check_password", lambda *_, **__: pytest.fail("a hash was computed"))
     monkeypatch.setattr(hashers, "make_password", lambda *_, **__: pytest.fail("a hash was computed"))
     assert attempt(building.PASSWORD, network="198.51.100.9").status_code == 429
+
+
+def test_a_failure_is_written_down_for_an_unknown_address_as_for_a_known_one() -> None:
+    """Or the time of the answer would tell who has an account."""
+    building.operator(email=ADA)
+    fails(1)
+    written = []
+    for email in (ADA, "nobody@acme.example"):
+        with CaptureQueriesContext(connection) as asked:
+            fails(1, email=email, network="198.51.100.9")
+        statements = [each["sql"] for each in asked.captured_queries]
+        hashed = max(at for at, text in enumerate(statements) if "host_operator" in text)
+        written.append(any(text.startswith(("INSERT", "UPDATE")) for text in statements[hashed:]))
+    assert written == [True, True]
 
 
 def test_failures_from_one_network_do_not_hold_up_another() -> None:
@@ -155,7 +170,7 @@ def test_the_rows_of_the_throttle_name_nobody_and_are_forgotten(clock: Clock) ->
     assert "203.0.113" not in kept
     assert hashlib.sha256(b"nobody@acme.example").hexdigest() not in kept
     assert throttle.purge(now=clock.now()) == 0
-    assert throttle.purge(now=clock.now() + throttle.KEPT) == 2
+    assert throttle.purge(now=clock.now() + throttle.KEPT) == 3
     assert not Throttle.objects.exists()
 
 
