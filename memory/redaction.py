@@ -167,7 +167,10 @@ def secret_shapes(text: str) -> int:
 
 
 SHAPED, MARK = "secret-shape", "[REDACTED:"
-OLD_MARK = re.compile(r"<REDACTED:([^<>\s]{1,256})>")
+PLACEHOLDERS = re.compile(
+    r"<REDACTED:(?P<old>[^<>\s]{1,256})>|\[BYOK:(?P<byok>[^\[\]\s]{1,256})\]"
+    r"|\{\{\s*secret:(?P<braces>[^{}\s]{1,256})\s*\}\}|\$\{\s*secret:(?P<dollar>[^{}\s]{1,256})\s*\}"
+)
 
 
 def scrub(text: str) -> Redacted:
@@ -187,5 +190,11 @@ def scrub(text: str) -> Redacted:
 
 
 def rewrite_marks(text: str) -> str:
-    """The marks that older hosts left, in the form that this one leaves (openwop-memory 10: square brackets)."""
-    return OLD_MARK.sub(lambda found: ids.redacted(found.group(1)), text)
+    """The marks and placeholders of credentials that other hosts leave, in the form that this one leaves: square
+    brackets (openwop-memory 10). An id that looks like a secret itself is not told."""
+
+    def marked(found: Any) -> str:
+        secret_id = str(found[found.lastgroup]).replace("]", "")
+        return ids.redacted("secret" if not secret_id or secret_shapes(secret_id) else secret_id)
+
+    return PLACEHOLDERS.sub(marked, text)

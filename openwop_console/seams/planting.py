@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, ledger
+from memory.distillation.gathering import DISTILLED
 from memory.drafts import EntryDraft
 from memory.encodings import forms_of
 from memory.host import ids, registry, runs, vault
@@ -50,7 +51,8 @@ def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
 
 
 def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
-    return adapter.counts_of(scope, now=now).entries == 0
+    """Whether the ref has no live entry of its own: what passes have distilled there is none."""
+    return all(entry.derived == DISTILLED for chunk in adapter.corpus(scope, now=now) for entry in chunk)
 
 
 def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:

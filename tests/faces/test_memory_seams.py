@@ -147,3 +147,19 @@ def test_a_refused_body_plants_nothing(client: Client) -> None:
         client.post("/v1/host/sample/memory/distill", body, "application/json", **building.headers())
     assert building.contents(building.scope()) == []
     assert passes.latest(building.tenant().id, kinds=("distill",), limit=1) == []
+
+
+def test_a_ref_that_holds_archives_alone_is_planted_before_it_is_distilled(client: Client) -> None:
+    def distil(**more: Any) -> tuple[int, dict[str, Any]]:
+        body = {"memoryRef": "desk/distilled", "tokenBudget": 4000, **more}
+        answer = client.post("/v1/host/sample/memory/distill", body, "application/json", **building.headers())
+        return answer.status_code, answer.json()
+
+    status, _ = distil(sources=["The Pro plan costs $59 per month.", "Refunds take five days."])
+    assert status == 200
+    assert set(MemoryEntry.objects.filter(memory_ref="desk/distilled").values_list("derived", flat=True)) == {
+        "distilled"
+    }
+    status, found = distil()
+    assert (status, found["indexUpdated"]) == (200, True), found
+    assert MemoryEntry.objects.filter(memory_ref="desk/distilled").exclude(derived="distilled").exists()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.encodings import forms_of
-from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, secret_shapes
+from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
 
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)
@@ -146,3 +146,10 @@ def test_a_text_that_looks_like_a_secret_is_noticed(text: str) -> None:
 def test_ordinary_prose_is_not_taken_for_a_secret() -> None:
     assert secret_shapes("The customer asked for a refund of order 10234 and prefers e-mail on Mondays.") == 0
     assert len(SHAPES) >= 25
+
+
+@pytest.mark.parametrize("form", ["[BYOK:{}]", "<REDACTED:{}>", "{{{{secret:{}}}}}", "${{secret:{}}}"])
+def test_a_placeholder_of_a_credential_becomes_a_mark_and_an_id_that_is_a_secret_is_not_told(form: str) -> None:
+    assert rewrite_marks(f"use {form.format('crm-token')} here") == "use [REDACTED:crm-token] here"
+    leaked = "AKIA" + "ABCDEFGHIJKLMNOP"
+    assert rewrite_marks(f"use {form.format(leaked)} here") == "use [REDACTED:secret] here"

@@ -22,7 +22,6 @@ PAGES = (
     "/proposals",
     "/consolidation",
     "/archives",
-    "/workflows",
     "/settings",
     "/forget",
     "/commitments",
