@@ -1,0 +1,56 @@
+"""Jobs of an operator in a real browser: go to an id, follow lineage, filter runs, answer a quorum."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from memory.host import ids
+from memory.host.models import Interrupt
+from tests import archiving, browsing, building, proposing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page: Page, live_server: Any) -> None:
+    made = archiving.distilled("acme", "Marta prefers mail.", "The office closes at five.")
+    assert made.entry_id
+    browsing.sign_in(page, live_server.url)
+    page.keyboard.press("/")
+    page.keyboard.type(ids.wire("mem", made.entry_id))
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{live_server.url}/memory/{ids.wire('mem', made.entry_id)}")
+    derived = page.get_by_role("region", name="Derived")
+    expect(derived.get_by_role("listitem")).to_have_count(2)
+    derived.get_by_role("link", name="arc_").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{live_server.url}/archives/{ids.wire('arc', made.id)}")
+
+
+def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page, live_server: Any) -> None:
+    building.install("acme", building.definition("broken", building.node("only", "core.fail")))
+    building.execute(building.scope(), "broken")
+    gate = building.node("gate", "core.approvalGate", {"title": "Refund of order 7", "requiredApprovals": 2})
+    building.install("acme", building.definition("asks", gate))
+    run = building.execute(building.scope(), "asks")
+    proposing.propose()
+    browsing.sign_in(page, live_server.url)
+    expect(page.get_by_role("navigation", name="Console").get_by_role("link", name="Needs you")).to_have_text(
+        "Needs you 3"
+    )
+    page.get_by_role("link", name="All failed runs").click()
+    expect(page.locator("[data-item]")).to_have_count(1)
+    expect(page.get_by_label("Status")).to_have_value("failed")
+    page.get_by_role("link", name="Needs you").first.click()
+    page.get_by_role("link", name="Refund of order 7").click()
+    page.get_by_role("button", name="Accept").click()
+    expect(page.get_by_text("1 of 2 approvals, 0 rejections; you approved")).to_be_visible()
+    expect(page.get_by_role("button", name="Accept")).to_have_count(0)
+    page.get_by_role("link", name="Needs you").first.click()
+    expect(page.get_by_text("No run waits for an answer.")).to_be_visible()
+    page.goto(f"{live_server.url}/audit?action=operator.created")
+    expect(page.locator("[data-item]")).not_to_have_count(0)
+    page.goto(f"{live_server.url}/runs?zzz=1")
+    page.get_by_role("link", name="Open without it").click()
+    page.wait_for_url(f"{live_server.url}/runs")
+    assert Interrupt.objects.get(run_id=run.id).resolved_at is None
