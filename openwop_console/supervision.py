@@ -6,6 +6,7 @@ finish. Both hold the lock of the data folder: it is free when the last of them 
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -107,10 +108,19 @@ def _start(
         env={**os.environ, **environment, "OPENWOP_PROCESS": name},
         stdin=subprocess.DEVNULL,
         pass_fds=[lock.fileno()],
-        preexec_fn=process_ties.die_with_parent,  # noqa: PLW1509  # no thread runs yet
+        preexec_fn=_begin,  # noqa: PLW1509  # no thread runs yet
         start_new_session=True,
     )
     return Child(name=name, process=process, patience=patience)
+
+
+def _begin() -> None:
+    """What a child does first: it ends with its parent, and may have as many descriptors open as it serves clients."""
+    process_ties.die_with_parent()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def wait_until_ready(address: Address, children: Sequence[Child], request: StopRequest, *, seconds: float) -> bool:
