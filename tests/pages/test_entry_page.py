@@ -185,4 +185,5 @@ def test_what_a_lineage_costs_does_not_grow_with_its_sources(ada: Client) -> Non
             page(ada, text_of(made))
         return len(queries)
 
-    assert cost(2) == cost(40)
+    cost(2)  # the first page of a session also loads what every later one has
+    assert cost(3) == cost(40)
