@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from memory import addresses
 from memory.host import sql
 from memory.ledger import indexing, lifecycle
 from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
@@ -32,6 +33,7 @@ class Going(NamedTuple):
     position: int
     search_text: str
     sealed: bool
+    memory_ref: str
 
 
 @transaction.atomic
@@ -60,7 +62,9 @@ def remove(
     tenant, at = sql.key(tenant_id), sql.instant(now)
     stones = [(tenant, sql.key(row.id), sql.key(row.run_id), reason, at) for row in found]
     sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
-    lifecycle.tell_of_removal(tenant_id, [row.id for row in found], reason=reason, actor=actor, now=now)
+    addressed = [row.id for row in found if row.memory_ref.startswith(addresses.PREFIX)]
+    if addressed:
+        lifecycle.tell_of_removal(tenant_id, addressed, reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.retired_at is not None)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)

@@ -18,8 +18,9 @@ import pytest
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_q.models import Task
 
@@ -32,7 +33,7 @@ from memory.host.models import ApiKey, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
 from memory.ledger import indexing
 from memory.matching import is_exact, is_mentioned, search_form
-from memory.models import Archive, ForgetRequest, ForgetState, KeptContent
+from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
 from openwop_console.runtime import intake
@@ -637,3 +638,118 @@ def in_files(cursor: Any, text: str) -> int:
     cursor.execute("SELECT current_setting('data_directory'), oid FROM pg_database WHERE datname = current_database()")
     folder, oid = cursor.fetchone()
     return sum(file.read_bytes().count(text.encode()) for file in Path(folder, "base", str(oid)).iterdir())
+
+
+# --- previews that a worker builds ----------------------------------------------------------------------------------
+
+
+def built(request: ForgetRequest, at: Any, *, holder: str = "test/1") -> ForgetRequest | None:
+    return forgetting.build(request.tenant_id, request.id, holder=holder, clock=lambda: at)
+
+
+def test_a_preview_is_built_once_and_lives_from_when_it_is_ready() -> None:
+    acme, now = building.scope(), timezone.now()
+    building.remember("acme", MARTA)
+    asked = forgetting.ask(acme, [MARTA], now=now)
+    assert (asked.state, asked.plan) == (ForgetState.BUILDING, {})
+    with pytest.raises(Conflict, match="still being built"):
+        forgetting.confirm(acme, asked.id, typed=MARTA, reason="r", now=now)
+    later = now + timedelta(minutes=10)
+    ready = built(asked, later)
+    assert (ready.state, ready.lapses_at) == (ForgetState.PREVIEWED, later + forgetting.LIFETIME)
+    assert built(asked, later, holder="test/2") is None
+    assert ready.plan["memory entries"]["erase"] == 1
+
+
+def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    building.remember("acme", MARTA, f"jo{MARTA}")
+    asked = forgetting.ask(acme, [MARTA], now=now)
+
+    class Killed(BaseException):
+        """Nothing is caught of a process that is gone."""
+
+    def dies(*args: Any, **options: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patching:
+        patching.setattr(passes, "finish", dies)
+        with pytest.raises(Killed):
+            built(asked, now)
+    assert forget_requests.find(acme, asked.id).state == ForgetState.BUILDING
+    assert built(asked, now, holder="test/2") is None  # the lease of the dead one still holds
+    ready = built(asked, now + timedelta(minutes=5), holder="test/2")
+    assert ready.state == ForgetState.PREVIEWED
+    suspected = sum(entry["suspected"] for entry in ready.plan.values())
+    assert len(forget_requests.suspects(ready, limit=1000)) == suspected > 0
+
+
+def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subject() -> None:
+    acme, now = building.scope(), timezone.now()
+    asked = forgetting.ask(acme, [MARTA], now=now)
+    assert forgetting.lapse_previews(now=now + timedelta(hours=2)) == 1
+    row = forget_requests.find(acme, asked.id)
+    assert (row.state, bytes(row.sealed_terms), row.background.state) == (ForgetState.LAPSED, b"", "cancelled")
+    assert built(asked, now + timedelta(hours=2)) is None
+
+
+def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    asked = forgetting.ask(acme, [MARTA], now=now)
+
+    def broken(*args: Any, **options: Any) -> Any:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(entries.LedgerEntries, "find", broken)
+    with pytest.raises(OSError, match="disk"):
+        built(asked, now)
+    row = forget_requests.find(acme, asked.id)
+    assert (row.state, bytes(row.sealed_terms), row.background.code) == (ForgetState.FAILED, b"", "internal_error")
+
+
+def test_a_preview_stores_ids_and_decisions_and_no_text() -> None:
+    acme = building.scope()
+    building.remember("acme", f"exact {MARTA}", f"other jo{MARTA}")
+    found = preview(acme).request
+    rows = [*ForgetRequest.objects.values(), *Suspect.objects.values()]
+    assert Suspect.objects.filter(request_id=found.id).exists()
+    assert MARTA not in "".join(_said(value) for row in rows for value in row.values())
+
+
+def test_confirming_looks_through_the_stores_before_it_locks_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found, depths = preview(acme), []
+    real = entries.LedgerEntries.find
+    outside = len(connection.savepoint_ids)
+
+    def noted(self: Any, *args: Any) -> Any:
+        depths.append(len(connection.savepoint_ids) - outside)
+        return real(self, *args)
+
+    monkeypatch.setattr(entries.LedgerEntries, "find", noted)
+    confirm(acme, found)
+    assert depths == [0]
+
+
+def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    few = len(json.dumps(preview(acme).request.plan))
+    building.remember("acme", *[f"{number} {MARTA}" for number in range(200)])
+    assert len(json.dumps(preview(acme).request.plan)) < few + 500
+
+
+def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
+    acme = building.scope()
+    building.remember("acme", "unrelated", tags=["common"])
+    rows = tuple(MemoryEntry.objects.values_list("id", flat=True))
+    with CaptureQueriesContext(connection) as seen, transaction.atomic():
+        ledger.remove(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
+    statements = [each["sql"] for each in seen if "memory_entrytag" in each["sql"] or "DISTINCT" in each["sql"]]
+    assert not [each for each in statements if "DISTINCT" in each]
+    deleting = next(each for each in statements if each.startswith("DELETE FROM memory_entrytag"))
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {deleting}")
+            assert "memory_entrytag_entry (tenant_id=? AND id=?)" in str(cursor.fetchall())
