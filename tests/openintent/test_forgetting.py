@@ -132,7 +132,7 @@ def test_an_agent_that_is_called_like_the_subject_is_called_otherwise_and_its_me
     assert Intent.objects.get().agents == []
     stays = done.receipt["stores"]["names on the event log"]
     assert stays["stays"] > 0
-    assert "what an agent or a task is called" in stays["staysBecause"]
+    assert "what a workflow, a node, an agent or a task is called" in stays["staysBecause"]
 
 
 def test_an_archived_value_that_names_the_subject_is_redacted_and_the_others_stay(acme: TenantScope) -> None:
