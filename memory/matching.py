@@ -163,9 +163,11 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every string inside a JSON value, the keys of objects too."""
+    """Every string and every number inside a JSON value, the keys of objects too: a telephone number may be either."""
     if isinstance(value, str):
         yield value
+    elif _is_number(value):
+        yield json.dumps(value)
     elif isinstance(value, list):
         for item in value:
             yield from texts_in(item)
@@ -175,9 +177,14 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
 
 
-def whole_text(row: dict[str, Any]) -> str:
-    """All of a row's columns as one text, for a look that knows nothing of which column holds what."""
-    return json.dumps(row, ensure_ascii=False, default=str)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def whole_text(value: Any) -> str:
+    """All that a JSON value says as one text, for a look that knows nothing of which part holds what. What ends in one
+    part and begins in the next is no name."""
+    return "\x00".join(texts_in(value))
 
 
 def mentioned_in(terms: tuple[str, ...], value: Any, rule: Rule = is_mentioned) -> bool:
@@ -194,6 +201,8 @@ def without_subject(terms: tuple[str, ...], value: Any, rule: Rule) -> Any:
     """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
     if isinstance(value, str):
         return FORGOTTEN if rule(terms, value) else value
+    if _is_number(value):
+        return FORGOTTEN if rule(terms, json.dumps(value)) else value
     if isinstance(value, list):
         return [without_subject(terms, item, rule) for item in value]
     if isinstance(value, dict):

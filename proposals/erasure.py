@@ -98,10 +98,22 @@ class ProposalTexts:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every proposal and its revisions, each as one text, and the artifacts as they are read;
-        but for what an applied proposal has installed."""
-        rows = ((row, whole_text(text)) for row, text in _rows_that_can_go(tenant_id))
+        """Over all that a proposal and its revisions say, each as one text, and the artifacts as they are read; but for
+        what an applied proposal has installed."""
+        rows = ((row, whole_text(said)) for row, said in self._that_can_go(tenant_id))
         return judged(subject.terms, rows, chosen, spared)
+
+    def _that_can_go(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
+        """Each with the id of its proposal."""
+        columns = self.covers["proposals_proposal"]
+        for row in Proposal.objects.of(tenant_id).values("id", "state", *columns):
+            stay = INSTALLED_AS if row["state"] == State.APPLIED else ()
+            yield row["id"], [row[name] for name in columns if name not in stay]
+        revisions = Revision.objects.of(tenant_id).annotate(installed=INSTALLED)
+        for row, installed, text, *said in revisions.values_list(
+            "proposal_id", "installed", "text", "title", "rationale", "note"
+        ).iterator(chunk_size=500):
+            yield row, said if installed else [*said, json.loads(text)]
 
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_Found]:
         """Every proposal that names the subject anywhere, oldest first."""
@@ -112,8 +124,8 @@ class ProposalTexts:
         )  # fmt: skip
         for row, title, evidence, *said in rows:
             told = (title, *texts_in(evidence), *filter(None, said), *texts.get(row, ()))
-            stays = is_mentioned(subject.terms, "\n".join(installed.get(row, ())))
-            goes = mention(subject.terms, "\n".join(told))
+            stays = is_mentioned(subject.terms, whole_text(installed.get(row, [])))
+            goes = mention(subject.terms, whole_text(list(told)))
             if goes or stays:
                 yield _Found(row, bool(goes), stays, goes is Mention.EXACT, title)
 
@@ -129,20 +141,6 @@ def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[s
         texts.setdefault(proposal_id, []).extend(said)
         (kept if installed else texts).setdefault(proposal_id, []).extend(texts_in(json.loads(text)))
     return texts, kept
-
-
-def _rows_that_can_go(tenant_id: UUID) -> Iterable[tuple[UUID, dict[str, Any]]]:
-    """Each with the id of its proposal."""
-    for row in Proposal.objects.of(tenant_id).values():
-        applied = row["state"] == State.APPLIED
-        yield row["id"], _without(row, INSTALLED_AS) if applied else row
-    for row in Revision.objects.of(tenant_id).annotate(installed=INSTALLED).values().iterator(chunk_size=500):
-        said = _without(row, {"text"}) if row["installed"] else row | {"read": json.loads(row["text"])}
-        yield row["proposal_id"], said
-
-
-def _without(row: dict[str, Any], columns: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in columns}
 
 
 class Sayings(KeptValues):

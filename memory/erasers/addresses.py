@@ -61,7 +61,8 @@ class NamesBesideEntries:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every address, as one text, and over whoever wrote an entry."""
+        """Over the names of every address, as one text, and over who wrote an entry; namespace and key belong to the
+        entry."""
         whole = ((row, whole_text(values)) for row, values in adapter.whole_addresses(tenant_id))
         writers = [name for name in adapter.names_beside(tenant_id) if is_mentioned(subject.terms, name)]
         written = ((row, names["agent_id"]) for row, names in adapter.written_as(tenant_id, writers))

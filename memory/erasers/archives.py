@@ -67,8 +67,7 @@ class Archives(KeptValues):
         sources: dict[UUID, UUID] = {}
         for row in _rows(tenant_id):
             document = _said(row)
-            values = {**_plain(row), "said": " ".join(texts_in(document))}
-            texts.append((row.id, whole_text(values)))
+            texts.append((row.id, whole_text([row.memory_ref, document])))
             sources |= dict.fromkeys(archives.sources_of(bytes(row.body)), row.id) if document else {}
         found = judged(subject.terms, texts, chosen, spared)
         stale = {sources[each] for each in adapter.forgotten_among(tenant_id, list(sources))}
@@ -78,10 +77,6 @@ class Archives(KeptValues):
 def _rows(tenant_id: UUID) -> Iterable[Archive]:
     rows: Iterable[Archive] = Archive.objects.of(tenant_id).order_by("id").iterator(chunk_size=CHUNK)
     return rows
-
-
-def _plain(row: Archive) -> dict[str, Any]:
-    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "body"}
 
 
 def _said(row: Archive) -> dict[str, Any]:

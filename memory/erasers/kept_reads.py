@@ -14,7 +14,7 @@ from django.db import transaction
 from memory import kept_reads
 from memory.erasers.kept_values import CHUNK, KeptValues
 from memory.host.erasure import Identifiers, Remains
-from memory.matching import judged, mentioned_in, rule_for, texts_in
+from memory.matching import judged, mentioned_in, rule_for, texts_in, whole_text
 from memory.models import KeptContent
 
 
@@ -56,7 +56,7 @@ class KeptTexts(KeptValues):
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
         """Over all the words of each text at once."""
-        rows = ((row, " ".join(texts_in(json.loads(text)))) for row, text in self._texts(tenant_id))
+        rows = ((row, whole_text(json.loads(text))) for row, text in self._texts(tenant_id))
         return judged(subject.terms, rows, chosen, spared)
 
 

@@ -1,7 +1,8 @@
 """Stores of a forget that keep JSON values beside the log: rows of a table, some columns of which may name the subject.
 
-A string that names the subject is replaced as a whole. The second look goes over every column of every row as one text,
-so that a column nobody thought of cannot hide.
+A string that names the subject is replaced as a whole. The second look goes over the columns of every row as one text.
+It leaves out the other columns of the table: they belong to another store, or hold the host's own words, which would
+stay undecided for ever where a name is a part of them (Ted of "completed").
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +16,6 @@ from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, texts_in, whole_text, without_subject
 
 CHUNK = 1000
-OF_DEFINITIONS = frozenset({"workflow_id", "node_id", "current_node"})
 
 
 class KeptValues:
@@ -75,12 +75,10 @@ class KeptValues:
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every row, as one text; but for what a definition calls its workflow and its nodes,
-        which stays with the definition."""
-        stay = OF_DEFINITIONS.difference(self.columns)
-        names = [each.attname for each in self.table._meta.concrete_fields if each.attname not in stay]
-        rows = self.table.objects.of(tenant_id).order_by("id").values(*names).iterator(chunk_size=self.chunk)
-        return judged(subject.terms, ((row["id"], whole_text(row)) for row in rows), chosen, spared)
+        """Over all columns of every row, as one text."""
+        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
+        texts = ((row, whole_text(values)) for row, *values in rows.iterator(chunk_size=self.chunk))
+        return judged(subject.terms, texts, chosen, spared)
 
     def cleaned(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
         """The columns of ``row`` that have to change, with the values they are to have."""

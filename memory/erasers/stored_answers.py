@@ -45,8 +45,11 @@ class StoredAnswers(KeptValues):
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        rows = self.table.objects.of(tenant_id).order_by("id").values().iterator(chunk_size=CHUNK)
-        texts = ((row["id"], whole_text({**row, "said": said(row["body"])})) for row in rows)
+        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
+        texts = (
+            (row, whole_text([endpoint, headers, said(body)]))
+            for row, endpoint, headers, body in rows.iterator(chunk_size=CHUNK)
+        )
         return judged(subject.terms, texts, chosen, spared)
 
 
