@@ -67,6 +67,7 @@ def create(
     A service account makes keys of no person, and answers for them.
     """
     check_manager(scope, SCOPE, role)
+    _check_maker(scope)
     tenant = access.lock_tenant(scope.tenant_id)
     mine = ids.parse("usr", scope.principal.person)
     own = Operator.objects.filter(id=mine).first() if mine else None
@@ -99,6 +100,7 @@ def revoke(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> None:
 def rotate(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> NewKey:
     """The same key under a new secret: id, name, role, agents, person and expiry stay, the old text opens nothing."""
     check_manager(scope, SCOPE)
+    _check_maker(scope)
     found = _row(scope, key_id).id
     check_manager(scope, SCOPE, *access.roles_of(scope.tenant_id, ids.wire("key", found)))
     return access.rotate_api_key(scope.tenant_id, found, actor=scope.principal.id, now=now)
@@ -113,6 +115,14 @@ def check_manager(scope: TenantScope, permission: str, *roles: str) -> None:
         access.require_role_name(role)
         if not access.ROLES[role] <= scope.principal.scopes:
             raise Forbidden(f"The role {role} gives more than this credential has.", rule="role-above-own")
+
+
+def _check_maker(scope: TenantScope) -> None:
+    """Refuse a person's key whose text another made: what it made would count as that person's word alone."""
+    maker = scope.principal.made_by
+    if scope.principal.owner and maker not in ("", scope.principal.owner):
+        message = "Another made this key for its person; keys are made and rotated with a key of one's own."
+        raise Forbidden(message, rule="made-by-another")
 
 
 def check_person(tenant_id: UUID, owner: Operator | None, role: str) -> None:

@@ -140,7 +140,6 @@ def test_a_key_made_for_another_is_no_second_voice_of_who_made_it(rosa: Person) 
     ben = Person("ben@acme.example", role="reviewer")
     acme, now = building.tenant(), timezone.now()
     for_ben = access.create_api_key(acme, role="owner", owner=ben.row, actor=rosa.id, now=now)
-    robot = access.create_api_key(acme, role="owner", name="robot", actor=ids.wire("key", for_ben.key_id), now=now)
     second = access.create_api_key(acme, role="owner", name="r2", actor=rosa.id, now=now)
     third = access.create_api_key(acme, role="owner", name="r3", actor=ids.wire("key", second.key_id), now=now)
     made = proposed(rosa.key())
@@ -148,7 +147,19 @@ def test_a_key_made_for_another_is_no_second_voice_of_who_made_it(rosa: Person) 
     for key in (for_ben, second, third):
         refused = vote({"HTTP_X_API_KEY": key.text}, made, gate)
         assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "separation-of-duties")
-    assert vote({"HTTP_X_API_KEY": robot.text}, made, gate).status_code == 200, "made by Ben's key"
+
+
+def test_a_key_made_for_another_gives_itself_no_clean_voice_by_making_or_rotating_keys(rosa: Person) -> None:
+    ben = Person("ben@acme.example")
+    made = post(rosa.key(), "keys", {"role": "owner", "person": "ben@acme.example"}).json()
+    known_to_rosa = {"HTTP_X_API_KEY": made["key"]}
+    bens_own = access.create_api_key(building.tenant(), role="owner", owner=ben.row, now=timezone.now())
+    rotations = [(f"keys/{key}:rotate", None) for key in (made["id"], ids.wire("key", bens_own.key_id))]
+    for path, body in [("keys", {"role": "owner"}), *rotations]:
+        refused = post(known_to_rosa, path, body)
+        assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "made-by-another")
+    revoked = Client().delete(f"{CONSOLE}/keys/{made['id']}", **known_to_rosa)
+    assert revoked.status_code == 204, "giving back is never refused"
 
 
 def test_who_rotates_the_key_of_another_is_no_second_voice_by_it(rosa: Person) -> None:
