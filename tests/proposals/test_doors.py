@@ -99,6 +99,8 @@ REST: dict[str, dict[str, Send]] = {
     "confirmApprovalPolicyChange": {"confirm a policy": rest("POST", f"{POLICIES}/changes/{{change}}/confirm")},
     "refuseApprovalPolicyChange": {"refuse a policy": rest("POST", f"{POLICIES}/changes/{{change}}/refuse")},
     "rollBackArtifact": {"roll back": rest("POST", "host/console/artifacts/{ref}/rollback", same())},
+    "disableArtifact": {"disable": rest("POST", "host/console/artifacts/{ref}:disable", same(reason=REASON))},
+    "enableArtifact": {"enable": rest("POST", "host/console/artifacts/{ref}:enable", same(reason=REASON))},
 }
 INTERRUPTS: dict[str, dict[str, Send]] = {
     "granted": {"grant": rest("POST", "runs/{run}/interrupts/gate", resume(decision="granted"))},
@@ -180,6 +182,7 @@ HOLDERS: dict[str, set[str]] = {
     "approvals:respond": {"reviewer", "operator", "owner"},
     "approvals:override": {"owner"},
     "policies:manage": {"owner"},
+    "artifacts:manage": {"operator", "owner"},
     "passes:run": {"operator", "owner"},
 }
 NEEDS: dict[str, str] = {
@@ -206,6 +209,8 @@ NEEDS: dict[str, str] = {
     "change a policy": "policies:manage",
     "confirm a policy": "policies:manage",
     "refuse a policy": "policies:manage",
+    "disable": "artifacts:manage",
+    "enable": "artifacts:manage",
     "save a filter": "proposals:read",
     "remove a filter": "proposals:read",
 }
@@ -264,6 +269,8 @@ OUTCOMES: dict[str, dict[str, str]] = {
     "refuse a policy": cells(MORE),
     "save a filter": cells(MORE),
     "remove a filter": cells(MORE),
+    "disable": cells(MISSING, applied=MORE, uninstallable=MORE, superseded=CONFLICT),
+    "enable": cells(MISSING, applied=SAME, uninstallable=SAME, superseded=CONFLICT),
     "roll back": cells(MISSING, superseded=MORE, applied=CONFLICT, uninstallable=CONFLICT),
     "revise": cells(draft="revised/-", revised="revised/-"),
     "revise and void": cells(**of(UNDER_REVIEW, "revised/-")),
@@ -317,6 +324,8 @@ def denial(door: str, action: str, who: Who) -> dict[str, str] | None:
         return {"requiredScope": NEEDS[action]}
     if who.role.endswith(BOUND) and action in NEVER_BY_AN_AGENT:
         return {"rule": rules.AGENTS_NEVER_VOTE}
+    if who.role.endswith(BOUND) and action in {"disable", "enable"}:
+        return {"rule": "agent-binding"}
     if who.role == WRITER and action in NEVER_BY_WHO_WROTE_IT:
         return {"rule": rules.SEPARATION_OF_DUTIES}
     return None
