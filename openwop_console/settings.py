@@ -257,7 +257,7 @@ Q_CLUSTER = {
 AUTH_USER_MODEL = "host.Operator"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "openwop_console.passwords.PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 if IN_TESTS:

@@ -1,0 +1,47 @@
+"""Passwords cost time and memory; what else a process does goes on meanwhile."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, make_password
+
+from memory.host.errors import Busy
+from openwop_console import passwords, slots
+
+KEPT = ["openwop_console.passwords.PasswordHasher"]
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, settings: object) -> Iterator[threading.Event]:
+    """Passwords are computed once this is set."""
+    settings.PASSWORD_HASHERS = KEPT  # type: ignore[attr-defined]
+    go_on = threading.Event()
+    verify: Callable[..., bool] = Argon2PasswordHasher.verify
+    monkeypatch.setattr(Argon2PasswordHasher, "verify", lambda *given: go_on.wait(20) and verify(*given))
+    yield go_on
+    go_on.set()
+
+
+def in_a_slot(compute: Callable[[], bool]) -> bool:
+    with slots.held():
+        return compute()
+
+
+def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refused(slow: threading.Event) -> None:
+    kept = make_password("a right password")
+    with ThreadPoolExecutor(passwords.WAITING + 8, initializer=slots.use_here) as threads:
+        try:
+            tries = [
+                threads.submit(in_a_slot, lambda: check_password("a right password", kept))
+                for _ in range(passwords.WAITING)
+            ]
+            others = [threads.submit(in_a_slot, lambda: True) for _ in range(3 * settings.OPENWOP_WEB_THREADS)]
+            assert all(each.result(timeout=10) for each in others)
+            with pytest.raises(Busy):
+                threads.submit(in_a_slot, lambda: check_password("one too many", kept)).result(timeout=10)
+        finally:
+            slow.set()
+        assert all(each.result(timeout=60) for each in tries)
