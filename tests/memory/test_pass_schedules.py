@@ -219,11 +219,14 @@ def test_a_tick_beyond_the_horizon_is_refused() -> None:
         keep(building.scope(), cron="0 0 1 12 *")
 
 
-@pytest.mark.parametrize("ref", ["../notes", "tenant/globex/notes", "", "x" * 257, "of s3cret-canary-value"])
-def test_a_ref_that_this_tenant_cannot_have_is_not_found(ref: str) -> None:
+REFUSED = {"../notes": Invalid, "": Invalid, "x" * 257: Invalid, "tenant/globex/notes": NotFound}
+
+
+@pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
+def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ref: str) -> None:
     acme = building.scope()
     vault.put(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
-    with pytest.raises(NotFound):
+    with pytest.raises(REFUSED.get(ref, NotFound)):
         keep(acme, ref)
     assert not PassSchedule.objects.of(acme.tenant_id).exists()
 

@@ -194,11 +194,14 @@ def test_a_pass_that_nobody_has_taken_yet_is_stopped_at_once(flow: Counting) -> 
     assert carry_out(row) is None
 
 
-@pytest.mark.parametrize("ref", ["../notes", "tenant/globex/notes", "a\x00b", "", "of s3cret-canary-value"])
-def test_a_ref_that_this_tenant_cannot_have_is_not_found(flow: Counting, ref: str) -> None:
+REFUSED = {"../notes": Invalid, "a\x00b": Invalid, "": Invalid, "tenant/globex/notes": NotFound}
+
+
+@pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
+def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(flow: Counting, ref: str) -> None:
     acme = building.scope()
     vault.put(acme.tenant_id, "crm", "s3cret-canary-value", now=NOW)
-    with pytest.raises(NotFound):
+    with pytest.raises(REFUSED.get(ref, NotFound)):
         order(acme, memory_ref=ref)
     assert not Pass.objects.of(acme.tenant_id).exists()
 

@@ -401,8 +401,8 @@ def test_a_file_whose_path_names_the_subject_goes_and_what_is_on_record_of_it_is
 def test_a_file_whose_path_may_name_the_subject_stays_unless_it_is_ticked() -> None:
     acme = building.scope()
     put(acme, "kowalska.md", "x")
-    spared = forget(acme, "Kowalska")
-    assert (spared.state, spared.receipt["stores"]["workspace files"]["spared"]) == ("forgotten", 1)
+    undecided = forget(acme, "Kowalska")
+    assert (undecided.state, undecided.receipt["stores"]["workspace files"]["undecided"]) == ("forgotten", 1)
     assert text_of(acme, "kowalska.md") == "x"
     assert forget(acme, "Kowalska", tick=True).state == "forgotten"
     assert workspace.list_files(acme) == []
