@@ -1,6 +1,7 @@
 """The forget requests of a tenant, for those who may forget: one, the newest, all, and those that need somebody."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
-from memory.models import ForgetRequest, ForgetState, Suspect
+from memory.models import Decision, ForgetRequest, ForgetState, Suspect
 
 
 def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
@@ -54,6 +55,14 @@ def with_undecided(scope: TenantScope) -> Any:
     request for the same subject."""
     rows = _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0)
     return rows.filter(~Exists(_later())).order_by("id")
+
+
+def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
+    """The previews that can still be confirmed and have suspects without a decision, oldest first."""
+    scope.check("memory:forget")
+    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
+    suspects = Suspect.objects.of(scope.tenant_id).filter(request_id=OuterRef("id"), decision=Decision.UNDECIDED)
+    return rows.filter(Exists(suspects), state=ForgetState.PREVIEWED, lapses_at__gt=now).order_by("id")
 
 
 def _later() -> Any:

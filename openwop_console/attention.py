@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memory import adapter, forget_requests, inventory, masking, trail
-from memory.host import interrupts, pages
+from memory.host import interrupts, pages, sql
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.inventory import AgentRow
@@ -22,9 +22,9 @@ SHOWN = 10
 COUNTED = 99
 FAILED_WITHIN = timedelta(days=7)
 SECTIONS = {
-    "needs_you": ("votes", "drafts", "changes", "policies", "answers", "failed", "forgets", "suspects"),
+    "needs_you": ("votes", "drafts", "changes", "policies", "answers", "failed", "forgets", "previews", "suspects"),
     "proposals": ("votes", "drafts", "changes"),
-    "forget": ("forgets", "suspects"),
+    "forget": ("forgets", "previews", "suspects"),
 }
 
 
@@ -51,17 +51,6 @@ class Few:
     @property
     def count(self) -> str:
         return f"{self.total}+" if self.inexact else str(self.total)
-
-    @classmethod
-    def of(cls, rows: Any) -> "Few":
-        total, inexact = counted(rows)
-        return cls(list(rows[:SHOWN]), total, inexact)
-
-
-def counted(rows: Any) -> tuple[int, bool]:
-    """How many rows there are, up to ``COUNTED``, and whether there are more."""
-    found = rows.order_by().values("id")[: COUNTED + 1].count()
-    return min(found, COUNTED), found > COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +98,27 @@ def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
         "forgets": forget_requests.unfinished(scope) if erases else None,
+        "previews": forget_requests.previews_to_decide(scope, now=now) if erases else None,
         "suspects": forget_requests.with_undecided(scope) if erases else None,
     }
+
+
+def counted(lists: Mapping[str, Any]) -> dict[str, tuple[int, bool]]:
+    """How many rows each list has, up to ``COUNTED``, and whether there are more; in one statement."""
+    found = sql.counts(lists, up_to=COUNTED + 1)
+    return {name: (min(number, COUNTED), number > COUNTED) for name, number in found.items()}
 
 
 def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Attention:
     """What needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
-    found = {name: None if rows is None else Few.of(rows) for name, rows in waiting(scope, now=now).items()}
+    lists = waiting(scope, now=now)
+    numbers = counted({name: rows for name, rows in lists.items() if rows is not None})
+    found = {
+        name: None if rows is None else Few(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
+        for name, rows in lists.items()
+    }
     asked, forgets = found["answers"], found["forgets"]
     return Attention(
         waiting=found,
@@ -136,10 +137,10 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
 
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
     """How much waits in each section of the navigation."""
-    found = {name: (0, False) if rows is None else counted(rows) for name, rows in waiting(scope, now=now).items()}
+    found = counted({name: rows for name, rows in waiting(scope, now=now).items() if rows is not None})
     policies = policy_review.awaiting_me(scope) if scope.can("proposals:read") else None
     found["policies"] = len(policies or []), False
-    return {section: _sum([found[name] for name in names]) for section, names in SECTIONS.items()}
+    return {section: _sum([found[name] for name in names if name in found]) for section, names in SECTIONS.items()}
 
 
 def _sum(counts: list[tuple[int, bool]]) -> str:

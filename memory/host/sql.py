@@ -7,7 +7,7 @@ hands their reads to the driver, and ends statements that take too long.
 import math
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID, SafeUUID
 
 import orjson
+from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.models import Q
 
@@ -65,6 +66,23 @@ def insert(
             arrays = ", ".join(f"%s::{types[name]}[]" for name in columns)
             lists = [list(column) for column in zip(*given, strict=True)]
             cursor.execute(f"{into} SELECT * FROM unnest({arrays}) {conflict}", lists)  # noqa: S608
+
+
+def counts(lists: Mapping[str, Any], *, up_to: int) -> dict[str, int]:
+    """How many rows each of these querysets has, counted up to that number, all in one statement."""
+    columns, parameters = [], []
+    for rows_of_one in lists.values():
+        try:
+            statement, given = rows_of_one.order_by().values("id")[:up_to].query.sql_with_params()
+        except EmptyResultSet:
+            statement, given = "SELECT NULL WHERE 1 = 0", ()
+        columns.append(f"(SELECT count(*) FROM ({statement}) AS listed)")  # noqa: S608
+        parameters += given
+    if not columns:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(columns)}", parameters)
+        return dict(zip(lists, cursor.fetchone(), strict=True))
 
 
 @contextmanager
