@@ -91,7 +91,7 @@ def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     """The run's trail; ``NotFound`` for a run that is not this tenant's."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
-    events = event_log.read(scope.tenant_id, run.id, limit=LIMIT)
+    events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
     writes = _writes(scope, events, now)
     names = list(dict.fromkeys(name for event in events if (name := _place(event))))
     lanes = [_lane(name, events, writes) for name in (*names, "")]
@@ -229,5 +229,5 @@ def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:
     scope.check("runs:read")
     after = -1
     while chunk := event_log.read(scope.tenant_id, run.id, after=after):
-        yield from chunk
+        yield from event_notes.with_reasons(scope.tenant_id, chunk)
         after = chunk[-1].sequence

@@ -1,4 +1,4 @@
-"""What the serializers of every face share: bodies and queries are closed."""
+"""What the serializers of every face share: bodies are closed."""
 
 import re
 from copy import copy
@@ -18,17 +18,18 @@ class Query(dict[str, str]):
 
 
 class Closed(serializers.Serializer[Any]):
-    """Refuses keys it does not declare, with the name of each, and a body that is no object.
+    """Refuses keys of a body that it does not declare, with the name of each, and a body that is no object.
 
     In a body a number is a JSON number, a boolean ``true`` or ``false``, and a text a JSON string: nothing is
-    converted. In a query everything is a text, which is read as what the field says.
+    converted. In a query everything is a text, which is read as what the field says; the routes
+    of a protocol ignore what they do not know, and the middleware refuses it for the host extension.
     """
 
     def to_internal_value(self, data: Any) -> Any:
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            raise serializers.ValidationError({name[:100]: ["is not a field of this request"] for name in unknown})
         if isinstance(data, dict) and not isinstance(data, Query):
+            unknown = sorted(set(data) - set(self.fields))
+            if unknown:
+                raise serializers.ValidationError({name[:100]: ["is not a field of this request"] for name in unknown})
             wrong = {name: found for name, value in data.items() if (found := _mistyped(self.fields[name], value))}
             if wrong:
                 raise serializers.ValidationError({name: [message] for name, message in wrong.items()})

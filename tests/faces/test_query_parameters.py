@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from memory.host import ids
 from openwop_console import error_envelope
 from tests import building, peopled
 from tests.pages.conftest import body_of
@@ -115,3 +116,10 @@ def shape(link: str) -> str:
     parts = urlsplit(link)
     path = re.sub(r"[a-z]+_[0-9a-f]{32}", "id", parts.path)
     return f"{path}?{sorted(name for name, _ in parse_qsl(parts.query))}"
+
+
+def test_the_routes_of_the_protocol_ignore_a_parameter_that_they_do_not_have() -> None:
+    world = World("acme")
+    run = f"/v1/runs/{ids.wire('run', world.run.id)}"
+    for address in ("/v1/audit/verify", f"{run}/events/poll", f"{run}/events", "/v1/host/workspace/files"):
+        assert world.ask("get", f"{address}?zzz=1&timeout=0").status_code == 200, address

@@ -162,6 +162,8 @@ def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everyt
     expect(page.get_by_role("heading", level=1)).to_have_text("What would be forgotten")
     expect(page.locator("main")).to_contain_text("memory entries")
     expect(page.locator("main")).to_contain_text("event log stays")
+    page.get_by_role("button", name="Keep all that are undecided").click()
+    expect(page.locator("main")).to_contain_text("0 undecided")
     page.get_by_role("button", name="Go on to confirm").click()
     page.get_by_label("Type the subject").fill("somebody else")
     page.get_by_label("Reason or ticket").fill("ticket 4711")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Offers(HTMLParser):
-    """What the main part of a page offers: links, and forms that post with the fields and buttons that work."""
+    """What a page offers: links, and in its main part forms that post with the fields and buttons that work."""
 
     def __init__(self, shown: str) -> None:
         super().__init__()
@@ -32,10 +32,10 @@ class Offers(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "main":
             self._in_main += 1
-        if not self._in_main:
-            return
         if tag == "a" and given.get("href", "").startswith("/"):
             self.links.append(given["href"].partition("#")[0])
+        if not self._in_main:
+            return
         if tag == "form" and given.get("method", "").lower() == "post":
             self._form = True
             self.forms.append((given.get("action", ""), {}, []))
@@ -114,13 +114,17 @@ def test_every_link_and_form_of_every_page_is_allowed_for_who_sees_it(sign_in: S
 def crawl(browser: Client, waiting: list[str]) -> list[tuple[str, str]]:
     """The offers that were refused, each with the page that makes it; what is posted changes nothing."""
     forbidden, seen, posted = [], {shape(each) for each in waiting}, set[str]()
+    linked, refused = dict[str, tuple[str, str]](), set[str]()
     while waiting:
         url = waiting.pop()
         answer = browser.get(url)
+        if answer.status_code == 403:
+            refused.add(shape(url))
         if answer.status_code != 200 or "text/html" not in answer["Content-Type"]:
             continue
         offers = Offers(body_of(answer))
         for link in offers.links:
+            linked.setdefault(shape(link), (url, link))
             if shape(link) in seen:
                 continue
             seen.add(shape(link))
@@ -137,7 +141,7 @@ def crawl(browser: Client, waiting: list[str]) -> list[tuple[str, str]]:
                 if browser.post(action or url, fields).status_code == 403:
                     forbidden.append((url, f"POST {action} {fields}"))
                 transaction.set_rollback(True)
-    return forbidden
+    return forbidden + [linked[each] for each in refused & set(linked)]
 
 
 def test_the_sweep_sees_what_a_page_offers() -> None:
