@@ -11,15 +11,16 @@ from uuid import UUID
 import rfc8785
 from django.db.models import Count
 
-from memory import harness
+from memory import encodings, harness
 from memory.host import erasure
 from memory.host.erasure import Holding, Identifiers
 from memory.host.errors import Invalid
-from memory.matching import search_form
+from memory.matching import name_form, search_form
 from memory.models import ForgetRequest, Suspect
 
 MAX_TERMS = 10
 AROUND, REDACTED_AROUND = 120, 2000
+GOING = ("erase", "suspected", "rowsSha256")
 SHORTEST_TERM, LONGEST_TERM = 3, 256
 
 
@@ -86,22 +87,29 @@ def _beginning_of(text: str) -> str:
 
 
 def terms_of(names: list[str]) -> tuple[str, ...]:
-    """The names in search form, once each; refuses what cannot be looked for."""
-    terms = tuple(dict.fromkeys(search_form(name) for name in names if name.strip()))
+    """The names as they are looked for, once each; refuses what cannot be."""
+    terms = tuple(dict.fromkeys(name_form(name) for name in names if name.strip()))
     problem = ""
     if not terms:
         problem = "name the subject"
     elif len(terms) > MAX_TERMS:
         problem = f"at most {MAX_TERMS} names at a time"
-    elif any(not SHORTEST_TERM <= len(term) <= LONGEST_TERM for term in terms):
+    elif any(_width(term) < SHORTEST_TERM or len(term) > LONGEST_TERM for term in terms):
         problem = (
-            f"each name has {SHORTEST_TERM} to {LONGEST_TERM} characters; shorter ones would match half the ledger"
+            f"each name has {SHORTEST_TERM} to {LONGEST_TERM} characters (a wide one counts twice); shorter ones would "
+            "match half the ledger"
         )
     elif any(not term.isprintable() for term in terms):
         problem = "a name holds no control characters"
     if problem:
         raise Invalid("The subject cannot be looked for.", errors=[{"field": "subject", "message": problem}])
     return terms
+
+
+def _width(term: str) -> int:
+    """How many letters there are; a Chinese, Japanese or Korean one counts twice, and a mark without its letter is
+    none."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in encodings.bare(term))
 
 
 def holdings_of(tenant_id: UUID, terms: tuple[str, ...]) -> Iterator[Holding]:
@@ -142,5 +150,6 @@ def decided(request: ForgetRequest) -> dict[tuple[str, str], int]:
 
 
 def digest_of(plan: dict[str, Any]) -> str:
-    """SHA-256 over the JCS form (RFC 8785)."""
-    return hashlib.sha256(rfc8785.dumps(plan)).hexdigest()
+    """SHA-256 over the JCS form (RFC 8785) of what would go; what stays is counted anew for the receipt."""
+    going = {store: {name: entry[name] for name in GOING} for store, entry in plan.items()}
+    return hashlib.sha256(rfc8785.dumps(going)).hexdigest()

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 
 from memory.host.errors import NotFound
 from memory.host.tenancy import TenantScope
@@ -30,7 +30,7 @@ def suspects(request: ForgetRequest, *, after: UUID | None = None, limit: int = 
 
 def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
     """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
-    rows = _confirmed(scope).annotate(is_undecided=Q(undecided__gt=0) & ~Exists(_later()))
+    rows = _confirmed(scope)
     return list((rows.filter(id__lt=before) if before else rows).order_by("-id")[:limit])
 
 
@@ -51,10 +51,8 @@ def unfinished(scope: TenantScope) -> Any:
 
 
 def with_undecided(scope: TenantScope) -> Any:
-    """The finished requests whose receipt counts suspects without a decision, oldest first; none after a later finished
-    request for the same subject."""
-    rows = _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0)
-    return rows.filter(~Exists(_later())).order_by("id")
+    """The finished requests with suspects that are without a decision, oldest first."""
+    return _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0).order_by("id")
 
 
 def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
@@ -63,24 +61,6 @@ def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
     rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
     suspects = Suspect.objects.of(scope.tenant_id).filter(request_id=OuterRef("id"), decision=Decision.UNDECIDED)
     return rows.filter(Exists(suspects), state=ForgetState.PREVIEWED, lapses_at__gt=now).order_by("id")
-
-
-def _later() -> Any:
-    """The finished requests for the subject of the outer request that came after it."""
-    return ForgetRequest.objects.filter(
-        tenant_id=OuterRef("tenant_id"),
-        subject_key=OuterRef("subject_key"),
-        id__gt=OuterRef("id"),
-        state=ForgetState.FORGOTTEN,
-    )
-
-
-def undecided_of(request: ForgetRequest) -> int:
-    """How many suspects nobody has decided about; none after a later finished request for the same subject."""
-    later = ForgetRequest.objects.of(request.tenant_id).filter(
-        subject_key=request.subject_key, id__gt=request.id, state=ForgetState.FORGOTTEN
-    )
-    return 0 if not request.undecided or later.exists() else request.undecided
 
 
 def _confirmed(scope: TenantScope) -> Any:

@@ -24,7 +24,7 @@ from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
-from memory.matching import is_mentioned, search_form
+from memory.matching import is_mentioned, name_form
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder
 
@@ -93,6 +93,7 @@ def _asked(scope: TenantScope, terms: tuple[str, ...], now: datetime) -> ForgetR
     request = ForgetRequest(
         tenant_id=scope.tenant_id,
         subject_key=subject_key(scope.tenant_id, terms[0]),
+        term_keys=[subject_key(scope.tenant_id, term) for term in terms],
         requested_by=scope.principal.id,
         created_at=now,
         lapses_at=now + LONGEST_BUILD,
@@ -201,7 +202,7 @@ def _ended(request: ForgetRequest, state: str) -> ForgetRequest:
 def subject_key(tenant_id: UUID, term: str) -> str:
     """The keyed hash under which a subject is remembered after it was forgotten."""
     key = settings.SECRET_KEY.encode() + tenant_id.bytes
-    return hmac.new(key, search_form(term).encode(), hashlib.sha256).hexdigest()
+    return hmac.new(key, name_form(term).encode(), hashlib.sha256).hexdigest()
 
 
 def terms_of(scope: TenantScope, request: ForgetRequest) -> tuple[str, ...]:
@@ -329,7 +330,7 @@ def _require_unchanged(request: ForgetRequest, fresh: dict[str, Any]) -> None:
     changed = {
         store: {kind: fresh[store][kind] - request.plan.get(store, {}).get(kind, 0) for kind in ("erase", "suspected")}
         for store in fresh
-        if any(value != request.plan.get(store, {}).get(name) for name, value in fresh[store].items())
+        if any(fresh[store][name] != request.plan.get(store, {}).get(name) for name in forget_plans.GOING)
     }
     raise Conflict("What would be forgotten has changed since the preview; look again.", changed=changed)
 
@@ -478,9 +479,23 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
     request.undecided = sum(each.undecided for each in remains.values())
     request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
     request.save(by=WRITER)
+    _settle(request)
     _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(subject_key=request.subject_key))
     passes.finish(work, now=now)
     return request
+
+
+def _settle(request: ForgetRequest) -> None:
+    """What other receipts left undecided about these names, or some of them, is for this one to say."""
+    known = {request.subject_key, *request.term_keys}
+    others = ForgetRequest.objects.of(request.tenant_id).filter(undecided__gt=0).exclude(id=request.id)
+    settled = [
+        row
+        for row, first, keys in others.values_list("id", "subject_key", "term_keys")
+        if known.issuperset(keys or [first])
+    ]
+    writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, id__in=settled)
+    writable.update(undecided=0)
 
 
 @transaction.atomic

@@ -42,6 +42,12 @@ def search_form(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def name_form(name: str) -> str:
+    """A name as it is looked for: in search form, without what shows nothing (a joiner in a Persian name or an emoji),
+    as it is left out of what is searched too."""
+    return search_form(encodings.visible(name))
+
+
 def hidden_form(text: str) -> str:
     """What ``text`` says beyond its search form, without diacritics and in search form: decoded, and without what shows
     nothing. Empty for most texts. It is stored beside the search form, so that a scan for ``needles`` finds every form.

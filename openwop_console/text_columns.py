@@ -207,6 +207,7 @@ FREE: dict[str, dict[str, str]] = {
         "signature": "a signature",
         "state": STATE,
         "subject_key": "a keyed digest, which outlives the subject",
+        "term_keys": "keyed digests, which outlive the subject",
     },
     "memory_grant": {
         "permission": "a right",

@@ -91,9 +91,10 @@ class ProposalTexts:
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
-        for row in rows:
+        there = list(Proposal.objects.of(tenant_id).filter(id__in=rows).order_by("id").values_list("id", flat=True))
+        for row in there:
             lifecycle.forget(tenant_id, row, now=now)
-        return len(rows)
+        return len(there)
 
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]

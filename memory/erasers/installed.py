@@ -42,9 +42,9 @@ class StopReasons(RowByRow):
 
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        row: Installation = Installation.objects.of(tenant_id).select_for_update().get(id=row_id)
-        changed = self.cleaned(row, subject, rule)
-        if changed:
+        row: Installation | None = Installation.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
+        changed = self.cleaned(row, subject, rule) if row else {}
+        if row and changed:
             registry.blank_stop_reason(row, str(changed["disabled_reason"]))
         return bool(changed)
 

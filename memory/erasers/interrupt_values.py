@@ -35,7 +35,9 @@ class InterruptValues(RowByRow):
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
         """Under the lock of the run, as every change of an interrupt."""
-        found: Interrupt = Interrupt.objects.of(tenant_id).get(id=row_id)
+        found: Interrupt | None = Interrupt.objects.of(tenant_id).filter(id=row_id).first()
+        if found is None:
+            return False
         runs.locked(tenant_id, found.run_id)
         interrupt: Interrupt = Interrupt.objects.of(tenant_id).get(id=row_id)
         changed = self.cleaned(interrupt, subject, rule)
@@ -53,9 +55,9 @@ class Voters(RowByRow):
 
     @transaction.atomic
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        vote: InterruptVote = InterruptVote.objects.of(tenant_id).select_for_update().get(id=row_id)
-        changed = self.cleaned(vote, subject, rule)
-        if changed:
+        vote: InterruptVote | None = InterruptVote.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
+        changed = self.cleaned(vote, subject, rule) if vote else {}
+        if vote and changed:
             suspensions.erase_voter(vote, f"forgotten-{vote.id.hex}")
         return bool(changed)
 

@@ -34,6 +34,8 @@ class RunValues(RowByRow):
 
     def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
         with transaction.atomic():
+            if not Run.objects.of(tenant_id).filter(id=row_id).exists():
+                return False
             run = runs.locked(tenant_id, row_id)
             changed = self.cleaned(run, subject, rule)
             if changed:

@@ -22,8 +22,9 @@ class Decision(models.TextChoices):
 
 
 class ForgetRequest(TenantOwned):
-    """``subject_key`` is a keyed hash; ``sealed_terms`` opens only while the work needs it and is emptied with the
-    receipt.
+    """``subject_key`` is a keyed hash of the first name, ``term_keys`` are those of all; ``sealed_terms`` opens only
+    while the work needs it and is emptied with the receipt. ``undecided`` is 0 again once a later request for all of
+    these names has its receipt.
 
     ``plan`` holds for each store how many rows would go, a digest of which, and a few of their ids to open; never a
     text. While it is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries it out.
@@ -32,6 +33,7 @@ class ForgetRequest(TenantOwned):
     writer = "memory.forgetting"
 
     subject_key = models.CharField(max_length=64)
+    term_keys = models.JSONField(default=list)
     sealed_terms = models.BinaryField(default=b"")
     state = models.CharField(max_length=12, choices=ForgetState, default=ForgetState.BUILDING)
     plan = models.JSONField(default=dict)

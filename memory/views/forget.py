@@ -139,7 +139,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
         return _preview_page(request, scope, found, forget_id)
     context = _context(request, found, forget_id)
     withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
-    context |= {"genuine": receipts.is_genuine(found), "undecided": forget_requests.undecided_of(found)}
+    context |= {"genuine": receipts.is_genuine(found), "undecided": found.undecided}
     context |= {"withdrawn": withdrawn[:ARCHIVES_SHOWN]}
     context |= {"withdrawn_total": len(withdrawn)}
     status = pages.poll_status(request, over=found.state not in (ForgetState.BUILDING, ForgetState.CONFIRMED))

@@ -753,3 +753,136 @@ def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {deleting}")
             assert "memory_entrytag_entry (tenant_id=? AND id=?)" in str(cursor.fetchall())
+
+
+# --- what an auditor tries ------------------------------------------------------------------------------------------
+
+
+def test_a_number_in_json_is_forgotten_like_a_text() -> None:
+    acme, phone = building.scope(), "491512345678"
+    run = building.execute(acme, "conformance-noop", phone=int(phone), other=7)
+    done = forget(acme, phone, typed=phone)
+    assert done.state == ForgetState.FORGOTTEN
+    assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs == {"phone": "[FORGOTTEN]", "other": 7}
+
+
+def test_the_end_of_one_value_and_the_beginning_of_the_next_are_no_name() -> None:
+    acme = building.scope()
+    run = building.execute(acme, "conformance-noop", names=["Marta", "Kowalska"], n=None, yes=True)
+    building.remember("acme", "by Marta", subject="x", tags=["marta", "kowalska"])
+    look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
+    building.install("acme", look)
+    building.execute(acme, "look")
+    done = forget(acme, "Marta Kowalska", typed="Marta Kowalska")
+    assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0)
+    assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs["names"] == ["Marta", "Kowalska"]
+
+
+@pytest.mark.parametrize("name", ["\u0301\u0301\u0301", "\u200b\u200b\u200b", "\u00ad\ufe0f\u2060\u034f"])
+def test_a_name_that_shows_nothing_is_refused(name: str) -> None:
+    with pytest.raises(Invalid):
+        preview(building.scope(), name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627",  # Alireza, with the joiner that its spelling needs
+        "\u674e\u660e",  # Li Ming
+        "\u05d3\u05d5\u05d3 \u05db\u05d4\u05df",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "%%%",
+        "___",
+        "\\\\\\",
+        "100%_",
+        "z" * 256,
+        "Jose\u0301 A\u0301lvarez",
+        "a\u00b4b'c\"d",
+    ],
+)
+def test_a_name_of_whatever_letters_is_forgotten_alone(name: str) -> None:
+    acme = building.scope()
+    building.remember("acme", f"met {name} today", f"({name})", "nothing to see: 50% _ \\ \u674e")
+    run = building.execute(acme, "conformance-noop", who=name)
+    done = forget(acme, name, typed=name)
+    assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0)
+    left = MemoryEntry.objects.filter(memory_ref="notes")
+    assert [row.content for row in left] == ["nothing to see: 50% _ \\ \u674e"]
+    assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs == {"who": "[FORGOTTEN]"}
+
+
+def test_a_ticked_row_that_is_gone_before_the_work_begins_hinders_nothing() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found = preview(acme)
+    chosen = {eraser.store: frozenset({ids.new_id()}) for eraser in erasure.registered()}
+    confirmed = confirm(acme, found)
+    for store, rows in chosen.items():
+        for row in rows:
+            Suspect(
+                tenant_id=acme.tenant_id, request_id=confirmed.id, store=store, row_id=row, decision=Decision.TICKED
+            ).insert(by=forgetting.WRITER)
+    assert carry_out(confirmed).state == ForgetState.FORGOTTEN
+
+
+def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> None:
+    acme, alias = building.scope(), "martunia"
+    building.remember("acme", MARTA, f"{alias}s friend")
+    first = forget(acme, MARTA, alias)
+    assert first.undecided > 0
+    forget(acme)
+    assert forget_requests.find(acme, first.id).undecided == first.undecided
+    again = preview(acme, MARTA, alias)
+    forgetting.decide_about_the_rest(acme, again.request.id, Decision.SPARED, now=timezone.now())
+    carry_out(confirm(acme, again))
+    assert forget_requests.find(acme, first.id).undecided == 0
+
+
+def test_a_writer_that_never_stops_leaves_residue_instead_of_a_forget_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    confirmed, run = confirm(acme, preview(acme)), building.open_run(acme)
+    real = entries.LedgerEntries.remains
+    looks: list[Any] = []
+
+    def written_meanwhile(self: Any, *args: Any, **options: Any) -> Any:
+        looks.append(building.write(acme, run, f"{len(looks)} again {MARTA}"))
+        return real(self, *args, **options)
+
+    with monkeypatch.context() as patching:
+        patching.setattr(entries.LedgerEntries, "remains", written_meanwhile)
+        left = carry_out(confirmed)
+    assert (left.state, left.signature, len(looks)) == (ForgetState.RESIDUE, "", forgetting.ROUNDS)
+    assert carry_out(forgetting.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
+
+
+def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
+    acme = building.scope()
+    building.remember("acme", f"{MARTA} and bob@x.org", f"jo{MARTA} bob@x.org", "bob@x.org.uk")
+    first, second = preview(acme), preview(acme, "bob@x.org")
+    forgetting.decide_about_the_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
+    forgetting.decide_about_the_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
+    one, two = confirm(acme, first), confirm(acme, second, typed="bob@x.org")
+    assert [carry_out(two).state, carry_out(one).state] == [ForgetState.FORGOTTEN] * 2
+    assert MemoryEntry.objects.count() == 0
+
+
+def test_an_error_of_a_task_of_no_tenant_is_forgotten_too() -> None:
+    acme, now = building.scope(), timezone.now()
+    globex = building.tenant("globex")
+    rest = {"func": "f", "started": now, "stopped": now, "success": False}
+    Task.objects.create(id="1" * 32, name="1", args=(), result=f"duplicate key ({MARTA})", **rest)
+    Task.objects.create(id="2" * 32, name="2", args=(globex.id.hex,), result=f"duplicate key ({MARTA})", **rest)
+    Task.objects.create(id="3" * 32, name="3", args=(), result=f"jo{MARTA}", **rest)
+    assert forget(acme).state == ForgetState.FORGOTTEN
+    assert sorted(Task.objects.values_list("name", flat=True)) == ["2", "3"]
+
+
+def test_what_stays_may_grow_between_preview_and_confirmation() -> None:
+    acme = building.scope()
+    building.remember("acme", "a note", memory_ref=f"customers/{MARTA}")
+    found = preview(acme)
+    audit.append(acme.tenant_id, actor="x", action="test.done", target=MARTA, details={}, now=timezone.now())
+    assert carry_out(confirm(acme, found)).receipt["stores"]["names on the audit log"]["stays"] == 1

@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memory import forgetting
 from memory.host import ids
 from memory.host.models import Run
 from memory.models import ForgetRequest, Suspect
@@ -19,6 +20,7 @@ from proposals import lifecycle
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
+from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import HTMX, SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -73,19 +75,17 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
 
 
 def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
-    def finished(undecided: int) -> ForgetRequest:
-        now = timezone.now()
-        return ForgetRequest(
-            tenant_id=building.tenant().id, subject_key="k" * 64, state="forgotten", plan={}, plan_sha256="",
-            requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now, undecided=undecided,
-        ).insert(by="memory.forgetting")  # fmt: skip
-
-    request = finished(3)
+    now, acme = timezone.now(), building.scope()
+    request = ForgetRequest(
+        tenant_id=acme.tenant_id, subject_key=forgetting.subject_key(acme.tenant_id, MARTA), state="forgotten", plan={},
+        plan_sha256="", requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now,
+        undecided=3,
+    ).insert(by="memory.forgetting")  # fmt: skip
     assert ids.wire("fgt", request.id) in listed(ada, "suspects")
     assert "3 undecided" in listed(ada, "suspects")
     assert (needs(ada)["suspects"], needs(sign_in(role="operator"))["suspects"]) == (1, None)
     assert counted(ada, "/forget") == "1"
-    finished(0)
+    forget(acme)
     assert needs(ada)["suspects"] == 0
 
 

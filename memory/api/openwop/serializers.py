@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from memory import archive_reports, forget_requests, receipts
+from memory import archive_reports, receipts
 from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.archive_reports import Withdrawn
@@ -302,7 +302,7 @@ def forget_document(request: ForgetRequest) -> dict[str, Any]:
         "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
         "receipt": request.receipt,
         "signature": None,
-        "undecided": forget_requests.undecided_of(request),
+        "undecided": request.undecided,
         "archives": [_withdrawn(each) for each in archive_reports.of_receipt(request.tenant_id, request.receipt)],
         **receipts.proof(request),
     }

@@ -1,0 +1,247 @@
+"""Forget in every store that keeps text, in every form a name is written in, and beside what has to stay.
+
+The stores and their columns are asked of the registered erasers, so one that is added later is tested here as well.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from django_q.models import Task
+
+from memory import archives, forgetting, ledger, work
+from memory.erasers.kept_values import KeptValues
+from memory.host import erasure, saved_filters, suspensions
+from memory.host.models import Interrupt, InterruptVote
+from memory.host.tenancy import TenantScope
+from memory.models import ForgetRequest, ForgetState
+from memory.models.entry import MemoryEntry
+from memory.models.forget import Decision
+from memory.work import NewCoordinator, grants
+from proposals import comments, policies
+from tests import building, proposing
+from tests.memory.test_forgetting import carry_out, everything_stored
+from tests.openintent.test_forgetting import a_task, an_intent, remembered
+from tests.openintent.test_forgetting import wire as wire_of
+from tests.peopled import World
+
+pytestmark = pytest.mark.django_db
+ANA = "ana.q@exquis.org"
+STRANGER = "zoltan@elsewhere.net"
+B64 = [base64.b64encode(f"{'x' * shift}<{ANA}> {shift}".encode()).decode() for shift in range(3)]
+EXACT = {
+    "plain": f"write to {ANA}.",
+    "case": "Ana.Q@EXQUIS.org",
+    "width": "\uff21na.q@exquis.org",
+    "percent": quote(ANA, safe=""),
+    "every letter percent-encoded": "".join(f"%{byte:02X}" for byte in ANA.encode()),
+    **{f"base64 at {shift}": text for shift, text in enumerate(B64)},
+    "base64url": base64.urlsafe_b64encode(f"??>>{ANA} ~~".encode()).decode().rstrip("="),
+    "entity": "ana.q&#64;exquis&period;org",
+    "zero width": "ana.\u200bq@exquis.org",
+    "soft hyphen": "ana.q@ex\u00adquis.org",
+    "mailto": f"mailto:{quote(ANA, safe='')}?subject=hi",
+    "json escape": r"\u0061na.q@exquis.org",
+}
+SUSPECTED = {
+    "diacritics": "\u00e1na.q@exquis.org",
+    "tag": "ana.q+news@exquis.org",
+    "inside a word": f"jo{ANA}",
+    "longer domain": f"{ANA}.uk",
+    "tag, percent-encoded": "ana.q%2Bnews%40exquis.org",
+}
+# Kept in a form of their own, and planted through what makes them.
+OF_THEIR_OWN = {"archives", "kept reads", "notes beside the event log"}
+
+
+def everything(name: str) -> TenantScope:
+    """Acme with a row in every store, made through what makes such rows; each names ``name`` where it takes words."""
+    world, now = World("acme"), timezone.now()
+    acme = world.scope
+    building.remember("acme", f"about {name}", "another note", subject="x")
+    last = MemoryEntry.objects.order_by("-position").first()
+    assert last is not None
+    ledger.retire(acme, last.id, reason=f"{name} said so", now=now)
+    look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
+    building.install("acme", look)
+    building.execute(acme, "look")
+    assert all((
+        world.run, world.secret, world.file, world.agent, world.background_pass, world.pass_schedule, world.archive,
+        world.schedule, world.heartbeat, world.spare_key, world.commitment, world.template,
+    ))  # fmt: skip
+    archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {name}", now=now)
+    world.made("PUT", "/v1/host/console/memory-policy", {"archiveDays": 60})
+    world.ask("POST", "/v1/runs", {"workflowId": "conformance-noop"}, HTTP_IDEMPOTENCY_KEY="once-only-1")
+    Task.objects.create(
+        id="0" * 31 + "7", name="seven", func="f", started=now, stopped=now, success=False,
+        args=(acme.tenant_id.hex,), result=f"duplicate key ({name})",
+    )  # fmt: skip
+    made, bea = proposing.propose(title=f"For {name}"), building.scope()
+    comments.add(acme, made.id, f"{name} called", now=now)
+    gate = proposing.ask(made).gate
+    assert gate
+    proposing.decide(made, gate, decision="rejected", reason=f"{name} would not like it")
+    asked = policies.ask(acme, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
+    policies.decide(bea, asked.id, confirmed=True, now=now)
+    saved_filters.keep(acme, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
+    intent = an_intent(acme, f"For {name}", description=name, state={"who": name}, constraints={name: 1})
+    work.create_coordinator(acme, NewCoordinator(wire_of("intent", intent), "boss", {}), actor="billing-01", now=now)
+    a_task(acme, intent, f"Call {name}", description=name)
+    work.assign_agent(acme, wire_of("intent", intent), "clerk", actor="billing-01", now=now)
+    grants.grant(acme, wire_of("intent", intent), grants.NewGrant("clerk", "read"), actor="billing-01", now=now)
+    remembered(acme, {"who": name}, f"of {name}", tier="semantic", sensitivity="public")
+    remembered(acme, {"who": name}, key="sealed", sensitivity="confidential")
+    question = Interrupt.objects.of(acme.tenant_id).first()
+    assert question is not None
+    vote = InterruptVote(tenant_id=acme.tenant_id, interrupt_id=question.id, voter="someone", action="accept")
+    vote.principal, vote.at = acme.principal.id, now
+    vote.insert(by=suspensions.WRITER)
+    other = forgetting.preview(acme, ["bob@x.org"], now=now).request
+    asked_for = forgetting.confirm(acme, other.id, typed="bob@x.org", reason=f"{name} asked for it", now=now)
+    carry_out(asked_for)
+    return acme
+
+
+def generic_stores() -> list[Any]:
+    """The stores that keep the rows of one table as they are."""
+    return [each for each in erasure.registered() if isinstance(each, KeptValues) and each.store not in OF_THEIR_OWN]
+
+
+def planted(column: Any, text: str, beside: Any = None) -> Any:
+    """``text`` in the shape of the column, in a JSON value twice and with a bystander."""
+    if column.get_internal_type() != "JSONField":
+        return text[: column.max_length] if column.max_length else text
+    texts = [text, STRANGER, *([] if beside is None else [beside])]
+    default = column.get_default() if column.has_default() else {}
+    return texts if isinstance(default, list) else {"deep": [{"x": each} for each in texts], text: "in a key"}
+
+
+def plant(acme: TenantScope, text: str, beside: Any = None) -> dict[str, Any]:
+    """``text`` stands in every column of one row of each of these stores; that row by store."""
+    rows = {}
+    for store in generic_stores():
+        row = store.table.objects.of(acme.tenant_id).order_by("-id").first()
+        assert row is not None, f"no row of {store.store}: extend everything()"
+        columns = {name: store.table._meta.get_field(name) for name in store.columns}
+        values = {name: planted(column, text, beside) for name, column in columns.items() if not column.choices}
+        short = {name for name, column in columns.items() if column.max_length and column.max_length < len(text)}
+        values = {name: value for name, value in values.items() if name not in short}
+        rows_of = store.table.objects.written_by(store.table.writer).filter(tenant_id=acme.tenant_id, id=row.id)
+        rows_of.update(**values)
+        rows[store.store] = row.id
+    return rows
+
+
+def settled(acme: TenantScope, decision: str, name: str = ANA) -> ForgetRequest:
+    """The subject is forgotten; every suspect was decided so."""
+    now = timezone.now()
+    found = forgetting.preview(acme, [name], now=now).request
+    forgetting.decide_about_the_rest(acme, found.id, decision, now=now)
+    return carry_out(forgetting.confirm(acme, found.id, typed=name, reason="ticket 17", now=now))
+
+
+def stored(text: str) -> bool:
+    """Whether any column of any table holds the text, as it is or escaped."""
+    everywhere = everything_stored()
+    return text in everywhere or json.dumps(text)[1:-1] in everywhere
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What happens inside has not happened afterwards: one world serves many forms."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def problems_of(done: ForgetRequest) -> dict[str, Any]:
+    """What is left or undecided, by store."""
+    if done.state != ForgetState.FORGOTTEN:
+        return {store: rows for store, rows in done.receipt["residue"].items() if rows} or {"state": done.state}
+    return {store: counts for store, counts in done.receipt["stores"].items() if counts["undecided"]}
+
+
+def offered(acme: TenantScope, name: str = ANA) -> dict[str, erasure.Holding]:
+    return {each.store: each for each in forgetting.preview(acme, [name], now=timezone.now()).holdings}
+
+
+def is_json(store: Any, name: str) -> bool:
+    return bool(store.table._meta.get_field(name).get_internal_type() == "JSONField")
+
+
+def test_an_exact_name_goes_from_every_column_of_every_store_without_a_decision() -> None:
+    acme, wrong = everything("nobody-yet"), {}
+    for form, text in EXACT.items():
+        with undone():
+            rows = plant(acme, text)
+            building.remember("acme", f"note {text}", "a bystander stays")
+            remembered(acme, {"who": text}, f"t {text}", key="other", sensitivity="confidential")
+            found = offered(acme)
+            missed = {store for store, row in rows.items() if row not in found[store].erase}
+            problems = problems_of(settled(acme, Decision.UNDECIDED))
+            if missed or problems or stored(text) or not stored(STRANGER) or not stored("a bystander stays"):
+                wrong[form] = (missed, problems, stored(text), stored(STRANGER))
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("decision", [Decision.TICKED, Decision.SPARED])
+def test_a_suspected_name_is_offered_in_every_store_and_goes_or_stays_as_decided(decision: str) -> None:
+    acme, wrong = everything("nobody-yet"), {}
+    for form, text in SUSPECTED.items():
+        with undone():
+            rows = plant(acme, text)
+            building.remember("acme", f"note {text}")
+            remembered(acme, {"who": text}, f"t {text}", key=f"k {text}", sensitivity="confidential")
+            found = offered(acme)
+            missed = {store for store, row in rows.items() if row not in found[store].suspected}
+            without = {store for store, row in rows.items() if not says(acme, store, row)}
+            assert sum(len(each.erase) for each in found.values()) == 0
+            problems = problems_of(settled(acme, decision))
+            if missed or without or problems or stored(text) is not (decision == Decision.SPARED):
+                wrong[form] = (missed, without, problems, stored(text))
+            assert stored(STRANGER)
+    assert wrong == {}
+
+
+def says(acme: TenantScope, store: str, row: UUID) -> bool:
+    """Whether a person who decides about the row is shown what it says."""
+    (eraser,) = [each for each in erasure.registered() if each.store == store]
+    return any(eraser.texts(acme.tenant_id, [row]).get(row, []))
+
+
+def test_a_row_with_both_kinds_of_mention_is_offered_for_both_in_every_store() -> None:
+    acme, near = everything("nobody-yet"), f"jo{ANA}"
+    rows = plant(acme, ANA, beside=near)
+    both = [
+        each for each in generic_stores() if not each.goes_whole and any(is_json(each, name) for name in each.columns)
+    ]
+    assert len(both) > 10
+    found = offered(acme)
+    assert {each.store for each in both if rows[each.store] not in found[each.store].erase} == set()
+    assert {each.store for each in both if rows[each.store] not in found[each.store].suspected} == set()
+    for decision in (Decision.SPARED, Decision.TICKED):
+        with undone():
+            assert problems_of(settled(acme, decision)) == {}
+            assert stored(near) is (decision == Decision.SPARED)
+            assert stored(STRANGER)
+
+
+COMMON = ["Ted", "Eve", "Ned", "Tena", "Kind", "State", "Reason", "Owner", "Null", "True", "Tier", "every", "Nul"]
+
+
+@pytest.mark.parametrize("decision", [Decision.TICKED, Decision.SPARED])
+def test_a_name_that_is_a_common_word_is_forgotten_and_leaves_nothing_undecided(decision: str) -> None:
+    acme, wrong = everything("nobody-yet"), {}
+    building.remember("acme", *[f"{name} called" for name in COMMON])
+    for name in COMMON:
+        with undone():
+            if problems := problems_of(settled(acme, decision, name)):
+                wrong[name] = problems
+    assert wrong == {}
