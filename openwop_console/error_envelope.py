@@ -22,6 +22,7 @@ from rest_framework.settings import api_settings
 
 from memory.host import errors, ids
 from memory.host.errors import Refusal
+from openwop_console import slots
 
 log = logging.getLogger(__name__)
 VALIDATION = "VALIDATION_ERROR"
@@ -199,6 +200,8 @@ def refusal_of(problem: Exception) -> Refusal:
         return errors.Invalid(str(problem.detail))
     if is_unavailable(problem):
         log.warning("the database does not answer: %s", " ".join(str(problem).split()))
+        source = problem.__cause__ or problem
+        slots.database_failed(for_reads=isinstance(source, psycopg.Error) and source.sqlstate is None)
         return errors.StoreUnavailable()
     kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
     return kind() if kind else _bug(problem)

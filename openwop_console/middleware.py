@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from memory.host import bodies, pages, tenancy
-from memory.host.errors import Forbidden, NotFound, Refusal, Unauthenticated, UnknownParameter
+from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import denials, error_envelope, idempotent, sign_in
@@ -58,9 +58,12 @@ class ConsoleMiddleware:
         if not request.path.isprintable():
             return error_envelope.answer(request, NotFound())
         request.principal = None  # type: ignore[attr-defined]
+        refused: Refusal | None = request.META.get(bodies.REFUSED)
         try:
+            if isinstance(refused, StoreUnavailable):
+                raise refused  # asking who this is would wait for the same database
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
-            if refused := request.META.get(bodies.REFUSED):
+            if refused:
                 raise refused
             response = idempotent.answer(request, self.get_response, clock=timezone.now)
         except (Refusal, *error_envelope.DATABASE_FAILURES) as problem:

@@ -46,6 +46,7 @@ STALLS = 3
 JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 EVENTS = "text/event-stream"
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class ClientGone(Exception):
@@ -173,6 +174,9 @@ class Console:
             told[:] = [int(status[:3]), list(headers)]
 
         with slots.held():
+            writes = environ["REQUEST_METHOD"] not in READS
+            if bodies.REFUSED not in environ and slots.waited_in_vain(writes=writes):
+                environ[bodies.REFUSED] = errors.StoreUnavailable()
             response = self._application(environ, start_response)
             if not getattr(response, "streaming", False):
                 answer = Answer(told[0], told[1], b"".join(response))

@@ -7,6 +7,7 @@ SQLite's connections go from slot to slot, because one for each thread would be 
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,6 +52,8 @@ class Slots:
 
 _slots = Slots(settings.OPENWOP_WEB_THREADS)
 _thread = threading.local()
+# When a request was last refused because the database could not be written, and not even be asked.
+_failed_at = {"write": 0.0, "read": 0.0}
 # Open connections of SQLite that no thread uses now.
 _kept: list[BaseDatabaseWrapper] = []
 
@@ -93,7 +96,21 @@ def breathe() -> None:
             pass
 
 
+def database_failed(*, for_reads: bool) -> None:
+    """A request is being refused because the database cannot be used; with ``for_reads`` nobody can reach it."""
+    _failed_at["write"] = time.monotonic()
+    if for_reads:
+        _failed_at["read"] = time.monotonic()
+
+
+def waited_in_vain(*, writes: bool) -> bool:
+    """Whether the database was found unusable while this thread waited for its slot: it would wait for that too."""
+    asked_at: float | None = getattr(_thread, "asked_at", None)
+    return asked_at is not None and asked_at < _failed_at["write" if writes else "read"]
+
+
 def _take() -> None:
+    _thread.asked_at = time.monotonic()
     _slots.take()
     _thread.holds = True
     if not connections.all(initialized_only=True):

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,6 +76,27 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
         _until_ready(client)
         again = client.post("/v1/runs", json={"workflowId": "conformance-noop"})
         assert again.status_code == 201, again.text
+
+
+def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_it_one_after_the_other(
+    console_process: ConsoleProcess,
+) -> None:
+    console_process.start()
+    console_process.manage("create_tenant", "acme")
+    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=60) as client:
+        _until_ready(client)
+
+        def write(_: int) -> httpx.Response:
+            return client.post("/v1/runs", json={"workflowId": "conformance-noop"})
+
+        with unusable_database(console_process), ThreadPoolExecutor(40) as clients:
+            answers = list(clients.map(write, range(40)))
+        _refused_soon(*answers)
+        assert max(each.elapsed.total_seconds() for each in answers) < 2 * SOON_S, "not a wait for each before it"
+        assert {each.json()["error"] for each in answers} == {"store_unavailable"}
+        _until_ready(client)
+        assert write(0).status_code == 201
 
 
 def _timed(client: httpx.Client, method: str, path: str, **sent: Any) -> httpx.Response:
