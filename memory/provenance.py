@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 FACT = "memory.written"
+RUN_SUMMARY = "run-summary"  # the tag of the entry that the host leaves at the end of a run
 AROUND = 500
 
 
@@ -38,6 +39,11 @@ class Write:
     node_id: str
     agent_id: str
     tags: tuple[str, ...]
+
+    @property
+    def is_run_summary(self) -> bool:
+        """Whether the host wrote this at the end of the run; what a node writes under that tag names the node."""
+        return not self.node_id and RUN_SUMMARY in self.tags
 
     @property
     def run_id(self) -> str:
@@ -108,7 +114,8 @@ def _verdict(writes: list[Write]) -> VerdictKind:
         return VerdictKind.NOT_OBSERVABLE
     if writes[-1].node_id:
         return VerdictKind.NODE
-    return VerdictKind.HOST if writes[-1].run.system else VerdictKind.UNATTRIBUTED
+    by_host = writes[-1].run.system or writes[-1].is_run_summary
+    return VerdictKind.HOST if by_host else VerdictKind.UNATTRIBUTED
 
 
 def _strip(scope: TenantScope, write: Write) -> list[Mark]:

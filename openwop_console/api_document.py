@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
@@ -24,7 +24,8 @@ from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.readiness import ready
 
 Document = dict[str, Any]
-SERVED = ("/v1/", "/.well-known/", "/healthz", "/readyz")
+SERVED = ("/v1/", "/api/v1/", "/.well-known/", "/healthz", "/readyz")
+OPENINTENT = "/api/"
 METHODS = ("get", "post", "put", "patch", "delete")
 MUTATING = frozenset(METHODS) - {"get"}
 ENVELOPE = {"$ref": "#/components/schemas/ErrorEnvelope"}
@@ -38,6 +39,24 @@ ERROR_ENVELOPE: Document = {
         "details": {"type": "object"},
     },
     "additionalProperties": False,
+}
+OPENINTENT_ERROR: Document = {
+    "type": "object",
+    "description": "Every refusal of OpenIntent: its code, a sentence for a person, and what the code names besides.",
+    "required": ["error", "message", "detail"],
+    "properties": {
+        "error": {"type": "string", "pattern": "^[A-Z][A-Z_]*$"},
+        "message": {"type": "string", "minLength": 1},
+        "detail": {"type": "string", "minLength": 1},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
 }
 SECURITY_SCHEMES: Document = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API key of this host."},
@@ -67,6 +86,13 @@ REFUSALS: dict[str, str] = {
     "500": "The host failed; `details.correlationId` finds the failure in its log.",
     "501": "This host does not offer that; `details.capability` names what is missing.",
     "503": "The host has no room for this now.",
+}
+OPENINTENT_REFUSALS: dict[str, str] = {
+    **{status: text for status, text in REFUSALS.items() if status not in {"410", "422"}},
+    "404": "Nothing that this caller may see is there.",
+    "409": "The current state, or version, does not allow it.",
+    "428": "The version must be said in `If-Match`.",
+    "429": "There is no room for it, or there were too many.",
 }
 OF_PUBLIC = ("500",)
 OF_READS = ("400", "401", "403", "404", "410", "500", "503")
@@ -118,6 +144,16 @@ class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
         return {**found, "additionalProperties": False}
 
 
+class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # their metaclass
+    """A field of OpenIntent that takes one of its words."""
+
+    target_class = "memory.api.openintent.serializers.Word"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Document:
+        null = [None] if self.target.allow_null else []
+        return {"type": "string", "enum": [*map(str, self.target.words), *null]}
+
+
 def served(endpoints: list[Any], **_: Any) -> list[Any]:
     """The endpoints of the faces, and no page."""
     return [each for each in endpoints if each[0].startswith(SERVED)]
@@ -134,9 +170,14 @@ def completed(result: Document, **_: Any) -> Document:
             for media in answer.get("content", {}).values():
                 media["schema"] = _named(media["schema"], schemas)
     schemas["ErrorEnvelope"] = ERROR_ENVELOPE
+    schemas["OpenIntentError"] = OPENINTENT_ERROR
     components["securitySchemes"] = SECURITY_SCHEMES
     components["parameters"] = {"IdempotencyKey": IDEMPOTENCY_KEY}
-    components["responses"] = {f"Refused{status}": _refusal(text) for status, text in REFUSALS.items()}
+    components["responses"] = {
+        **{f"Refused{status}": _refusal(text, "ErrorEnvelope") for status, text in REFUSALS.items()},
+        **{f"OpenIntentRefused{status}": _refusal(text, "OpenIntentError")
+           for status, text in OPENINTENT_REFUSALS.items()},
+    }  # fmt: skip
     return result
 
 
@@ -149,24 +190,30 @@ def operations_in(document: Document) -> Iterator[tuple[str, str, Document]]:
 def _refusals(path: str, method: str, *, public: bool) -> tuple[str, ...]:
     """A public document refuses nothing; a token in the address opens what a key opens elsewhere."""
     if method in MUTATING:
-        return tuple(REFUSALS)
+        return tuple(OPENINTENT_REFUSALS if path.startswith(OPENINTENT) else REFUSALS)
+    if path.startswith(OPENINTENT):
+        return tuple(status for status in OF_READS if status in OPENINTENT_REFUSALS)
     return OF_PUBLIC if public and "{" not in path else OF_READS
 
 
 def _complete(path: str, method: str, each: Document) -> None:
-    public = "x-required-scope" not in each
+    public, openintent = "x-required-scope" not in each, path.startswith(OPENINTENT)
+    if body := each.pop("x-request-body", None):
+        each["requestBody"] = {"content": {"application/json": {"schema": body}}}
     each["security"] = [] if public else SECURITY
     for status in _refusals(path, method, public=public):
-        each["responses"].setdefault(status, {"$ref": f"#/components/responses/Refused{status}"})
-    if method in MUTATING and not public:
+        name = f"OpenIntentRefused{status}" if openintent and status in OPENINTENT_REFUSALS else f"Refused{status}"
+        each["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
+    if method in MUTATING and not public and not openintent:
         each.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
         for status, answer in each["responses"].items():
             if status.startswith("2"):
                 answer.setdefault("headers", {})["openwop-Idempotent-Replay"] = REPLAY_HEADER
 
 
-def _refusal(text: str) -> Document:
-    return {"description": text, "content": {"application/json": {"schema": ENVELOPE}}}
+def _refusal(text: str, schema: str) -> Document:
+    reference = {"$ref": f"#/components/schemas/{schema}"}
+    return {"description": text, "content": {"application/json": {"schema": reference}}}
 
 
 def _named(schema: Any, schemas: Document) -> Any:

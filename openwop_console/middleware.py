@@ -28,7 +28,7 @@ NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
 )
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
-OF_WHAT_WAS_SENT = frozenset({400, 409, 413, 415, 422})
+OF_WHAT_WAS_SENT = frozenset({400, 409, 413, 415, 422, 428})
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -115,7 +115,7 @@ def _denial(request: HttpRequest) -> Forbidden | None:
     """The refusal of a principal that lacks a permission of the address. It stands before any of what was sent: who
     may not is not told what is wrong with a request."""
     principal: Principal | None = request.principal  # type: ignore[attr-defined]
-    if principal is None or not request.path.startswith("/v1/"):
+    if principal is None or not request.path.startswith(("/v1/", "/api/")):
         return None
     try:
         view = resolve(request.path_info).func

@@ -243,9 +243,14 @@ def close(gate: Gate, state: str, *, now: datetime) -> None:
     gate.save(by=WRITER, update_fields=["state", "closed_at"])
 
 
-def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, now: datetime) -> None:
-    """Nothing will be installed by this gate, and its run is being cancelled; void when its revision was replaced."""
+def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, reason: str = "", now: datetime) -> None:
+    """Nothing will be installed by this gate, and its run is being cancelled; void when its revision was replaced.
+
+    The reason is that of the run's ``run.cancelled``, kept beside its log.
+    """
     close(gate, state, now=now)
+    if reason:
+        event_notes.give_reason(run.tenant_id, run.id, reason)
     runs.request_cancel(run, now=now)
 
 

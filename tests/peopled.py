@@ -153,6 +153,30 @@ class World:
         return ids.wire("usr", building.operator(self.slug, email=f"peopled@{self.slug}.example").id)
 
     @cached_property
+    def openintent(self) -> dict[str, str]:
+        """One row of each kind of OpenIntent's, made by an operator's key as the agent ``peopled-01``."""
+
+        def made(address: str, **body: Any) -> dict[str, Any]:
+            answer = self.ask("POST", f"/api/v1/{address}", body)
+            assert answer.status_code == 201, answer.content
+            document: dict[str, Any] = answer.json()
+            return document
+
+        agent = made("agents/register", agent_id="peopled-01")["agent_id"]
+        intent = made("intents", title="Peopled")["id"]
+        made(f"intents/{intent}/agents", agent_id=agent)
+        entry = made("memory", namespace="shared", key="a", value={}, memory_type="semantic")
+        return {
+            "agent": agent,
+            "intent": intent,
+            "namespace": "shared",
+            "entry": entry["id"],
+            "task": made("tasks", intent_id=intent, name="One", assigned_agent=agent)["id"],
+            "coordinator": made("coordinators", intent_id=intent, agent_id=agent)["id"],
+            "grant": made(f"intents/{intent}/acl/entries", principal_id=agent)["id"],
+        }
+
+    @cached_property
     def token(self) -> str:
         asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
         return tokens.mint(asked, now=timezone.now())
@@ -165,6 +189,13 @@ class World:
 
 
 MAKERS: dict[str, Callable[[World], str]] = {
+    "openintent agents/agent_id": lambda world: world.openintent["agent"],
+    "openintent coordinators/coordinator_id": lambda world: world.openintent["coordinator"],
+    "openintent entries/entry_id": lambda world: world.openintent["grant"],
+    "openintent intents/intent_id": lambda world: world.openintent["intent"],
+    "openintent memory/entry_id": lambda world: world.openintent["entry"],
+    "openintent namespaces/name": lambda world: world.openintent["namespace"],
+    "openintent tasks/task_id": lambda world: world.openintent["task"],
     "agents/agent_id": lambda world: world.agent,
     "approval-policies/kind": lambda world: "automation",
     "archives/archive_id": lambda world: world.archive,
@@ -192,6 +223,13 @@ MAKERS: dict[str, Callable[[World], str]] = {
 }
 # What goes in the place of a parameter when nothing is to be found there: of the same form, and nobody's.
 UNKNOWN: dict[str, str] = {
+    "openintent agents/agent_id": "nobody",
+    "openintent coordinators/coordinator_id": "coord_" + "0" * 32,
+    "openintent entries/entry_id": "acl_" + "0" * 32,
+    "openintent intents/intent_id": "intent_" + "0" * 32,
+    "openintent memory/entry_id": "mem_" + "0" * 32,
+    "openintent namespaces/name": "nothing",
+    "openintent tasks/task_id": "task_" + "0" * 32,
     "agents/agent_id": "private.peopled.nobody",
     "approval-policies/kind": "nothing",
     "archives/archive_id": "arc_" + "0" * 32,
@@ -268,7 +306,29 @@ BODIES: dict[str, Any] = {
     "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
     "cancelCommitment": {"reason": "done by phone"},
     "writeWorkspaceFile": {"content": "y"},
+    "beatAgent": {"current_load": 1},
+    "beatCoordinator": {},
+    "changeAgentStatus": {"status": "draining"},
+    "changeCoordinator": {"status": "paused"},
+    "changeIntentState": {"state": {"step": 1}},
+    "changeIntentStatus": {"status": "active"},
+    "changeMemory": {"value": {"more": 1}},
+    "changeNamespace": {"default": "read"},
+    "changeTask": {"priority": "high"},
+    "createMemory": {"namespace": "notes", "key": "new", "value": {"text": "x"}},
+    "createIntent": {"title": "Another"},
+    "deleteMemoryBatch": {"filter": {"namespace": "shared"}},
+    "grantAccess": {"principal_id": "peopled-02"},
+    "joinIntent": {"agent_id": "peopled-02"},
+    "logIntentEvent": {"event_type": "comment", "payload": {"text": "x"}},
+    "registerAgent": {"agent_id": "peopled-02"},
+    "replaceAcl": {"entries": [{"principal_id": "peopled-02"}]},
+    "writeMemoryBatch": {"entries": [{"namespace": "notes", "key": "batched", "value": {}}]},
 }
+# The version that a change of one of the world's own rows of OpenIntent names.
+VERSIONED = frozenset(
+    {"changeMemory", "changeNamespace", "changeTask", "changeCoordinator", "changeIntentState", "changeIntentStatus"}
+)
 
 
 def _vote(world: World) -> dict[str, Any]:
@@ -289,6 +349,8 @@ def _superseded(world: World) -> dict[str, Any]:
 # What an operation needs beside a row to be about, done in the world; each gives the body.
 PREPARED: dict[str, Callable[[World], Any]] = {
     "decideProposal": _vote,
+    "createTask": lambda world: {"intent_id": world.openintent["intent"], "name": "Another"},
+    "createCoordinator": lambda world: {"intent_id": world.openintent["intent"], "agent_id": "peopled-02"},
     "endProposals": lambda world: {**BODIES["endProposals"], "ids": [ids.wire("prop", world.proposal.id)]},
     "orderPass": lambda world: world.entry and BODIES["orderPass"],
     "rollBackArtifact": _superseded,
@@ -306,7 +368,8 @@ class Route:
     @property
     def parameters(self) -> dict[str, str]:
         """Each parameter, and the name under which ``MAKERS`` knows it."""
-        return {name: f"{segment}/{name}" for segment, name in PARAMETER.findall(self.pattern)}
+        face = "openintent " if self.pattern.startswith("api/") else ""
+        return {name: f"{face}{segment}/{name}" for segment, name in PARAMETER.findall(self.pattern)}
 
     @property
     def operations(self) -> dict[str, Operation]:
@@ -340,11 +403,11 @@ def maker_of(route: Route, known: str) -> Callable[[World], str]:
     return MAKERS[known]
 
 
-def routes(patterns: Any = None, prefix: str = "") -> Iterator[Route]:
-    """Every route under ``/v1/``."""
+def routes(patterns: Any = None, prefix: str = "", *, faces: tuple[str, ...] = ("v1/",)) -> Iterator[Route]:
+    """Every route under ``/v1/``, or of these faces."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         place = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, place)
-        elif place.startswith("v1/"):
+            yield from routes(pattern.url_patterns, place, faces=faces)
+        elif place.startswith(faces):
             yield Route(place, pattern.callback)

@@ -1,6 +1,7 @@
 """What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1, understood or refused (R50 to R59).
 
-They come from a query string or from the JSON filter of a batch delete, which may nest ``scope`` and list its tags.
+They come from a query string, where all are texts, or from the JSON filter of a batch delete, which may nest ``scope``
+and list its tags, and where a number is a number and a boolean a boolean.
 Parameters that the RFC does not know are ignored (R63).
 """
 
@@ -49,6 +50,7 @@ class _Reading:
     """Parameters while they are read, with what is wrong with them."""
 
     given: Mapping[str, Any]
+    is_json: bool = False
     errors: list[dict[str, str]] = field(default_factory=list)
 
     def refuse(self, name: str, message: str) -> None:
@@ -91,10 +93,10 @@ class _Reading:
 
     def flag(self, name: str) -> bool | None:
         value = self._value(name)
-        if value is None or isinstance(value, bool):
+        if value is None or (self.is_json and isinstance(value, bool)):
             return value
         known = {"true": True, "false": False}
-        if not isinstance(value, str) or value.lower() not in known:
+        if self.is_json or not isinstance(value, str) or value.lower() not in known:
             self.refuse(name, "must be true or false")
             return None
         return known[value.lower()]
@@ -113,7 +115,8 @@ class _Reading:
         value = self._value(name)
         if value is None:
             return default
-        digits = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        kind = int if self.is_json else str
+        digits = str(value) if isinstance(value, kind) and not isinstance(value, bool) else ""
         if not (digits.isascii() and digits.isdigit()) or (len(digits) < 20 and int(digits) < least):
             self.refuse(name, f"must be a whole number of at least {least}")
             return default
@@ -126,9 +129,10 @@ class _Reading:
         return nested.get(inner) if isinstance(nested, Mapping) and name not in self.given else self.given.get(name)
 
 
-def parse(given: Mapping[str, Any], *, agent_id: str = "") -> Wanted:
+def parse(given: Mapping[str, Any], *, agent_id: str = "", is_json: bool = False) -> Wanted:
     """The parameters, or a refusal that names each one that makes no sense. ``agent_id`` is the agent of the path."""
-    reading = _Reading({**{name: given.get(name) for name in given}, **({"agent_id": agent_id} if agent_id else {})})
+    named = {"agent_id": agent_id} if agent_id else {}
+    reading = _Reading({**{name: given.get(name) for name in given}, **named}, is_json)
     wanted = Wanted(
         agent_id=reading.text("agent_id"),
         namespace=reading.text("namespace", longest=MAX_NAME + 1),

@@ -138,9 +138,7 @@ def _locked(
     What is sealed, or will be, is behind the vault's key as well: a rotation takes that first and the entries then.
     What a change binds to its task needs one that is under way.
     """
-    seen = found(caller, entry_id, now)
-    require_addressed(seen)
-    tiers.require_write(caller, seen, now=now)
+    seen = require_change(caller, entry_id, now=now)
     task = None
     if seen.tier == Tier.WORKING or binds:
         task = work.task(caller.tenant_id, seen.task_id, lock=True)
@@ -152,6 +150,14 @@ def _locked(
     row = ledger.locked(caller.tenant_id, seen.id, beside=opened)
     require_version(row, version, now)
     return row, task
+
+
+def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
+    """The entry, for who may change or delete it; others are refused."""
+    seen = found(caller, entry_id, now)
+    require_addressed(seen)
+    tiers.require_write(caller, seen, now=now)
+    return seen
 
 
 def require_version(row: "EntryAddress", version: int | None, now: datetime) -> None:

@@ -85,8 +85,8 @@ def operation(
     waits: bool = False,
     shown_once: tuple[str, ...] = (),
 ) -> Callable[[View], View]:
-    """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public;
-    several are separated by a space.
+    """The view answers as ``name`` (camelCase, unique): ``scope`` is the permission it needs, None when it is public,
+    "" when any credential will do; several are separated by a space.
 
     ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query, ``headers`` what it
     reads beside the credential. ``gives`` maps each status (with its media type, for an answer that is no JSON) to a
@@ -103,11 +103,17 @@ def operation(
         methods=[method] if method else None,
         tags=[tag] if tag else None,
         auth=[] if scope is None else None,
-        extensions={"x-required-scope": scope} if scope else None,
+        extensions=_extensions(scope, takes if method == "DELETE" else None),
     )
 
     parameters = frozenset(query().fields) if query else frozenset()
     return _telling(documented, method or "", Operation(name, scope, waits, parameters, shown_once))
+
+
+def _extensions(scope: str | None, body: Serializer | Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The permission, and the body of a deletion, for which the generator has no place."""
+    said = {} if scope is None else {"x-required-scope": scope}
+    return said | ({"x-request-body": body} if body else {}) or None
 
 
 def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]:

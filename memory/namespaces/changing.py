@@ -11,6 +11,7 @@ from memory import addresses, harness
 from memory.host import tenancy
 from memory.host.errors import Forbidden, Invalid, VersionMismatch
 from memory.host.tenancy import TenantScope
+from memory.models import Namespace
 from memory.namespaces.finding import Held, access, seen
 from memory.namespaces.rows import Changed, Permissions, got, insert, locked, put_on_record, rewrite
 
@@ -63,8 +64,7 @@ def change(caller: "Caller", name: str, wanted: Permissions, *, version: int | N
     caller.scope.check("memory:write")
     name = kept_name(caller.scope, name)
     row = locked(caller.tenant_id, name)
-    if access(caller, [name], now=now)[name] != "admin" and not (row is None and caller.operates):
-        raise Forbidden("This agent may not change the permissions of that namespace.", rule="namespace-permission")
+    _require_admin(caller, name, there=row is not None, now=now)
     current = row.version if row else 0
     if version not in {None, current}:
         raise VersionMismatch("The namespace has changed since that version.", current_version=current)
@@ -72,6 +72,19 @@ def change(caller: "Caller", name: str, wanted: Permissions, *, version: int | N
     changed = made or rewrite(row or got(caller.tenant_id, name), wanted, now)
     put_on_record([changed], actor=caller.scope.principal.id, now=now)
     return seen(caller, name, now=now)
+
+
+def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
+    """Refuses whoever may not change the permissions of the namespace."""
+    caller.scope.check("memory:write")
+    name = kept_name(caller.scope, name)
+    there = Namespace.objects.of(caller.tenant_id).filter(name=name).exists()
+    _require_admin(caller, name, there=there, now=now)
+
+
+def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -> None:
+    if access(caller, [name], now=now)[name] != "admin" and not (caller.operates and not there):
+        raise Forbidden("This agent may not change the permissions of that namespace.", rule="namespace-permission")
 
 
 @transaction.atomic

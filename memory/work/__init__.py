@@ -18,6 +18,7 @@ from memory.work.coordinators import (
     heartbeat,
     lapse,
     of_intent,
+    require_coordinator_change,
     update_coordinator,
 )
 from memory.work.drafts import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
@@ -44,7 +45,7 @@ from memory.work.policies import (
     rails_over_each,
 )
 from memory.work.rows import agent, intent, locked_agent, open_log, task
-from memory.work.tasks import create_task, find_task, list_tasks, on_end, require_open, update_task
+from memory.work.tasks import create_task, find_task, list_tasks, on_end, require_open, require_task_change, update_task
 
 __all__ = [
     "CoordinatorChange",
@@ -93,7 +94,9 @@ __all__ = [
     "rails_over",
     "rails_over_each",
     "register_agent",
+    "require_coordinator_change",
     "require_open",
+    "require_task_change",
     "set_status",
     "stands_for_any",
     "task",

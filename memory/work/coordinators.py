@@ -73,9 +73,7 @@ def update_coordinator(
     """
     scope.check(authority.WRITE)
     row = find_coordinator(scope, coordinator_id, lock=True)
-    intent = Intent.objects.of(row.tenant_id).get(id=row.intent_id)
-    if row.agent_id != actor or row.held or _is_over(row, now):
-        authority.require_direction(scope, intent, actor, now=now)
+    _require_change(scope, row, actor, now)
     if row.version != version:
         raise VersionMismatch("The coordinator has changed since that version.", current_version=row.version)
     kind = "coordinator.guardrails_updated"
@@ -90,6 +88,17 @@ def update_coordinator(
     note = {"coordinator_id": ids.wire("coord", row.id), "agent_id": row.agent_id, "status": row.status}
     log(row.tenant_id, row.intent_id, kind, actor, note, now=now)
     return row
+
+
+def require_coordinator_change(scope: TenantScope, coordinator_id: str, *, actor: str, now: datetime) -> None:
+    """Refuses whoever may not change the coordinator."""
+    scope.check(authority.WRITE)
+    _require_change(scope, find_coordinator(scope, coordinator_id), actor, now)
+
+
+def _require_change(scope: TenantScope, row: Coordinator, actor: str, now: datetime) -> None:
+    if row.agent_id != actor or row.held or _is_over(row, now):
+        authority.require_direction(scope, Intent.objects.of(row.tenant_id).get(id=row.intent_id), actor, now=now)
 
 
 @transaction.atomic

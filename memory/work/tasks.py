@@ -131,6 +131,15 @@ def update_task(
     return row
 
 
+def require_task_change(scope: TenantScope, task_id: str, *, actor: str, now: datetime) -> None:
+    """Refuses whoever may change nothing of the task, and may not claim it either."""
+    scope.check(authority.WRITE)
+    row = find_task(scope, task_id)
+    intent = Intent.objects.of(row.tenant_id).get(id=row.intent_id)
+    if not (row.assigned_agent == actor or authority.directs(scope, intent, actor, now=now) or _is_free(row, actor)):
+        raise Forbidden("This agent may not change that task.", rule=authority.RULE)
+
+
 def _permitted(scope: TenantScope, row: Task, change: TaskChange, actor: str, now: datetime) -> TaskChange:
     """The change, when the agent may make it; of a claim, with the agent that claims."""
     intent = Intent.objects.of(row.tenant_id).get(id=row.intent_id)

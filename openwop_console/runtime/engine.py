@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
-from memory import ledger
+from memory import ledger, provenance
 from memory.drafts import EntryDraft
 from memory.host import ids, interrupts, runs, suspensions, tenancy
 from memory.host.effects import is_replay
@@ -163,7 +163,7 @@ def _summarize(run: Run, definition: dict[str, Any], outcome: str, done: dict[st
     nodes = Counter(str(step.state) for step in done.values())
     counted = ", ".join(f"{count} {state}" for state, count in sorted(nodes.items())) or "none"
     content = f"Run {ids.wire('run', run.id)} of workflow {run.workflow_id} {outcome}. Nodes: {counted}."
-    ledger.write_entry(scope, EntryDraft(content, ("run-summary",)), run=run, node_id=None, now=now)
+    ledger.write_entry(scope, EntryDraft(content, (provenance.RUN_SUMMARY,)), run=run, node_id=None, now=now)
 
 
 def _is_due(run: Run, step: Step, now: datetime) -> bool:

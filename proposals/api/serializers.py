@@ -99,7 +99,7 @@ class ReviseProposal(Closed):
 
 
 class RejectProposal(Closed):
-    """The body of reject: a ``reason``, or a ``note`` as the public client calls it."""
+    """The body of reject and of withdraw: a ``reason``, or a ``note`` as the public client calls it."""
 
     note = words()
     reason = words()

@@ -133,12 +133,12 @@ def expire(under_way: Gate, *, now: datetime) -> None:
     records.step(under_way.proposal, "gate.expire", by="host", now=now, **records.about_gate(under_way))
 
 
-def withdraw(scope: TenantScope, proposal_id: UUID | None, *, now: datetime) -> Proposal:
-    """The gate under way is cancelled with its run; the proposal is under review as before."""
+def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
+    """The gate under way is cancelled with its run, for the reason; the proposal is under review as before."""
     denials.authorize(scope, "withdraw", proposal_id, now=now)
     with transaction.atomic():
         held = checked(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
-        gate.cancel(under_way, run, now=now)
+        gate.cancel(under_way, run, reason=drafts.reason(scope.tenant_id, reason), now=now)
         records.step(held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **records.about_gate(under_way))
     return held.proposal

@@ -99,7 +99,7 @@ def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: dateti
     if rules.NEXT_STATES[action][proposal.state] == proposal.state:
         return proposal
     if held.gate:
-        gate.cancel(*held.activation(), now=now)
+        gate.cancel(*held.activation(), reason=drafts.reason(scope.tenant_id, reason), now=now)
     told: dict[str, Any] = {"sha256": revisions.current(proposal).sha256}
     if action == "uninstall":
         told |= _uninstalled(proposal, now)

@@ -140,12 +140,22 @@ def test_a_batch_with_one_entry_that_cannot_be_stored_stores_none(seamed: Host) 
 
 
 @pytest.mark.parametrize("path", [COMPACT, SEED, dreaming.DISTILL, dreaming.CONSOLIDATE])
-@pytest.mark.parametrize("ref", ["../x", "tenant/globex/x", "x" * 257])
-def test_a_ref_that_the_tenant_cannot_have_is_not_found(seamed: Host, path: str, ref: str) -> None:
+@pytest.mark.parametrize(
+    ("ref", "status", "code"),
+    [
+        ("../x", 400, "validation_error"),
+        ("x" * 257, 400, "validation_error"),
+        ("a\x00b", 400, "validation_error"),
+        ("tenant/globex/x", 404, "not_found"),
+    ],
+)
+def test_a_seam_refuses_a_malformed_ref_as_invalid_and_does_not_find_a_foreign_one(
+    seamed: Host, path: str, ref: str, status: int, code: str
+) -> None:
     body: dict[str, Any] = {"memoryRef": ref}
     if path == SEED:
         body["entries"] = [{"id": "a", "content": "x"}]
-    dreaming.refused(dreaming.ask(seamed, path, body), 404, "not_found")
+    dreaming.refused(dreaming.ask(seamed, path, body), status, code)
 
 
 def test_another_tenant_s_ref_of_the_same_name_is_another_ref(seamed: Host) -> None:

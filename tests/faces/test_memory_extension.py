@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import audit, vault
+from memory.host import audit, ids, vault
 from memory.host.models import Run
 from memory.models.entry import MemoryEntry
 from tests import building
@@ -183,3 +183,19 @@ def test_a_secret_goes_in_is_redacted_by_name_and_never_comes_out(client: Client
     assert client.delete(path, **headers).status_code == 204
     assert client.delete(path, **headers).status_code == 404
     assert [row.action for row in audit.newest(acme.tenant_id, limit=3) if row.action.startswith("secret")]
+
+
+def test_what_the_host_wrote_at_the_end_of_a_run_says_so_over_the_api_and_on_its_page(client: Client) -> None:
+    building.execute(building.scope(), "conformance-noop")
+    entry = MemoryEntry.objects.get(memory_ref="runs/conformance-noop")
+    assert not entry.node_id
+    wire_id = ids.wire("mem", entry.id)
+    told = client.get(f"/v1/host/console/memory/{wire_id}", **building.headers()).json()
+    assert told["provenance"]["verdict"] == "host"
+    client.force_login(building.operator())
+    page = " ".join(client.get(f"/memory/{wire_id}").content.decode().split())
+    assert "Host writer: run summary" in page
+    assert "the host itself wrote this at the end of that run" in page
+    assert "nattributed" not in page
+    listed = client.get("/memory", {"ref": "runs/conformance-noop"}).content.decode()
+    assert "nattributed" not in listed

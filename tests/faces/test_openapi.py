@@ -21,7 +21,8 @@ from tests import building
 from tests.pages.conftest import body_of
 
 pytestmark = pytest.mark.django_db
-FACES = ("/v1/", "/.well-known/")
+FACES = ("/v1/", "/api/v1/", "/.well-known/")
+OPENINTENT = "/api/"
 
 
 def routes(patterns: Any = None, prefix: str = "/") -> Iterator[tuple[str, Any]]:
@@ -87,7 +88,7 @@ def test_what_needs_no_permission_is_public_or_opened_by_a_token() -> None:
             assert each["security"] == [{"bearer": []}, {"apiKey": []}]
 
 
-def test_every_refusal_is_the_one_envelope() -> None:
+def test_every_refusal_is_the_one_envelope_of_its_face() -> None:
     document = api_document.document()
     for path, method, each in operations():
         refusals = {status: answer for status, answer in each["responses"].items() if status[0] in "45"}
@@ -95,16 +96,36 @@ def test_every_refusal_is_the_one_envelope() -> None:
         for status, answer in refusals.items():
             if (path, status) == ("/readyz", "503"):
                 continue  # no refusal, but what a probe asks for
-            assert answer == {"$ref": f"#/components/responses/Refused{status}"}, f"{method} {path} {status}"
-    for answer in document["components"]["responses"].values():
-        assert answer["content"]["application/json"]["schema"] == api_document.ENVELOPE
+            name = f"OpenIntentRefused{status}" if path.startswith(OPENINTENT) else f"Refused{status}"
+            assert answer == {"$ref": f"#/components/responses/{name}"}, f"{method} {path} {status}"
+    for name, answer in document["components"]["responses"].items():
+        shape = "OpenIntentError" if name.startswith("OpenIntent") else "ErrorEnvelope"
+        assert answer["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{shape}"}
 
 
-def test_every_change_takes_an_idempotency_key_and_no_read_does() -> None:
+def test_every_change_of_openwop_takes_an_idempotency_key_and_no_read_does() -> None:
     reference = {"$ref": "#/components/parameters/IdempotencyKey"}
     for path, method, each in operations():
         takes = reference in each.get("parameters", [])
-        assert takes == (method != "get" and "x-required-scope" in each), f"{method} {path}"
+        keeps = method != "get" and "x-required-scope" in each and not path.startswith(OPENINTENT)
+        assert takes == keeps, f"{method} {path}"
+
+
+def test_every_route_of_openintent_says_its_answer_who_calls_and_which_version_it_changes() -> None:
+    described = {each["operationId"]: each for path, _, each in operations() if path.startswith(OPENINTENT)}
+    assert len(described) > 30
+    for name, each in described.items():
+        headers = {found["name"] for found in each.get("parameters", []) if found.get("in") == "header"}
+        assert "X-Agent-ID" in headers, name
+        assert each["tags"] == ["openintent"]
+        changes = name.startswith("change") and name != "changeAgentStatus"
+        assert ("If-Match" in headers) == (changes or name == "deleteMemory"), name
+        assert ("428" in each["responses"]) == ("403" in each["responses"] and "413" in each["responses"]), name
+    asked = {found["name"] for found in described["queryMemory"]["parameters"] if found["in"] == "query"}
+    assert {"scope.task_id", "tags_any", "memory_type", "limit", "offset", "updated_after"} <= asked
+    assert (
+        "filter" in described["deleteMemoryBatch"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    )
 
 
 def test_bodies_are_closed() -> None:

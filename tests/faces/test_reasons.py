@@ -12,6 +12,7 @@ from memory.host.models import Run
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from proposals import overrides
+from proposals.models import Gate
 from tests import building, proposing
 from tests.peopled import World
 
@@ -33,6 +34,14 @@ def event(acme: World, run: Run, kind: str) -> dict[str, Any]:
     [one] = [each for each in found if each["type"] == kind]
     payload: dict[str, Any] = one["payload"]
     return payload
+
+
+def forget(acme: World) -> None:
+    now = timezone.now()
+    found = forgetting.preview(acme.scope, [PERSON], now=now)
+    given: dict[str, Any] = {"typed": PERSON, "ticked": set(), "reason": "asked", "now": now}
+    forgetting.confirm(acme.scope, found.request.id, **given)
+    forgetting.execute(acme.scope.tenant_id, found.request.id, holder="test/1", now=now, clock=timezone.now)
 
 
 def steer(acme: World, run: Run, verb: str, **body: Any) -> Any:
@@ -92,11 +101,7 @@ def test_a_reason_that_names_a_forgotten_subject_reads_as_erased(acme: World) ->
     run = begun(acme)
     steer(acme, run, "cancel", reason=f"{PERSON} asked for it")
     building.advance(runs.find(run.tenant_id, run.id))
-    owner, now = building.scope(), timezone.now()
-    found = forgetting.preview(owner, [PERSON], now=now)
-    given: dict[str, Any] = {"typed": PERSON, "ticked": set(), "reason": "asked", "now": now}
-    forgetting.confirm(owner, found.request.id, **given)
-    forgetting.execute(owner.tenant_id, found.request.id, holder="test/1", now=now, clock=timezone.now)
+    forget(acme)
     assert event(acme, run, "run.cancelled")["reason"] == "[erased]"
 
 
@@ -108,3 +113,41 @@ def test_an_override_reads_with_the_reason_that_was_given_and_the_log_without(ac
     run = proposing.advance(gate)
     assert event(acme, run, "approval.overridden")["reason"] == "incident 42"
     assert "incident 42" not in json.dumps([each.payload for each in event_log.read(run.tenant_id, run.id)])
+
+
+def gated() -> tuple[str, Gate, Run]:
+    """A proposal under review, its gate, and the run of that gate."""
+    made = proposing.propose()
+    gate = proposing.opened(made)
+    return ids.wire("prop", made.id), gate, runs.find(gate.tenant_id, gate.run_id)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["/v1/host/console/proposals/{}/withdraw", "/v1/host/sample/proposals/{}/reject"],
+    ids=["withdraw", "reject"],
+)
+def test_why_a_proposal_was_withdrawn_or_rejected_stands_in_the_run_of_its_gate_until_it_is_forgotten(
+    acme: World, verb: str
+) -> None:
+    proposal_id, _, run = gated()
+    answer = acme.ask("POST", verb.format(proposal_id), {"reason": f"{PERSON} objects"})
+    assert answer.status_code == 200, answer.content
+    building.advance(runs.find(run.tenant_id, run.id))
+    assert event(acme, run, "run.cancelled")["reason"] == f"{PERSON} objects"
+    assert PERSON not in json.dumps([each.payload for each in event_log.read(run.tenant_id, run.id)])
+    forget(acme)
+    assert event(acme, run, "run.cancelled")["reason"] == "[erased]"
+
+
+def test_a_rejecting_vote_reads_with_its_reason_until_it_is_forgotten(acme: World) -> None:
+    proposal_id, gate, run = gated()
+    vote = {"revision": gate.revision, "sha256": gate.sha256, "decision": "rejected", "reason": f"ask {PERSON}"}
+    reviewer = building.headers("acme", "reviewer")
+    answer = acme.browser.post(
+        f"/v1/host/console/proposals/{proposal_id}/decisions", vote, content_type="application/json", **reviewer
+    )
+    assert answer.status_code == 200, answer.content
+    assert event(acme, run, "approval.rejected")["reason"] == f"ask {PERSON}"
+    forget(acme)
+    assert event(acme, run, "approval.rejected")["reason"] == "[erased]"

@@ -1,4 +1,4 @@
-"""Every address of OpenWOP's face: types of JSON are not converted, bodies are closed, and refusals have one order."""
+"""Every address of both faces: types of JSON are not converted, bodies are closed, and refusals have one order."""
 
 import json
 from collections.abc import Iterator
@@ -9,10 +9,17 @@ from django.db import transaction
 
 from openwop_console import api_document
 from tests import building
-from tests.peopled import BODIES, Route, World, routes
+from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
 
 pytestmark = pytest.mark.django_db
-OPERATIONS = {told.name: (route, method, told) for route in routes() for method, told in route.operations.items()}
+FACES = ("v1/", "api/v1/")
+OPERATIONS = {
+    told.name: (route, method, told)
+    for route in routes(faces=FACES)
+    for method, told in route.operations.items()
+    if not told.name.startswith("subscribeTo")
+}
+INVALID = {"v1/": "validation_error", "api/v1/": "VALIDATION_ERROR"}
 WRONG: dict[str, list[Any]] = {
     "integer": ["8000", True, "x", [], {}],
     "number": ["8000", True, "x", [], {}],
@@ -34,19 +41,55 @@ def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each operation that takes a JSON object, with the properties of that object."""
-    schemas = api_document.document()["components"]["schemas"]
     for _, _, each in api_document.operations_in(api_document.document()):
-        content = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        schema = schemas[content["$ref"].rsplit("/", 1)[-1]] if "$ref" in content else content
+        schema = resolved(each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {}))
         if schema.get("properties") and each["operationId"] in OPERATIONS and each["operationId"] != DOCUMENT:
             yield each["operationId"], schema["properties"]
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema behind a reference, and of a choice with null the other one."""
+    for choice in ("oneOf", "anyOf"):
+        if choice in schema:
+            return resolved(next((each for each in schema[choice] if each.get("type") != "null"), {}))
+    named = schema.get("$ref", "").rpartition("/")[2]
+    return resolved(api_document.document()["components"]["schemas"][named]) if named else schema
+
+
+def mistyped(schema: dict[str, Any]) -> Iterator[Any]:
+    """Values of other types of JSON than the schema says, at every depth of closed objects and lists."""
+    found = resolved(schema)
+    kinds = found.get("type", "")
+    kinds = {kinds} if isinstance(kinds, str) else set(kinds) - {"null"}
+    if len(kinds) != 1:
+        return
+    [kind] = kinds
+    yield from WRONG.get(kind, [])
+    if kind == "array":
+        yield from ([wrong] for wrong in mistyped(found.get("items", {})))
+    for name, inner in found.get("properties", {}).items() if kind == "object" else ():
+        yield from ({name: wrong} for wrong in mistyped(inner))
+    if kind == "object" and found.get("additionalProperties") is False:
+        yield {"nobodysField": 1}
+
+
+def sound(world: World, name: str) -> dict[str, Any]:
+    prepared = PREPARED[name](world) if name in PREPARED and OPERATIONS[name][0].pattern.startswith("api/") else None
+    return {**(prepared or BODIES.get(name) or {})}
+
+
+def is_refused(name: str, answer: Any) -> bool:
+    """As invalid, in the form of the face."""
+    face = next(face for face in FACES if OPERATIONS[name][0].pattern.startswith(face))
+    return (answer.status_code, answer.json().get("error")) == (400, INVALID[face])
 
 
 def refused(world: World, name: str, body: Any) -> Any:
     route, method, _ = OPERATIONS[name]
     address = route.address(route.real(world))
     with transaction.atomic():
-        answer = world.ask(method, f"/{address}", body)
+        headers = {"HTTP_IF_MATCH": "1"} if name in VERSIONED else {}
+        answer = world.ask(method, f"/{address}", body, **headers)
         transaction.set_rollback(True)
     return answer
 
@@ -54,10 +97,11 @@ def refused(world: World, name: str, body: Any) -> Any:
 def test_no_door_converts_a_type_of_json(acme: World) -> None:
     taken = []
     for name, properties in bodies():
+        given = sound(acme, name)
         for field, schema in properties.items():
-            for wrong in WRONG.get(str(schema.get("type")), []):
-                answer = refused(acme, name, {**(BODIES.get(name) or {}), field: wrong})
-                if (answer.status_code, answer.json().get("error")) != (400, "validation_error"):
+            for wrong in mistyped(schema):
+                answer = refused(acme, name, {**given, field: wrong})
+                if not is_refused(name, answer):
                     taken.append(f"{name}.{field} = {json.dumps(wrong)}: {answer.status_code}")
     assert taken == []
 
@@ -65,8 +109,8 @@ def test_no_door_converts_a_type_of_json(acme: World) -> None:
 def test_no_closed_body_takes_a_member_that_it_does_not_name(acme: World) -> None:
     taken = {}
     for name, _ in bodies():
-        answer = refused(acme, name, {**(BODIES.get(name) or {}), "nobodysField": 1})
-        if (answer.status_code, answer.json().get("error")) != (400, "validation_error"):
+        answer = refused(acme, name, {**sound(acme, name), "nobodysField": 1})
+        if not is_refused(name, answer):
             taken[name] = answer.status_code
     assert taken == {}
 
@@ -146,3 +190,43 @@ def test_a_nul_in_an_openintent_value_is_refused_and_nothing_is_stored(acme: Wor
         assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
     listed = acme.ask("GET", "/api/v1/memory?namespace=notes", HTTP_X_AGENT_ID="billing-01")
     assert "nul" not in listed.content.decode()
+
+
+def test_an_agent_that_may_not_is_refused_before_its_incomplete_body_or_missing_version_is_looked_at(
+    acme: World,
+) -> None:
+    stranger = building.key("acme", role="agent", agents=("stranger-01",))
+    wrong = {}
+    for name in (
+        "changeMemory", "changeNamespace", "changeTask", "changeCoordinator", "changeIntentState", "changeIntentStatus",
+        "grantAccess", "replaceAcl", "logIntentEvent",
+    ):  # fmt: skip
+        route, method, _ = OPERATIONS[name]
+        address = f"/{route.address(route.real(acme))}"
+        for raw in (b"", b"{", b"[]", b'{"nobodysField": 1}'):
+            sent: dict[str, Any] = {"content_type": "application/json", "HTTP_X_API_KEY": stranger}
+            answer = acme.browser.generic(method, address, raw, **sent)
+            if answer.status_code != 403:
+                wrong[name, raw] = (answer.status_code, answer.content.decode()[:200])
+    assert wrong == {}
+
+
+def test_a_change_without_its_version_is_428_for_who_may_make_it(acme: World) -> None:
+    for name in ("changeMemory", "changeTask", "changeCoordinator", "changeIntentState", "changeIntentStatus"):
+        route, method, _ = OPERATIONS[name]
+        answer = acme.ask(method, f"/{route.address(route.real(acme))}", BODIES[name])
+        assert (answer.status_code, answer.json()["error"]) == (428, "PRECONDITION_REQUIRED"), name
+
+
+@pytest.mark.parametrize(
+    "filter_",
+    [{"limit": "5"}, {"offset": "0"}, {"pinned": "true"}, {"pinned": 1}, {"limit": True}, {"scope": "t"}, {"key": 5}],
+    ids=str,
+)
+def test_the_json_filter_of_a_batch_delete_takes_numbers_and_booleans_as_json_has_them(
+    acme: World, filter_: dict[str, Any]
+) -> None:
+    entry = acme.openintent["entry"]
+    answer = acme.ask("DELETE", "/api/v1/memory/batch", {"filter": {"namespace": "shared", **filter_}})
+    assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert acme.ask("GET", f"/api/v1/memory/{entry}").status_code == 200

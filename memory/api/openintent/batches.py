@@ -12,13 +12,15 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.agent_memory import batches, queries
 from memory.agent_memory.targets import Item
+from memory.api.openintent import schemas
 from memory.api.openintent.bodies import BatchParser
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described
 from memory.api.openintent.documents import entry_document
 from memory.api.openintent.serializers import EntryCreate, Name, Value
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.serializing import Text, Whole, query_of
+from memory.tiers import WRITE
 
 LARGEST_VERSION = 2**31 - 1
 NAMES = frozenset(
@@ -93,9 +95,19 @@ class KnownItem(NewItem):
         return Item(named=self.named(), entry_id=sent["id"], version=sent.get("version"), fixed=self.fixed())
 
 
+@described("writeMemoryBatch", method="POST", scope=WRITE, takes=schemas.BATCH, gives={200: schemas.BATCH_WRITTEN})
+@described(
+    "deleteMemoryBatch",
+    method="DELETE",
+    scope=WRITE,
+    takes=schemas.BATCH_FILTER,
+    query=schemas.Sought,
+    gives={200: schemas.BATCH_DELETED},
+)
 @api_view(["POST", "DELETE"])
 @parser_classes([BatchParser])
 def batch(request: Request) -> Response:
+    """Many entries, all or none: written by address or id, or deleted by a filter."""
     return _delete(request) if request.method == "DELETE" else _write(request)
 
 
@@ -110,7 +122,7 @@ def _write(request: Request) -> Response:
 
 def _delete(request: Request) -> Response:
     caller = caller_of(request)
-    wanted = queries.parse(_filter_of(request))
+    wanted = queries.parse(_filter_of(request), is_json=bool(request.data))
     gone = batches.delete(caller, wanted, now=timezone.now())
     found = [ids.wire("mem", row) for row in gone]
     return Response({"deleted": len(found), "ids": found})
@@ -127,8 +139,8 @@ def _entries_of(body: Any) -> list[Any]:
 
 def _named_by_all(sent: list[Any]) -> str:
     """The agent that every entry says it is of, as who calls where no header says it (R2)."""
-    names = {each.get("agent_id") if isinstance(each, dict) else None for each in sent}
-    only = names.pop() if len(names) == 1 else None
+    names = [each.get("agent_id") if isinstance(each, dict) else None for each in sent]
+    only = names[0] if all(each == names[0] for each in names) else None
     return only if isinstance(only, str) and len(only) <= addresses.MAX_AGENT and only.isprintable() else ""
 
 

@@ -1,11 +1,32 @@
-"""Which agent calls, behind which credential (R108, C19)."""
+"""Which agent calls, behind which credential (R108, C19); and what every endpoint of this face says of itself."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from memory import addresses
-from memory.host.errors import Forbidden, Invalid
+from memory.host.errors import Forbidden, Invalid, PreconditionRequired
+from memory.host.operations import View, operation
 from memory.host.tenancy import scope_of
 from memory.tiers import Caller
+
+
+def described(name: str, *, scope: str, headers: tuple[str, ...] = (), **said: Any) -> Callable[[View], View]:
+    """``operation`` for an endpoint of OpenIntent, each of which reads who calls from ``X-Agent-ID``."""
+    return operation(name, scope=scope, headers=("X-Agent-ID", *headers), tag="openintent", **said)
+
+
+@contextmanager
+def permitted_first(check: Callable[[], Any]) -> Iterator[None]:
+    """What is wrong with what was sent is said to who may do this: ``check`` refuses others first (K22)."""
+    try:
+        yield
+    except (Invalid, PreconditionRequired, APIException):
+        check()
+        raise
 
 
 def caller_of(request: Request, *, otherwise: str = "") -> Caller:

@@ -16,6 +16,8 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
 from memory.agent_memory import asked
+from memory.api.openintent import schemas
+from memory.api.openintent.calling import described
 from memory.host.operations import operation
 from memory.host.tenancy import scope_of
 
@@ -86,6 +88,7 @@ def compared(request: Request) -> HttpResponse:
     return _public(request, compatibility())
 
 
+@described("getServerConfig", scope="", gives={200: schemas.SERVER})
 @api_view(["GET"])
 def server_config(request: Request) -> Response:
     """What the published client asks a server about itself. This host suspends no intents, so it has no policy."""

@@ -9,14 +9,15 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 
 from memory.agent_memory import entries
-from memory.api.openintent import queries
+from memory.api.openintent import queries, schemas
 from memory.api.openintent.bodies import ExactJSONParser
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described, permitted_first
 from memory.api.openintent.documents import entry_document, json_response
 from memory.api.openintent.serializers import EntryCreate, EntryUpdate
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.serializing import checked
+from memory.tiers import READ, WRITE
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -26,6 +27,8 @@ READING = ("GET", "HEAD")
 VERSION = re.compile(r'(?:W/)?"([0-9]{1,19})"|([0-9]{1,19})')
 
 
+@described("queryMemory", method="GET", scope=READ, query=schemas.Sought, gives={200: schemas.ENTRIES})
+@described("createMemory", method="POST", scope=WRITE, takes=EntryCreate, gives={201: schemas.ENTRY})
 @api_view(["GET", "HEAD", "POST"])
 @parser_classes([ExactJSONParser])
 def memory(request: Request) -> HttpResponse:
@@ -41,19 +44,26 @@ def memory(request: Request) -> HttpResponse:
     return answer
 
 
+@described("getMemory", method="GET", scope=READ, gives={200: schemas.ENTRY})
+@described(
+    "changeMemory", method="PATCH", scope=WRITE, headers=("If-Match",), takes=EntryUpdate, gives={200: schemas.ENTRY}
+)
+@described("deleteMemory", method="DELETE", scope=WRITE, headers=("If-Match",), gives={200: schemas.REMOVED})
 @api_view(["GET", "HEAD", "PATCH", "DELETE"])
 @parser_classes([ExactJSONParser])
 def entry(request: Request, entry_id: str) -> HttpResponse:
+    """One entry. A change needs its version in ``If-Match``; a deletion is held to it when it is there."""
     caller, key, now = caller_of(request), ids.parse("mem", entry_id), timezone.now()
     if request.method in READING:
         return entry_response(entries.get(caller, key, now=now))
-    if request.method == "DELETE":
-        gone = entries.delete(caller, key, version_of(request), now=now)
-        return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
-    version = version_of(request)
-    if version is None:
-        raise PreconditionRequired
-    named = checked(EntryUpdate, request.data).named()
+    with permitted_first(lambda: entries.require_change(caller, key, now=now)):
+        version = version_of(request)
+        if request.method == "DELETE":
+            gone = entries.delete(caller, key, version, now=now)
+            return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
+        if version is None:
+            raise PreconditionRequired
+        named = checked(EntryUpdate, request.data).named()
     return entry_response(entries.update(caller, key, version, named, now=now))
 
 

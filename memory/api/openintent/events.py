@@ -10,25 +10,35 @@ from rest_framework.response import Response
 from memory.agent_memory import asked, happenings, readership
 from memory.agent_memory.happenings import Asked
 from memory.agent_memory.readership import Log
+from memory.api.openintent import schemas
 from memory.api.openintent.bodies import ExactJSONParser
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described
 from memory.api.openintent.paging import Problems, page_of
+from memory.api.openintent.work.serializers import EventCreate
 from memory.api.openintent.work.views import log_event
 from memory.host.errors import Invalid
+from memory.host.operations import listed
+from memory.tiers import READ, WRITE
 
 LONGEST_TYPE = 64
+EVENTS = listed(schemas.EVENT)
 
 
+@described("listIntentEvents", method="GET", scope=READ, query=schemas.SoughtEvents, gives={200: EVENTS})
+@described("logIntentEvent", method="POST", scope=WRITE, takes=EventCreate, gives={201: schemas.EVENT})
 @api_view(["GET", "POST"])
 @parser_classes([ExactJSONParser])
 def intent_events(request: Request, intent_id: str) -> Response:
+    """The log of an intent: what happened, or what an agent tells."""
     if request.method == "POST":
         return log_event(request, intent_id)
     return _page(readership.of_intent(caller_of(request), intent_id, now=timezone.now()), request)
 
 
+@described("listAgentEvents", scope=READ, query=schemas.SoughtEvents, gives={200: EVENTS})
 @api_view(["GET"])
 def agent_events(request: Request, agent_id: str) -> Response:
+    """The log of an agent."""
     return _page(readership.of_agent(caller_of(request), agent_id, now=timezone.now()), request)
 
 

@@ -10,13 +10,16 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory.api.openintent import schemas
 from memory.api.openintent.bodies import ExactJSONParser
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described, permitted_first
 from memory.api.openintent.documents import instant
 from memory.api.openintent.serializers import AgentId, Moment, Word
+from memory.api.openintent.work import calls
 from memory.host import ids
 from memory.host.serializing import Closed, Text, checked
 from memory.models import Grant, Intent
+from memory.tiers import READ, WRITE
 from memory.work import grants
 from memory.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
 
@@ -41,29 +44,38 @@ class AclBody(Closed):
     entries = serializers.ListField(child=GrantBody(), max_length=MAX_GRANTS, default=list)
 
 
+@described("getAcl", method="GET", scope=READ, gives={200: schemas.ACL})
+@described("replaceAcl", method="PUT", scope=WRITE, takes=AclBody, gives={200: schemas.ACL})
 @api_view(["GET", "PUT"])
 @parser_classes([ExactJSONParser])
 def acl(request: Request, intent_id: str) -> Response:
+    """The grants of an intent: read, or replaced whole."""
     caller, now = caller_of(request), timezone.now()
     if request.method == "PUT":
-        given = [_wanted(each) for each in checked(AclBody, request.data).validated_data["entries"]]
+        with permitted_first(lambda: calls.require_direction(caller, intent_id)):
+            given = [_wanted(each) for each in checked(AclBody, request.data).validated_data["entries"]]
         about, rows = grants.replace(caller.scope, intent_id, given, actor=caller.agent_id, now=now)
     else:
         about, rows = grants.of_intent(caller.scope, intent_id, actor=caller.agent_id, now=now)
     return Response(_acl_document(about, rows))
 
 
+@described("grantAccess", scope=WRITE, takes=GrantBody, gives={201: schemas.GRANT})
 @api_view(["POST"])
 @parser_classes([ExactJSONParser])
 def acl_entries(request: Request, intent_id: str) -> Response:
+    """One more grant."""
     caller = caller_of(request)
-    given = _wanted(checked(GrantBody, request.data).validated_data)
+    with permitted_first(lambda: calls.require_direction(caller, intent_id)):
+        given = _wanted(checked(GrantBody, request.data).validated_data)
     row = grants.grant(caller.scope, intent_id, given, actor=caller.agent_id, now=timezone.now())
     return Response(_grant_document(row), status=201)
 
 
+@described("revokeAccess", scope=WRITE, gives={204: None})
 @api_view(["DELETE"])
 def acl_entry(request: Request, intent_id: str, entry_id: str) -> Response:
+    """The grant holds no more."""
     caller = caller_of(request)
     grants.revoke(caller.scope, intent_id, entry_id, actor=caller.agent_id, now=timezone.now())
     return Response(status=204)

@@ -11,8 +11,9 @@ from rest_framework.response import Response
 
 from memory import namespaces
 from memory.agent_memory.asked import MAX_LIMIT
+from memory.api.openintent import schemas
 from memory.api.openintent.bodies import ExactJSONParser
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described, permitted_first
 from memory.api.openintent.documents import instant
 from memory.api.openintent.entries import version_of
 from memory.api.openintent.paging import Problems, page_of
@@ -21,6 +22,7 @@ from memory.host.errors import Invalid
 from memory.host.serializing import Closed, checked
 from memory.models import Namespace
 from memory.namespaces import MAX_RULES, Held, Permissions
+from memory.tiers import READ, WRITE
 
 
 class RuleBody(Closed):
@@ -58,6 +60,7 @@ class ChangeBody(Closed):
     permissions = PermissionsBody()
 
 
+@described("listNamespaces", scope=READ, query=schemas.Paged, gives={200: schemas.NAMESPACES})
 @api_view(["GET"])
 def listing(request: Request) -> Response:
     """Those that the caller may read, by name: all that a page holds, or the page that is asked for."""
@@ -70,12 +73,24 @@ def listing(request: Request) -> Response:
     return Response({"namespaces": listed, "total": page.total, "limit": limit, "offset": offset})
 
 
+@described("getNamespace", method="GET", scope=READ, gives={200: schemas.NAMESPACE})
+@described(
+    "changeNamespace",
+    method="PATCH",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=schemas.NAMESPACE_CHANGE,
+    gives={200: schemas.NAMESPACE},
+)
 @api_view(["GET", "PATCH"])
 @parser_classes([ExactJSONParser])
 def namespace(request: Request, name: str) -> Response:
+    """A namespace of semantic memory and who may do what in it."""
     caller, now = caller_of(request), timezone.now()
     if request.method == "PATCH":
-        found = namespaces.change(caller, name, _wanted(request.data), version=version_of(request), now=now)
+        with permitted_first(lambda: namespaces.require_admin(caller, name, now=now)):
+            wanted, version = _wanted(request.data), version_of(request)
+        found = namespaces.change(caller, name, wanted, version=version, now=now)
     else:
         found = namespaces.one(caller, name, now=now)
     return Response(_document(found), headers={"ETag": f'"{found.row.version}"'})

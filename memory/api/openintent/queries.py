@@ -10,9 +10,11 @@ from rest_framework.request import Request
 
 from memory.agent_memory import queries, summaries
 from memory.agent_memory.queries import Page
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent import schemas
+from memory.api.openintent.calling import caller_of, described
 from memory.api.openintent.documents import entry_document, json_response
-from memory.tiers import Caller
+from memory.host.operations import listed
+from memory.tiers import READ, Caller
 
 
 def envelope(request: Request) -> HttpResponse:
@@ -23,6 +25,7 @@ def envelope(request: Request) -> HttpResponse:
     return json_response({"entries": _documents(found), **paging})
 
 
+@described("listAgentMemory", scope=READ, query=schemas.SoughtOfAgent, gives={200: listed(schemas.ENTRY)})
 @api_view(["GET", "HEAD"])
 def of_agent(request: Request, agent_id: str) -> HttpResponse:
     """What fits of one agent's memory, as the client wants it: an array, its total in a header."""
@@ -31,6 +34,7 @@ def of_agent(request: Request, agent_id: str) -> HttpResponse:
     return json_response(_documents(found), headers={"X-Total-Count": str(found.total)})
 
 
+@described("summarizeAgentMemory", scope=READ, gives={200: schemas.SUMMARY})
 @api_view(["GET", "HEAD"])
 def summary(request: Request, agent_id: str) -> HttpResponse:
     """How much an agent remembers, and what it may read of what is shared (R105)."""

@@ -3,6 +3,7 @@
 import unicodedata
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memory import addresses
@@ -60,6 +61,7 @@ class Word(Text):
         return data
 
 
+@extend_schema_field({"type": "object"})
 class Value(AnyField):
     """A JSON object, whatever is in it (R5)."""
 
@@ -71,6 +73,7 @@ class Value(AnyField):
         return data
 
 
+@extend_schema_field({"type": "array", "maxItems": MAX_TAGS, "items": {"type": "string", "maxLength": MAX_TAG}})
 class Tags(AnyField):
     """Labels in their order, once each; a comma would make one that no query finds (R8)."""
 
@@ -106,6 +109,9 @@ class Lifetime(Text):
         return lifetimes.parse(text)
 
 
+@extend_schema_field(
+    {"type": "object", "additionalProperties": False, "properties": {name: {"type": "string"} for name in SCOPE}}
+)
 class Scope(AnyField):
     """The task and the intent that an entry is bound to, of this host or not (R7)."""
 
@@ -121,6 +127,7 @@ class Scope(AnyField):
         return given
 
 
+@extend_schema_field({"type": "string", "enum": [None]})
 class ServerMade(AnyField):
     """What nobody sends. Null is nothing."""
 

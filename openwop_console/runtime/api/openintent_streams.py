@@ -17,7 +17,7 @@ from rest_framework.request import Request
 
 from memory.agent_memory import happenings, readership
 from memory.agent_memory.readership import Log
-from memory.api.openintent.calling import caller_of
+from memory.api.openintent.calling import caller_of, described
 from memory.api.openintent.documents import json_bytes
 from memory.host import event_log, tenancy
 from memory.host.event_log import Recorded
@@ -29,9 +29,12 @@ from openwop_console.runtime.streaming import Frame, Reading
 
 ALL = frozenset({"debug"})
 MOST_DIGITS = 18
+TEXT_STREAM: dict[Any, Any] = {(200, STREAM): {"type": "string"}}
+RESUMED = ("Last-Event-ID",)
 Look = Callable[[datetime], Log | None]
 
 
+@described("subscribeToIntent", scope=READ, headers=RESUMED, gives=TEXT_STREAM)
 @api_view(["GET"])
 @content_negotiation_class(AlwaysJson)
 def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
@@ -43,6 +46,7 @@ def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
     )
 
 
+@described("subscribeToAgent", scope=READ, headers=RESUMED, gives=TEXT_STREAM)
 @api_view(["GET"])
 @content_negotiation_class(AlwaysJson)
 def agent_subscription(request: Request, agent_id: str) -> HttpResponseBase:

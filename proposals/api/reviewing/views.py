@@ -30,7 +30,7 @@ from proposals.api.reviewing.documents import (
     version_document,
 )
 from proposals.api.schemas import PROPOSAL, REVISIONS
-from proposals.api.serializers import RevisionsQuery, proposal_document, revisions_document
+from proposals.api.serializers import RejectProposal, RevisionsQuery, proposal_document, revisions_document
 
 TAG = "proposals"
 READ = "proposals:read"
@@ -66,12 +66,20 @@ def proposal_decide(request: Request, proposal_id: str) -> Response:
     return Response(_told(scope, wanted))
 
 
-@operation("withdrawProposal", scope="proposals:request-activation", gives={200: schemas.REVIEW}, tag=TAG)
+@operation(
+    "withdrawProposal",
+    scope="proposals:request-activation",
+    takes=RejectProposal,
+    gives={200: schemas.REVIEW},
+    tag=TAG,
+)
 @api_view(["POST"])
 def proposal_withdraw(request: Request, proposal_id: str) -> Response:
-    """The gate under way is cancelled with its run; whatever is sent is not looked at."""
-    scope, wanted = scope_of(request), ids.parse("prop", proposal_id)
-    lifecycle.withdraw(scope, wanted, now=timezone.now())
+    """The gate under way is cancelled with its run, whose ``run.cancelled`` says why when a reason is given."""
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    with before_the_body(scope, "withdraw", proposal_id=wanted, now=now):
+        reason = checked(RejectProposal, request.data).given_reason()
+    lifecycle.withdraw(scope, wanted, reason=reason, now=now)
     return Response(_told(scope, wanted))
 
 

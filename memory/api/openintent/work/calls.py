@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memory import work
 from memory.api.openintent.calling import caller_of
 from memory.api.openintent.entries import version_of
 from memory.api.openintent.work import serializers as wire
@@ -47,3 +49,21 @@ def listed(documents: list[dict[str, Any]], total: int) -> Response:
 def versioned(document: dict[str, Any], *, status: int = 200) -> Response:
     """The document, with its version as ``ETag`` (R49)."""
     return Response(document, status=status, headers={"ETag": f'"{document["version"]}"'})
+
+
+def require_direction(caller: Caller, intent_id: str) -> None:
+    """Refuses who does not direct the intent."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_direction(caller.scope, about, caller.agent_id, now=timezone.now())
+
+
+def require_part(caller: Caller, intent_id: str) -> None:
+    """Refuses who neither directs the intent nor works on it."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_part(caller.scope, about, caller.agent_id, now=timezone.now())
+
+
+def require_voice(caller: Caller, intent_id: str) -> None:
+    """Refuses who has neither a part in the intent nor joined it."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_voice(caller.scope, about, caller.agent_id, now=timezone.now())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memory.addresses import MAX_AGENT, MAX_NAME
@@ -34,6 +35,7 @@ class Objects(serializers.ListField):
         super().__init__(child=Value(), max_length=MAX_LISTED, **options)
 
 
+@extend_schema_field({"type": ["object", "array"]})
 class Constraints(Value):
     """An object, or a list as older clients send it."""
 
@@ -43,6 +45,7 @@ class Constraints(Value):
         return super().to_internal_value(data)
 
 
+@extend_schema_field({"type": "string", "enum": [None]})
 class Unserved(serializers.Field[Any, Any, Any, Any]):
     """What this host does not offer is refused, not passed over."""
 
@@ -54,6 +57,7 @@ class Unserved(serializers.Field[Any, Any, Any, Any]):
         raise serializers.ValidationError(self.message)
 
 
+@extend_schema_field({"type": "integer", "minimum": 0})
 class Number(serializers.Field[Any, Any, Any, Any]):
     """A whole number of a query; one that is too large is the largest there is (R59)."""
 
@@ -287,7 +291,7 @@ class AgentRegister(Closed):
         return NewAgent(sent["agent_id"], kept, bounds.get("capacity"), None if pinned is None else tuple(pinned))
 
 
-class Heartbeat(Closed):
+class AgentHeartbeat(Closed):
     status = Word(agents.STATUSES, **MAYBE)
     current_load = Whole(min_value=0, max_value=FARTHEST, **MAYBE)
     tasks_in_progress = Texts(**MAYBE)
