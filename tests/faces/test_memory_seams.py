@@ -1,5 +1,6 @@
 """The seams of the passes go through the passes that everybody asks for, and answer as those end."""
 
+import hashlib
 import time
 from base64 import b64encode
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from memory import background, compaction, passes
 from memory.background import Wanted
 from memory.host import vault
 from memory.host.models import Run, Secret, SecretScope
-from memory.models import Pass
+from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
 from openwop_console.seams import memory, planting
 from tests import building
@@ -163,3 +164,45 @@ def test_a_ref_that_holds_archives_alone_is_planted_before_it_is_distilled(clien
     status, found = distil()
     assert (status, found["indexUpdated"]) == (200, True), found
     assert MemoryEntry.objects.filter(memory_ref="desk/distilled").exclude(derived="distilled").exists()
+
+
+DISTILL = "/v1/host/sample/memory/distill"
+
+
+def distilled(client: Client, memory_ref: str, **more: Any) -> dict[str, Any]:
+    body = {"memoryRef": memory_ref, "tokenBudget": 4000, **more}
+    answer = client.post(DISTILL, body, "application/json", **building.headers())
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_distillation_without_sources_reads_the_live_entries_that_were_seeded_and_names_them(client: Client) -> None:
+    entries = [{"id": "a", "content": "The Pro plan costs $59."}, {"id": "b", "content": "Refunds take five days."}]
+    body = {"memoryRef": "desk/seeded", "entries": entries}
+    seeded = client.post("/v1/test/memory/seed", body, "application/json", **building.headers()).json()
+    found = distilled(client, "desk/seeded")
+    assert sorted(found["event"]["sourceIds"]) == sorted(seeded["plantedIds"])
+    live = MemoryEntry.objects.filter(memory_ref="desk/seeded").exclude(derived="distilled")
+    assert sorted(live.values_list("content", flat=True)) == sorted(each["content"] for each in entries)
+
+
+def test_a_ref_without_live_entries_is_planted_with_the_default_corpus(client: Client) -> None:
+    found = distilled(client, "desk/empty")
+    live = MemoryEntry.objects.filter(memory_ref="desk/empty").exclude(derived="distilled")
+    assert set(live.values_list("content", flat=True)) == set(memory.RECENT)
+    assert len(found["event"]["sourceIds"]) == len(memory.RECENT)
+
+
+def test_an_index_is_emitted_unless_it_is_declined(client: Client) -> None:
+    advertised = client.get("/.well-known/openwop").json()["memory"]["distillation"]
+    assert distilled(client, "desk/left-out")["indexUpdated"] is advertised["indexEmitted"]
+    assert distilled(client, "desk/declined", indexEmitted=False)["indexUpdated"] is False
+
+
+def test_the_checksum_is_of_the_archive_document_and_the_size_of_the_text_that_agents_read(client: Client) -> None:
+    found = distilled(client, "desk/sized")
+    [archive] = Archive.objects.all()
+    assert hashlib.sha256(bytes(archive.body)).hexdigest() == found["archiveChecksum"]
+    [text] = MemoryEntry.objects.filter(memory_ref="desk/sized", derived="distilled").values_list("content", flat=True)
+    assert found["event"]["byteSize"] == len(text.encode())

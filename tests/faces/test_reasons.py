@@ -148,6 +148,7 @@ def test_a_rejecting_vote_reads_with_its_reason_until_it_is_forgotten(acme: Worl
         f"/v1/host/console/proposals/{proposal_id}/decisions", vote, content_type="application/json", **reviewer
     )
     assert answer.status_code == 200, answer.content
+    building.advance(runs.find(run.tenant_id, run.id))
     assert event(acme, run, "approval.rejected")["reason"] == f"ask {PERSON}"
     forget(acme)
     assert event(acme, run, "approval.rejected")["reason"] == "[erased]"
