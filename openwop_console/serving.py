@@ -50,7 +50,7 @@ READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class ClientGone(Exception):
-    """The client went away, or reads too slowly: there is nobody to answer."""
+    """The client reads too slowly: its answer is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ class Console:
                         message = await receive()
                 except TimeoutError:
                     raise errors.RequestTimeout from None
-                if message["type"] != "http.request":
-                    raise ClientGone
+                if message["type"] != "http.request":  # a client that only ended what it sends still reads
+                    raise errors.Invalid("The body ended before its length.")
                 chunk, more = message["body"], message["more_body"]
                 length += len(chunk)
                 self._incoming += len(chunk)

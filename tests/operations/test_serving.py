@@ -112,6 +112,19 @@ def test_a_body_that_does_not_come_is_answered_with_408_in_the_shape_of_the_face
         assert BODY_SECONDS - 1 < time.monotonic() - began < BODY_SECONDS + 10
 
 
+def test_a_body_that_ends_before_its_length_is_answered_in_the_shape_of_the_face(address: Address, key: str) -> None:
+    for path, words in (("/v1/runs", b'"validation_error"'), ("/login", b"<!doctype html>")):
+        with socket.create_connection((address.host, address.port), timeout=30) as ended:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\nContent-Length: 100\r\n\r\nabc"
+            ended.sendall(head.encode())
+            ended.shutdown(socket.SHUT_WR)
+            answer = b""
+            while more := ended.recv(65536):
+                answer += more
+        assert answer.startswith(b"HTTP/1.1 400 "), answer
+        assert words in answer
+
+
 def test_a_body_larger_than_the_host_reads_is_refused_unread(client: httpx.Client, address: Address, key: str) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(40):
