@@ -59,7 +59,7 @@ def test_a_subject_is_forgotten(plain: Page, live_server: Any, drain: Callable[.
     plain.get_by_role("button", name="Forget for good").click()
     drain()
     plain.reload()
-    expect(plain.get_by_role("heading", name="Erased; 1 suspect undecided")).to_be_visible()
+    expect(plain.get_by_role("heading", name="Erased; 2 suspects undecided")).to_be_visible()
     assert [row.content for row in MemoryEntry.objects.all()] == [f"not jo{ANA}"]
 
 
