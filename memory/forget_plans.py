@@ -13,7 +13,7 @@ from django.db.models import Count
 
 from memory import encodings, harness
 from memory.host import erasure
-from memory.host.erasure import Holding, Identifiers
+from memory.host.erasure import EarlierLook, Holding, Identifiers
 from memory.host.errors import Invalid
 from memory.matching import name_form, search_form
 from memory.models import ForgetRequest, Suspect
@@ -112,10 +112,28 @@ def _width(term: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in encodings.bare(term))
 
 
-def holdings_of(tenant_id: UUID, terms: tuple[str, ...]) -> Iterator[Holding]:
+def holdings_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
     """What every store holds of the subject now, store by store in one look."""
-    subject = Identifiers(terms)
     return (eraser.find(tenant_id, subject) for eraser in erasure.registered())
+
+
+def look_of(position: int, holdings: Iterable[Holding]) -> bytes:
+    """What was found among the entries, to be kept with the request: ids alone."""
+    for each in holdings:
+        if each.store == erasure.ENTRIES:
+            rows = b"".join(row.bytes for row in (*each.erase, *each.suspected))
+            return position.to_bytes(8) + len(each.erase).to_bytes(8) + rows
+    return b""
+
+
+def subject_of(request: ForgetRequest, terms: tuple[str, ...]) -> Identifiers:
+    """The subject of a request, with what its preview has found."""
+    kept = bytes(request.found)
+    if not kept:
+        return Identifiers(terms)
+    position, exact, rows = int.from_bytes(kept[:8]), int.from_bytes(kept[8:16]), kept[16:]
+    found = tuple(UUID(bytes=rows[at : at + 16]) for at in range(0, len(rows), 16))
+    return Identifiers(terms, EarlierLook(position, found[:exact], found[exact:]))
 
 
 def plan_of(holdings: Iterable[Holding]) -> dict[str, Any]:

@@ -65,5 +65,5 @@ def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
 
 def _confirmed(scope: TenantScope) -> Any:
     scope.check("memory:forget")
-    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
+    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan", "found")
     return rows.filter(confirmed_at__isnull=False)

@@ -57,12 +57,14 @@ class Pace:
     """How many rows go in one transaction, and how long other writers then have the database to themselves.
 
     A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
-    locked as long.
+    locked as long. PostgreSQL lets who waits go first. One who waits for SQLite looks again after up to 25 ms in the
+    first 100: the pause is longer, so that there is no more than one transaction to wait for.
     """
 
-    HOLD = 0.06
-    BREATH = 0.01
-    LEAST = 100
+    HOLD = 0.055
+    BREATH = 0.026
+    BREATH_BETWEEN_QUEUES = 0.005
+    LEAST = 50
 
     def __init__(self) -> None:
         self._size = float(self.LEAST)
@@ -74,7 +76,7 @@ class Pace:
     def breathe(self, rows: int, seconds: float) -> None:
         """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
         self._size = min(2 * self._size, rows * self.HOLD / max(seconds, 1e-6))
-        time.sleep(self.BREATH)
+        time.sleep(self.BREATH_BETWEEN_QUEUES if sql.is_postgres() else self.BREATH)
 
 
 def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
@@ -140,8 +142,8 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
 
 
 def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
-    stores, holdings = erasure.registered(), []
-    for done, holding in enumerate(forget_plans.holdings_of(request.tenant_id, _remembered(request)), 1):
+    stores, holdings, position = erasure.registered(), [], ledger.position(request.tenant_id)
+    for done, holding in enumerate(forget_plans.holdings_of(request.tenant_id, Identifiers(_remembered(request))), 1):
         holdings.append(holding)
         doing = f"looking through {stores[done].store}" if done < len(stores) else "writing the plan"
         passes.progress(work, done=done, total=len(stores), doing=doing, now=clock())
@@ -152,12 +154,13 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     plan, now = forget_plans.plan_of(holdings), clock()
     request.plan_sha256 = forget_plans.digest_of(plan)
     request.plan = {each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN])} for each in holdings}
+    request.found = forget_plans.look_of(position, holdings)
     request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
     with transaction.atomic():
         if _locked(request).state != ForgetState.BUILDING:
             raise PassCancelled
         passes.finish(work, now=now)
-        request.save(by=WRITER, update_fields=["plan", "plan_sha256", "state", "lapses_at"])
+        request.save(by=WRITER, update_fields=["plan", "plan_sha256", "found", "state", "lapses_at"])
     return Preview(request, holdings)
 
 
@@ -194,8 +197,8 @@ def _given_up(request: ForgetRequest, work: Pass, failure: Failure, now: datetim
 
 def _ended(request: ForgetRequest, state: str) -> ForgetRequest:
     """The preview is over without a confirmation, and knows its subject no more."""
-    request.state, request.sealed_terms, request.plan = state, b"", {}
-    request.save(by=WRITER, update_fields=["state", "sealed_terms", "plan"])
+    request.state, request.sealed_terms, request.plan, request.found = state, b"", {}, b""
+    request.save(by=WRITER, update_fields=["state", "sealed_terms", "plan", "found"])
     return request
 
 
@@ -266,7 +269,8 @@ def confirm(
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
     erasure_journal.require_writable()
-    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, terms))
+    subject = forget_plans.subject_of(request, terms)
+    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, subject))
     with transaction.atomic():
         request = _locked(request)
         _require_ready(request, now)
@@ -368,9 +372,9 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
         return _leave_residue(request, work, {}, clock())
     terms, chosen, spared = _remembered(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
     _keep_in_journal(request, terms, chosen)
-    pace = Pace()
+    pace, subject = Pace(), forget_plans.subject_of(request, terms)
     for _ in range(ROUNDS):
-        subject, gone = Identifiers(terms), 0
+        gone = 0
         for eraser in erasure.registered():
             gone += _erase_store(request, work, eraser, subject, chosen, pace, clock)
         remains = _look_back(request, work, Identifiers(terms), chosen, spared, clock)
@@ -380,6 +384,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
             return done
         if not gone:
             break
+        subject = Identifiers(terms)
     return _leave_residue(request, work, {store: found.left for store, found in remains.items()}, clock())
 
 
@@ -454,9 +459,9 @@ def _look_back(
 
 
 def _leave_residue(request: ForgetRequest, work: Pass, residue: dict[str, int], now: datetime) -> ForgetRequest:
-    request.state, request.receipt = ForgetState.RESIDUE, {"residue": residue}
+    request.state, request.receipt, request.found = ForgetState.RESIDUE, {"residue": residue}, b""
     with transaction.atomic():
-        request.save(by=WRITER, update_fields=["state", "receipt"])
+        request.save(by=WRITER, update_fields=["state", "receipt", "found"])
         failure = Failure("residue_found", "The verification still found traces; the request can be run again.")
         passes.fail(work, failure, now=now)
     return request
@@ -477,7 +482,8 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
     request.receipt = receipts.document(request, work, remains, gone, anew, audit_seq=record.seq, now=now)
     request.signature = receipts.signature_of(request.receipt)
     request.undecided = sum(each.undecided for each in remains.values())
-    request.state, request.finished_at, request.sealed_terms = ForgetState.FORGOTTEN, now, b""
+    request.state, request.finished_at = ForgetState.FORGOTTEN, now
+    request.sealed_terms = request.found = b""
     request.save(by=WRITER)
     _settle(request)
     _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(subject_key=request.subject_key))
@@ -545,5 +551,5 @@ def _forget_previews(rows: Any) -> int:
     ids_of = list(rows.filter(state__in=waiting).values_list("tenant_id", "id"))
     for tenant_id, row in ids_of:
         writable = ForgetRequest.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=row, state__in=waiting)
-        writable.update(state=ForgetState.LAPSED, sealed_terms=b"", plan={})
+        writable.update(state=ForgetState.LAPSED, sealed_terms=b"", plan={}, found=b"")
     return len(ids_of)

@@ -199,6 +199,7 @@ FREE: dict[str, dict[str, str]] = {
         "occasion": "an instant or a number",
     },
     "memory_forgetrequest": {
+        "found": "ids of entries and a position of the ledger, as bytes",
         "plan": "counts, digests, a few ids of rows, and the host's own sentences",
         "plan_sha256": DIGEST,
         "receipt": "ids, counts and the host's own sentences",

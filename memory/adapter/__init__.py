@@ -83,7 +83,16 @@ from memory.adapter.records import (
 )
 from memory.adapter.room import Taken, episodic_count, first_to_go, pinned_count, taken_in_task
 from memory.adapter.rows import rows_of
-from memory.adapter.subjects import closed_among, derived_among, forgotten_among, mentions, said_by, traces
+from memory.adapter.subjects import (
+    closed_among,
+    derived_among,
+    forgotten_among,
+    mentions,
+    said_by,
+    traces,
+    unchanged_among,
+    went_into,
+)
 
 __all__ = [
     "COUNTED",
@@ -170,9 +179,11 @@ __all__ = [
     "tombstones",
     "total",
     "traces",
+    "unchanged_among",
     "usage_of",
     "values_of",
     "was_written_to",
+    "went_into",
     "whole_addresses",
     "with_addresses",
     "writes_by_day",

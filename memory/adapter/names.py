@@ -29,9 +29,13 @@ def names_beside(tenant_id: UUID) -> set[str]:
     return found
 
 
-def _writers(tenant_id: UUID) -> Any:
-    rows = MemoryEntry.objects.of(tenant_id).exclude(agent_id="").order_by()
-    return rows.values_list("agent_id", flat=True).distinct()
+def _writers(tenant_id: UUID) -> Iterator[str]:
+    """One step in the index for each: a DISTINCT goes through all entries."""
+    rows = MemoryEntry.objects.of(tenant_id).order_by("agent_id").values_list("agent_id", flat=True)
+    name = rows.filter(agent_id__gt="").first()
+    while name is not None:
+        yield name
+        name = rows.filter(agent_id__gt=name).first()
 
 
 def bearing(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:

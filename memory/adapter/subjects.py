@@ -1,6 +1,6 @@
 """Memory as a forget looks for a subject in it, by two paths (design.md 3.8)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +9,8 @@ from memory.matching import Mention, mention, needles, second_look, shadows
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 
 PART = 500
-LOOKED_AT = 5000  # rows of which the texts are looked through in one go
+LOOKED_AT = 2000  # rows of which the texts are looked through in one go
+MANY = 10_000  # ids in one statement
 BEGINNING = UUID(int=0)
 
 # Everything that an entry says, as it was written.
@@ -18,12 +19,30 @@ WRITTEN = (
     "FROM memory_memoryentry e LEFT JOIN memory_entryaddress a ON a.tenant_id = e.tenant_id AND a.id = e.id "
     "WHERE e.tenant_id = %s AND "
 )
-PAGE = "e.id > %s ORDER BY e.id LIMIT %s"
-TAGS = "SELECT DISTINCT tag FROM memory_entrytag WHERE tenant_id = %s"
+BETWEEN = "e.id > %s AND e.id <= %s"
+# The texts of a page of rows as one text, put together by the engine: most pages have no trace of the subject.
+PAGES = {
+    "memory_memoryentry": ("content", "subject", "memory_ref", "tags", "search_text"),
+    "memory_entryaddress": ("namespace", "key"),
+}
+PAGE = (
+    "SELECT {last}, {joined} FROM "
+    "(SELECT id, {columns} FROM {table} WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT %s) AS page"
+)
+# Each tag once, by one step in the index a tag: a DISTINCT goes through the tags of all entries.
+TAGS = (
+    "WITH RECURSIVE each_tag(tag) AS (SELECT MIN(tag) FROM memory_entrytag WHERE tenant_id = %s UNION ALL "
+    "SELECT (SELECT MIN(t.tag) FROM memory_entrytag t WHERE t.tenant_id = %s AND t.tag > each_tag.tag) "
+    "FROM each_tag WHERE each_tag.tag IS NOT NULL) SELECT tag FROM each_tag WHERE tag IS NOT NULL"
+)
+THERE = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND "
+CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position > %s"
+WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
 
 
-def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
-    """How surely each entry that mentions one of ``terms`` names the subject: retired and expired ones too.
+def mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:
+    """How surely each entry that mentions one of ``terms`` names the subject: retired and expired ones too; with
+    ``since``, of those that were written or rewritten behind this position of the ledger.
 
     The scan is in SQL, for the ``needles`` in what is stored in search form and in hidden form.
     """
@@ -31,33 +50,61 @@ def mentions(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     looked_for = needles(terms)
     plain = " OR ".join(holds.format("e.search_text") for _ in looked_for)
     hidden = " OR ".join(holds.format("e.hidden_text") for _ in looked_for)
-    condition = f"({plain} OR (e.hidden_text <> '' AND ({hidden}))) ORDER BY e.id"
-    rows = sql.rows(WRITTEN + condition, [sql.key(tenant_id), *looked_for, *looked_for])
+    behind = "" if since is None else "e.position > %s AND "
+    condition = f"{behind}({plain} OR (e.hidden_text <> '' AND ({hidden}))) ORDER BY e.id"
+    first = [sql.key(tenant_id)] if since is None else [sql.key(tenant_id), since]
+    rows = sql.rows(WRITTEN + condition, [*first, *looked_for, *looked_for])
     found = ((sql.as_uuid(row[0]), mention(terms, _said(row))) for row in rows)
     return {row: how for row, how in found if how}
+
+
+def unchanged_among(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -> set[UUID]:
+    """Those of ``entry_ids`` that are there and say what they said at this position of the ledger."""
+    changed = sql.rows(CHANGED, [sql.key(tenant_id), since])
+    return set(_among(THERE, "id", entry_ids, [sql.key(tenant_id)])).difference(sql.as_uuid(row) for (row,) in changed)
+
+
+def went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """Everything that was made of one of these entries."""
+    return set(_among(WENT_INTO, "source_id", list(entry_ids), [sql.key(tenant_id)]))
+
+
+def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) -> Iterator[UUID]:
+    for first in range(0, len(rows), MANY):
+        condition, keys = sql.among(column, [sql.key(row) for row in rows[first : first + MANY]])
+        yield from (sql.as_uuid(row) for (row,) in sql.rows(statement + condition, [*given, keys]))
 
 
 def traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     """The same by another path: every text of every row, and the table of tags, looked through for the encodings of the
     names, whatever is stored in search form."""
     found: dict[UUID, Mention] = {}
-    for rows in _pages(tenant_id):
-        texts = [_said(row) for row in rows]
-        if shadows(terms, "\x00".join(texts)):
-            looks = ((row[0], second_look(terms, text)) for row, text in zip(rows, texts, strict=True))
-            found |= {sql.as_uuid(row): how for row, how in looks if how}
-    for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)]):
+    for table in PAGES:
+        for after, last, text in _pages(tenant_id, table):
+            if shadows(terms, text):
+                rows = sql.rows(WRITTEN + BETWEEN, [sql.key(tenant_id), after, last])
+                looks = ((row[0], second_look(terms, _said(row))) for row in rows)
+                found |= {sql.as_uuid(row): how for row, how in looks if how}
+    for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)] * 2):
         if how := second_look(terms, tag):
             tagged = EntryTag.objects.of(tenant_id).filter(tag=tag).values_list("id", flat=True)
             found |= {row: max(how, found.get(row, how)) for row in tagged}
     return found
 
 
-def _pages(tenant_id: UUID) -> Iterator[list[Any]]:
-    after = BEGINNING
-    while rows := sql.rows(WRITTEN + PAGE, [sql.key(tenant_id), sql.key(after), LOOKED_AT]):
-        yield rows
-        after = sql.as_uuid(rows[-1][0])
+def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any, str]]:
+    """Behind which row each page begins, its last row, and everything that its rows say."""
+    columns = PAGES[table]
+    last, join, own = ("(MAX(id::text))::uuid", "string_agg({}, chr(31) ORDER BY id)", "{}::text")
+    if not sql.is_postgres():
+        last, join, own = "MAX(id)", "group_concat({}, char(31))", "{}"
+    joined = join.format(" || chr(10) || ".join(own.format(name) for name in columns))
+    joined = joined if sql.is_postgres() else joined.replace("chr(", "char(")
+    statement = PAGE.format(last=last, joined=joined, columns=", ".join(columns), table=table)
+    after = sql.key(BEGINNING)
+    while (row := sql.rows(statement, [sql.key(tenant_id), after, LOOKED_AT])[0])[0] is not None:
+        yield after, row[0], row[1]
+        after = row[0]
 
 
 def _said(row: Sequence[Any]) -> str:

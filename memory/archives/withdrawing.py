@@ -63,9 +63,7 @@ def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
 
 def resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """The archives with bytes that were distilled from one of these entries."""
-    came_of = (lineage.came_of(tenant_id, part) for part in parts(entry_ids))
-    made = {each.target_id for found in came_of for descents in found.values() for each in descents}
-    return {row.id for row in _with_bytes(tenant_id, made)}
+    return {row.id for row in _with_bytes(tenant_id, adapter.went_into(tenant_id, entry_ids))}
 
 
 def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:

@@ -71,11 +71,10 @@ class CommitmentRows(KeptValues):
 
 def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence[Orphan]) -> set[UUID]:
     """The commitments whose intention stands in one of these entries, or whose entry went into one and is gone."""
-    mine, every = Commitment.objects.of(tenant_id), list(entry_ids)
-    found = {each.id for each in orphans if not each.into.isdisjoint(entry_ids)}
-    for first in range(0, len(every), BATCH):
-        found |= set(mine.filter(entry_id__in=every[first : first + BATCH]).values_list("id", flat=True))
-    return found
+    wanted = frozenset(entry_ids)
+    standing = Commitment.objects.of(tenant_id).values_list("id", "entry_id")
+    found = {row for row, entry in standing if entry in wanted} if wanted else set()
+    return found | {each.id for each in orphans if not each.into.isdisjoint(wanted)}
 
 
 def _from_forgotten(tenant_id: UUID, orphans: Sequence[Orphan]) -> set[UUID]:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from memory import adapter, archives, ledger
 from memory.host import ids
+from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import FORGOTTEN, Mention, counted, judged, mention, rule_for
 
@@ -25,12 +26,23 @@ def naming(tenant_id: UUID, subject: Identifiers) -> Naming:
     """The entries whose text names the subject, looked for once a look."""
     found: Naming | None = subject.seen.get("entries")
     if found is None:
-        rows = adapter.mentions(tenant_id, subject.terms)
+        rows = _looked_for(tenant_id, subject)
         exact, suspected = (
             tuple(row for row, how in rows.items() if how is wanted) for wanted in (Mention.EXACT, Mention.SUSPECTED)
         )
         found = subject.seen["entries"] = Naming(exact, suspected)
     return found
+
+
+def _looked_for(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
+    """All of the ledger is looked through, or what was written since the earlier look."""
+    earlier = subject.earlier
+    if earlier is None:
+        return adapter.mentions(tenant_id, subject.terms)
+    known = dict.fromkeys(earlier.exact, Mention.EXACT) | dict.fromkeys(earlier.suspected, Mention.SUSPECTED)
+    there = adapter.unchanged_among(tenant_id, list(known), since=earlier.position)
+    fresh = adapter.mentions(tenant_id, subject.terms, since=earlier.position)
+    return dict(sorted({**{row: how for row, how in known.items() if row in there}, **fresh}.items()))
 
 
 def traces(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
@@ -44,7 +56,7 @@ def traces(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
 class LedgerEntries:
     """Entries that name the subject in content, tags, subject or ref; exact and suspected ones apart."""
 
-    store = "memory entries"
+    store = ENTRIES_STORE
     covers: Mapping[str, tuple[str, ...]] = {
         "memory_memoryentry": ("memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "words"),
         "memory_entrytag": ("tag",),

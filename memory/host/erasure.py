@@ -10,6 +10,18 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+ENTRIES = "memory entries"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierLook:
+    """What a look at the entries found when the ledger's last change was ``position``: a later one goes through what
+    was written since, and sees what is still there of this."""
+
+    position: int
+    exact: tuple[UUID, ...]
+    suspected: tuple[UUID, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
@@ -20,6 +32,7 @@ class Identifiers:
     """
 
     terms: tuple[str, ...]
+    earlier: EarlierLook | None = None
     seen: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 

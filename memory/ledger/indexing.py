@@ -132,7 +132,8 @@ def _numbers(cursor: Any, number: int, stems: Iterable[str]) -> dict[str, int]:
 
 
 def _rows(number: int, stems: dict[int, set[str]], numbers: dict[str, int]) -> list[tuple[int, str]]:
+    written = {stem: str(own) for stem, own in numbers.items()}
     return [
-        (number << SHIFT | position, " ".join(str(numbers[stem]) for stem in each if stem in numbers))
+        (number << SHIFT | position, " ".join([written[stem] for stem in each if stem in written]))
         for position, each in sorted(stems.items())
     ]

@@ -19,17 +19,22 @@ TABLES = (
     ("memory_entryaddress", "id"),
     ("memory_memoryentry", "id"),
 )
+GOING = (
+    "SELECT id, run_id, retired_at IS NOT NULL, position, search_text, sealed, memory_ref FROM memory_memoryentry "
+    "WHERE tenant_id = %s AND {which}"
+)
+GOING_LAPSED = f"{GOING} AND expires_at <= %s"
 STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
 # The first condition is the index's own, word for word: no other rows are looked at.
 EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
 
 
 class Going(NamedTuple):
-    """What has to be known of an entry that is removed."""
+    """What has to be known of an entry that is removed; the ids as the engine stores them."""
 
-    id: UUID
-    run_id: UUID
-    retired_at: datetime | None
+    id: Any
+    run_id: Any
+    is_retired: bool
     position: int
     search_text: str
     sealed: bool
@@ -54,18 +59,19 @@ def remove(
     meanwhile stays. They are locked here, unless the caller has ``held`` them.
     """
     going = rows[:CHUNK] if held else hold(tenant_id, entries=rows[:CHUNK])
-    there = MemoryEntry.objects.of(tenant_id).filter(id__in=going).order_by("id")
-    there = there.filter(expires_at__lte=now) if lapsed else there
-    found = [Going(*row) for row in there.values_list(*Going._fields)]
+    tenant, at = sql.key(tenant_id), sql.instant(now)
+    which, keys = sql.among("id", [sql.key(row) for row in going])
+    statement = (GOING_LAPSED if lapsed else GOING).format(which=which)
+    given = [tenant, keys, at] if lapsed else [tenant, keys]
+    found = [Going(*row) for row in sql.rows(statement, given)]
     if not found:
         return 0
-    tenant, at = sql.key(tenant_id), sql.instant(now)
-    stones = [(tenant, sql.key(row.id), sql.key(row.run_id), reason, at) for row in found]
+    stones = [(tenant, row.id, row.run_id, reason, at) for row in found]
     sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
-    addressed = [row.id for row in found if row.memory_ref.startswith(addresses.PREFIX)]
+    addressed = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
     if addressed:
         lifecycle.tell_of_removal(tenant_id, addressed, reason=reason, actor=actor, now=now)
-    retired = sum(1 for row in found if row.retired_at is not None)
+    retired = sum(1 for row in found if row.is_retired)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
     indexing.take_out(tenant_id, [(row.position, row.search_text) for row in found])
@@ -73,13 +79,11 @@ def remove(
     return len(found)
 
 
-def _delete(tenant_id: UUID, rows: list[UUID]) -> None:
-    keys: list[Any] = [sql.key(row) for row in rows]
-    marks = ", ".join(["%s"] * len(keys))
+def _delete(tenant_id: UUID, keys: list[Any]) -> None:
     with connection.cursor() as cursor:
         for table, column in TABLES:
-            statement = f"DELETE FROM {table} WHERE tenant_id = %s AND {column} IN ({marks})"  # noqa: S608
-            cursor.execute(statement, [sql.key(tenant_id), *keys])
+            condition, given = sql.among(column, keys)
+            cursor.execute(f"DELETE FROM {table} WHERE tenant_id = %s AND {condition}", [sql.key(tenant_id), given])  # noqa: S608
 
 
 def expired_rows(*, now: datetime, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:

@@ -9,12 +9,14 @@ from django.db import connection
 
 from memory.host import event_log, sql
 from memory.host.errors import NotFound
-from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
 
 WRITER = "memory.ledger"
 CHUNK = 500
 Gone = dict[str, datetime]
+ADDRESSED = "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND "
+RUNS = "SELECT run_id FROM memory_memoryentry WHERE tenant_id = %s AND "
+ENTRIES = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} ORDER BY id{}"
 GONE = ("removed_at", "erased_at")
 MOVE_HEAD = (
     "UPDATE memory_ledgerhead SET position = position + %s, entries = entries + %s, retired = retired + %s, "
@@ -36,16 +38,24 @@ def hold(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UU
     streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
     if streams:
         event_log.hold(tenant_id, streams)
-    rows = MemoryEntry.objects.of(tenant_id).select_for_update().order_by("id")
-    return [row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)]
+    locked = " FOR UPDATE" if sql.is_postgres() else ""
+    held: list[UUID] = []
+    for part in parts:
+        condition, keys = sql.among("id", [sql.key(row) for row in part])
+        found = sql.rows(ENTRIES.format(condition, locked), [sql.key(tenant_id), keys])
+        held += [sql.as_uuid(row) for (row,) in found]
+    return held
 
 
 def _runs_of(tenant_id: UUID, entries: Collection[UUID]) -> set[UUID]:
     """In two steps by keys: one statement would go through all entries by their runs, to have them distinct."""
-    addressed = list(EntryAddress.objects.of(tenant_id).filter(id__in=entries).values_list("id", flat=True))
+    tenant = sql.key(tenant_id)
+    condition, keys = sql.among("id", [sql.key(row) for row in entries])
+    addressed = [row for (row,) in sql.rows(ADDRESSED + condition, [tenant, keys])]
     if not addressed:
         return set()
-    return set(MemoryEntry.objects.of(tenant_id).filter(id__in=addressed).values_list("run_id", flat=True))
+    condition, keys = sql.among("id", addressed)
+    return {sql.as_uuid(run) for (run,) in sql.rows(RUNS + condition, [tenant, keys])}
 
 
 def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:

@@ -27,7 +27,9 @@ class ForgetRequest(TenantOwned):
     these names has its receipt.
 
     ``plan`` holds for each store how many rows would go, a digest of which, and a few of their ids to open; never a
-    text. While it is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries it out.
+    text. ``found`` has the ids of the entries that the preview found, and where the ledger was, until the request is
+    over. While the preview is being built, ``pass_id`` is the pass that builds it; once confirmed, the one that carries
+    it out.
     """
 
     writer = "memory.forgetting"
@@ -37,6 +39,7 @@ class ForgetRequest(TenantOwned):
     sealed_terms = models.BinaryField(default=b"")
     state = models.CharField(max_length=12, choices=ForgetState, default=ForgetState.BUILDING)
     plan = models.JSONField(default=dict)
+    found = models.BinaryField(default=b"", db_default=b"")
     plan_sha256 = models.CharField(max_length=64, default="", blank=True)
     requested_by = models.CharField(max_length=64)
     reason = models.CharField(max_length=500, default="", blank=True)

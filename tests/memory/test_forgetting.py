@@ -732,6 +732,43 @@ def test_confirming_looks_through_the_stores_before_it_locks_anything(monkeypatc
     assert depths == [0]
 
 
+def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA, "unrelated")
+    found = preview(acme)
+    building.remember("acme", "written meanwhile")
+    with CaptureQueriesContext(connection) as seen:
+        confirmed = confirm(acme, found)
+    looks = [each["sql"] for each in seen if re.search("(instr|strpos)\\(e.search_text", each["sql"])]
+    assert [each for each in looks if "e.position > " in each] == looks != []
+    assert carry_out(confirmed).state == ForgetState.FORGOTTEN
+    assert sorted(MemoryEntry.objects.values_list("content", flat=True)) == ["unrelated", "written meanwhile"]
+
+
+def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA, f"another of {MARTA}", f"a third of {MARTA}")
+    found = preview(acme)
+    gone, changed, _ = MemoryEntry.objects.order_by("position").values_list("id", flat=True)
+    with transaction.atomic():
+        ledger.remove(acme.tenant_id, (gone,), reason="deleted", now=timezone.now())
+        behind = ledger.position(acme.tenant_id) + 1
+        rows = MemoryEntry.objects.written_by("memory.ledger").filter(id=changed)
+        rows.update(content="nobody", search_text="nobody", position=behind)
+    with pytest.raises(Conflict) as refused:
+        confirm(acme, found)
+    assert refused.value.details["changed"]["memory entries"] == {"erase": -2, "suspected": 0}
+
+
+def test_the_ids_that_a_preview_has_found_are_kept_until_the_request_is_over() -> None:
+    acme = building.scope()
+    building.remember("acme", MARTA)
+    found = preview(acme)
+    entry = MemoryEntry.objects.get()
+    assert entry.id.bytes in bytes(ForgetRequest.objects.get().found)
+    assert bytes(carry_out(confirm(acme, found)).found) == bytes(ForgetRequest.objects.get().found) == b""
+
+
 def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() -> None:
     acme = building.scope()
     building.remember("acme", MARTA)

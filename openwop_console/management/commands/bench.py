@@ -48,6 +48,8 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
 }
 # Rows without a database are measured once.
 PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2"}
+# What takes its subject away is measured once, and is no ratio.
+ONCE = {"B18"}
 ENGINES = ("sqlite", "postgres")
 LARGEST, QUICK = 1_000_000, 100_000
 PASSES, QUICK_PASSES = 100_000, 10_000
@@ -95,7 +97,13 @@ class Command(BaseCommand):
 
     def _print(self, outcomes: list[Outcome], rounds: int) -> None:
         self.stdout.write(table(outcomes))
-        self.stdout.write(f"\nOnly the ratios count: the median of {rounds} rounds, each of which measured both sides.")
+        measured = {outcome.id for outcome in outcomes}
+        if measured - ONCE:
+            self.stdout.write(
+                f"\nOnly the ratios count: the median of {rounds} rounds, each of which measured both sides."
+            )
+        for name in sorted(measured & ONCE):
+            self.stdout.write(f"\n{name} is of one run on this machine, with whatever else ran on it: no median.")
 
 
 def _known(rows: str) -> list[str]:
