@@ -58,7 +58,7 @@ def with_undecided(scope: TenantScope) -> Any:
 def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
     """The previews that can still be confirmed and have suspects without a decision, oldest first."""
     scope.check("memory:forget")
-    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan")
+    rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan", "found")
     suspects = Suspect.objects.of(scope.tenant_id).filter(request_id=OuterRef("id"), decision=Decision.UNDECIDED)
     return rows.filter(Exists(suspects), state=ForgetState.PREVIEWED, lapses_at__gt=now).order_by("id")
 
