@@ -307,7 +307,6 @@ BODIES: dict[str, Any] = {
     "cancelCommitment": {"reason": "done by phone"},
     "writeWorkspaceFile": {"content": "y"},
     "beatAgent": {"current_load": 1},
-    "beatCoordinator": {},
     "changeAgentStatus": {"status": "draining"},
     "changeCoordinator": {"status": "paused"},
     "changeIntentState": {"state": {"step": 1}},
