@@ -173,8 +173,9 @@ def test_the_seam_satisfies_a_commitment_that_is_there(acme: Caller) -> None:
 def test_the_seam_refuses_other_conditions_and_refs_that_no_tenant_of_the_caller_has(acme: Caller) -> None:
     odd = acme.fire(memoryRef="a", condition="mood")
     assert (odd.status_code, odd.json()["error"]) == (400, "validation_error")
-    for ref in ("tenant/globex/a", "a/../b", "a\x01b", "x" * 257):
-        assert acme.fire(memoryRef=ref, condition="time").status_code == 404, ref
+    assert acme.fire(memoryRef="tenant/globex/a", condition="time").status_code == 404
+    for ref in ("a/../b", "a\x01b", "x" * 257):
+        assert acme.fire(memoryRef=ref, condition="time").status_code == 400, ref
     assert tenancy.memory_scope(building.scope(), "a") is not None
 
 
