@@ -22,7 +22,7 @@ def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENWOP_", "DATABASE_"))}
     environment = kept | {"OPENWOP_ENV": "test", "OPENWOP_DATA_DIR": str(folder)}
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=900, check=False)
 
 
 def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(tmp_path: Path) -> None:
