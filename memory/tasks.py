@@ -5,6 +5,7 @@ import socket
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
@@ -41,7 +42,7 @@ def forget(tenant: str, request: str) -> None:
         UUID(hex=tenant), UUID(hex=request), holder=worker_name(), now=timezone.now(), clock=timezone.now
     )
     if sql.is_postgres():
-        retention.scrub(now=timezone.now())
+        transaction.on_commit(scrub)  # VACUUM cannot run inside a transaction
 
 
 def sweep() -> int:
