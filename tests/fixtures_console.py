@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -71,6 +72,7 @@ class ConsoleProcess:
         self._log = data_folder.with_suffix(".log")
         self._supervisor: psutil.Popen | None = None
         self._commands: subprocess.Popen[str] | None = None
+        self._one_command_at_a_time = threading.Lock()
         self._seen: dict[int, psutil.Process] = {}
 
     @property
@@ -155,7 +157,8 @@ class ConsoleProcess:
     def manage(self, *words: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """``manage.py`` on the same data, run to its end; ``typed`` is its standard input."""
         if words[0] in QUICK and not environment:
-            return self._run_quickly(words, typed)
+            with self._one_command_at_a_time:
+                return self._run_quickly(words, typed)
         return subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=settings.BASE_DIR,
