@@ -82,8 +82,9 @@ def test_the_ids_of_the_sweep_are_real_ones(globex: World, route: Route) -> None
 
 
 def test_every_parameter_has_a_maker_and_an_unknown_of_its_form() -> None:
-    found = {known for route in ROUTES for known in route.parameters.values()}
-    for route in ROUTES:
+    every = [*ROUTES, *routes(faces=("api/",))]
+    found = {known for route in every for known in route.parameters.values()}
+    for route in every:
         for known in route.parameters.values():
             assert known in MAKERS, f"/{route.pattern}: add {known!r} to MAKERS and UNKNOWN in tests/peopled.py"
     assert set(MAKERS) == set(UNKNOWN) == found
