@@ -74,7 +74,6 @@ FREE: dict[str, dict[str, str]] = {
         "head_hash": DIGEST,
     },
     "host_auditcheckpoint": {
-        "frontier": "digests",
         "key_id": "the id of a key",
         "merkle_root": DIGEST,
         "signature": "a signature",

@@ -57,10 +57,10 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One record of a walk: its JCS form, None where there is none, and what does not fit at it."""
+    """One record of a walk: its recomputed hash, None where there is none, and what does not fit at it."""
 
     seq: int
-    form: bytes | None
+    entry_hash: str | None
     broken: Break | None
 
 
@@ -198,7 +198,7 @@ def walk(tenant_id: UUID, *, first: int, last: int) -> Iterator[Step]:
         form = _form(record)
         own = _standing(record, form)
         broken = _break_at(record, number, expected, own) if form else Break(number, "", record.entry_hash)
-        yield Step(record.seq, form, broken)
+        yield Step(record.seq, own if form else None, broken)
         expected, number = own, record.seq + 1
     if number <= last:
         yield Step(number, None, Break(number, expected, ""))

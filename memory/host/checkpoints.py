@@ -1,11 +1,12 @@
-"""Checkpoints of the audit chain: its Merkle root up to a number, signed; and the verification that uses them.
+"""Checkpoints of the audit chain, each the signed Merkle root of the records since the one before it (RFC 0218 A).
 
-One is made behind every 1000th record, and every five minutes when something was added. A chain that does not hold
-gets none, so a checkpoint never covers what was tampered with before it. The number is unique: hosts that make one at
-once make it once. Nobody's act waits for a checkpoint, or fails with one: behind an append only what is close to the
-last one is read, and a chain that is far behind catches up piece by piece, every five minutes.
+One is made behind every 1000th record, and every five minutes when something was added. A piece that does not hold
+gets none. Hosts that make one at once make it once: under the lock of the chain each sees the checkpoint that its own
+begins behind. No act waits for a checkpoint, or fails with one: behind an append only what is close to the last one is
+read, and a chain that is far behind catches up piece by piece, every five minutes.
 """
 
+import hashlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,11 +14,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from memory.host import audit, ids, signing
 from memory.host.audit import Break
-from memory.host.merkle import Frontier
 from memory.host.models import AuditChain, AuditCheckpoint, AuditRecord
 
 log = logging.getLogger(__name__)
@@ -26,8 +26,39 @@ EVERY_ENTRIES = 1000
 EVERY_SECONDS = 300
 CLOSE = 2  # times EVERY_ENTRIES: how much is read behind an append
 FAR = 20  # times EVERY_ENTRIES: how much of a chain is read at once to catch up
-LOOKS = 20
 MOST = 2**63 - 1
+
+
+class Tree:
+    """The Merkle tree over the lower-case hex hashes of records, in their order.
+
+    A parent is the SHA-256 over the ASCII of its two children, and the last odd node of a level is promoted unchanged.
+    ``_roots`` holds those of the full subtrees, the largest first, so a long range needs no more memory than a short.
+    """
+
+    __slots__ = ("_roots", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._roots: list[str] = []
+
+    def add(self, leaf: str) -> None:
+        node, size = leaf, self.size
+        while size & 1:
+            node, size = _parent(self._roots.pop(), node), size >> 1
+        self._roots.append(node)
+        self.size += 1
+
+    def root(self) -> str:
+        """The root in hex, of at least one leaf."""
+        *others, node = self._roots
+        for left in reversed(others):
+            node = _parent(left, node)
+        return node
+
+
+def _parent(left: str, right: str) -> str:
+    return hashlib.sha256((left + right).encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,58 +96,61 @@ def follow(record: AuditRecord, now: datetime) -> None:
         return
     try:
         with transaction.atomic():
-            frontier = _frontier_of(_first_sound(_newest_before(record.tenant_id, record.seq + 1)))
-            if record.seq < frontier.size + CLOSE * EVERY_ENTRIES:
-                _extend(record.tenant_id, frontier, record.seq, now)
+            previous = _newest_up_to(record.tenant_id, record.seq)
+            if record.seq <= previous + CLOSE * EVERY_ENTRIES:
+                _extend(record.tenant_id, previous, record.seq, now)
     except Exception:
         log.exception("The audit chain of tenant %s got no checkpoint at record %d", record.tenant_id, record.seq)
 
 
 def mint(tenant_id: UUID, *, now: datetime) -> AuditCheckpoint | None:
-    """The chain up to its newest record is under a checkpoint; None when it is already, or does not hold.
+    """Checkpoint the chain up to its newest record; None when it is already, or does not hold.
 
     Of a chain that is far behind it is the next 20,000 records.
     """
     last = audit.end_of(tenant_id)
-    frontier = _frontier_of(_sound_before(tenant_id, last + 1))
-    if frontier.size > last:
+    previous = _newest_up_to(tenant_id, last)
+    if previous >= last:
         return None
-    return _extend(tenant_id, frontier, _within_reach(tenant_id, frontier.size, last), now)
+    return _extend(tenant_id, previous, min(last, previous + FAR * EVERY_ENTRIES), now)
 
 
-def _within_reach(tenant_id: UUID, first: int, last: int) -> int:
-    """``last``, or the first number behind so many records that has no checkpoint, not even a forged one."""
-    number = first + FAR * EVERY_ENTRIES - 1
-    rows = AuditCheckpoint.objects.of(tenant_id).filter(at_seq__gte=number, at_seq__lt=last).order_by("at_seq")
-    for taken in rows.values_list("at_seq", flat=True)[:EVERY_ENTRIES]:
-        if taken != number:
-            break
-        number += 1
-    return min(number, last)
+def _newest_up_to(tenant_id: UUID, seq: int) -> int:
+    """The number of the newest checkpoint up to ``seq``; -1 before the first, as numbers begin at 0.
+
+    Whoever signed it: where a range begins depends on nothing that a verifier cannot see.
+    """
+    rows = AuditCheckpoint.objects.of(tenant_id).filter(at_seq__lte=seq).order_by("-at_seq")
+    found: int | None = rows.values_list("at_seq", flat=True).first()
+    return -1 if found is None else found
 
 
-def _extend(tenant_id: UUID, frontier: Frontier, last: int, now: datetime) -> AuditCheckpoint | None:
+def _extend(tenant_id: UUID, previous: int, last: int, now: datetime) -> AuditCheckpoint | None:
     """A checkpoint at ``last``, and one behind every 1000th record on the way, so none covers more than that."""
-    for step in audit.walk(tenant_id, first=frontier.size, last=last):
-        if step.broken or step.form is None:
+    tree, made = Tree(), None
+    for step in audit.walk(tenant_id, first=previous + 1, last=last):
+        if step.broken or step.entry_hash is None:
             log.error("the audit chain of tenant %s does not hold at record %d; no checkpoint", tenant_id, step.seq)
             return None
-        frontier.add(step.form)
-        if step.seq < last and (step.seq + 1) % EVERY_ENTRIES == 0:
-            _signed(tenant_id, step.seq, frontier, now)
-    return _signed(tenant_id, last, frontier, now)
+        tree.add(step.entry_hash)
+        if step.seq == last or (step.seq + 1) % EVERY_ENTRIES == 0:
+            made = _sign(tenant_id, previous, step.seq, tree.root(), now)
+            if made is None:
+                return None
+            tree, previous = Tree(), step.seq
+    return made
 
 
-def _signed(tenant_id: UUID, at_seq: int, frontier: Frontier, now: datetime) -> AuditCheckpoint | None:
-    made = AuditCheckpoint(tenant_id=tenant_id, at_seq=at_seq, merkle_root=frontier.root(), created_at=now)
-    made.frontier = frontier.kept()
-    signature = signing.sign_bytes(signing.CHECKPOINTS, bytes.fromhex(made.merkle_root))
+@transaction.atomic
+def _sign(tenant_id: UUID, previous: int, at_seq: int, root: str, now: datetime) -> AuditCheckpoint | None:
+    """The checkpoint of the records behind ``previous``; None when another host has made one behind it since."""
+    chain = AuditChain.objects.of(tenant_id).select_for_update().get()
+    if _newest_up_to(tenant_id, chain.next_seq - 1) != previous:
+        return None
+    made = AuditCheckpoint(tenant_id=tenant_id, at_seq=at_seq, merkle_root=root, created_at=now)
+    signature = signing.sign_bytes(signing.CHECKPOINTS, bytes.fromhex(root))
     made.signature, made.key_id = signature.text, signature.key_id
-    try:
-        with transaction.atomic():
-            return made.insert(by=WRITER)
-    except IntegrityError:
-        return None  # another host made the checkpoint of this number first
+    return made.insert(by=WRITER)
 
 
 def mint_due(*, now: datetime) -> int:
@@ -156,24 +190,21 @@ def is_signed(checkpoint: AuditCheckpoint) -> bool:
 
 
 def newest(tenant_id: UUID) -> AuditCheckpoint | None:
-    found: AuditCheckpoint | None = _readable(tenant_id).order_by("-at_seq").first()
+    found: AuditCheckpoint | None = AuditCheckpoint.objects.of(tenant_id).order_by("-at_seq").first()
     return found
-
-
-def _readable(tenant_id: UUID) -> Any:
-    """The checkpoints without their frontiers, which nobody needs who does not read on from them."""
-    return AuditCheckpoint.objects.of(tenant_id).defer("frontier")
 
 
 def listed(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:
     """The newest checkpoints, the newest first, and how many there are."""
-    rows = _readable(tenant_id).order_by("-at_seq")
+    rows = AuditCheckpoint.objects.of(tenant_id).order_by("-at_seq")
     return list(rows[:limit]), rows.count()
 
 
 def page(tenant_id: UUID, *, after: int, last: int = MOST, size: int = audit.PAGE) -> list[AuditCheckpoint]:
     """The checkpoints behind the number ``after``, up to ``last``, in their order."""
-    return list(_readable(tenant_id).filter(at_seq__gt=after, at_seq__lte=last).order_by("at_seq")[:size])
+    return list(
+        AuditCheckpoint.objects.of(tenant_id).filter(at_seq__gt=after, at_seq__lte=last).order_by("at_seq")[:size]
+    )
 
 
 def every(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Iterator[AuditCheckpoint]:
@@ -201,61 +232,38 @@ def end_of(tenant_id: UUID) -> int:
 def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
     """Every record ``first`` to ``last`` recomputed, and every checkpoint between them held against the records.
 
-    Reads on from the nearest sound checkpoint before ``first``; memory grows with the breaks and checkpoints alone.
+    Of the first checkpoint the whole range is read; memory grows with the breaks and checkpoints alone.
     """
-    given: list[AuditCheckpoint] = []
-    forged: set[int] = set()
-    for each in every(tenant_id, first=first, last=last):
-        given.append(each)
-        forged |= set() if is_signed(each) else {each.at_seq}
-    roots = {each.at_seq: each.merkle_root for each in given}
-    frontier = _frontier_of(_sound_before(tenant_id, first))
+    given = list(every(tenant_id, first=first, last=last))
+    forged = frozenset(each.at_seq for each in given if not is_signed(each))
+    previous = _newest_up_to(tenant_id, first - 1) if given else first - 1
     breaks: list[Break] = []
     fitting: set[int] = set()
-    checked = 0
-    for step in audit.walk(tenant_id, first=frontier.size, last=last):
+    checked, ahead, tree = 0, iter(given), Tree()
+    due = next(ahead, None)
+    for step in audit.walk(tenant_id, first=previous + 1, last=last):
         if step.broken and step.broken.at_seq >= first:
             breaks.append(step.broken)
-        if step.form is None:
+        while due and due.at_seq < step.seq:  # its last record is missing
+            previous, due, tree = due.at_seq, next(ahead, None), Tree()
+        if step.entry_hash is None:
             continue
-        frontier.add(step.form)
         checked += step.seq >= first
-        if step.seq in roots:
-            fitting |= _fit(step.seq, roots[step.seq], frontier, breaks)
-    return Finding(first, last, checked, breaks, given, frozenset(forged), frozenset(roots) - fitting)
+        if due:
+            tree.add(step.entry_hash)
+        if due and step.seq == due.at_seq:
+            fitting |= _fit(due, previous, tree, breaks)
+            previous, due, tree = due.at_seq, next(ahead, None), Tree()
+    return Finding(first, last, checked, breaks, given, forged, frozenset(each.at_seq for each in given) - fitting)
 
 
-def _fit(number: int, root: str, frontier: Frontier, breaks: list[Break]) -> set[int]:
-    """The number when its signed root is that of the records; a break of its own when every hash before it fits."""
-    if frontier.size == number + 1 and frontier.root() == root:
-        return {number}
+def _fit(checkpoint: AuditCheckpoint, previous: int, tree: Tree, breaks: list[Break]) -> set[int]:
+    """The number when the root is that of all records behind ``previous``; else a break, when every hash before fits.
+
+    The count is held too, since the nodes above the leaves, shown as leaves, have the same root.
+    """
+    if tree.size == checkpoint.at_seq - previous and tree.root() == checkpoint.merkle_root:
+        return {checkpoint.at_seq}
     if not breaks:
-        breaks.append(Break(number, root, frontier.root()))
+        breaks.append(Break(checkpoint.at_seq, checkpoint.merkle_root, tree.root()))
     return set()
-
-
-def _frontier_of(checkpoint: AuditCheckpoint | None) -> Frontier:
-    return Frontier(checkpoint.at_seq + 1, checkpoint.frontier) if checkpoint else Frontier()
-
-
-def _sound_before(tenant_id: UUID, number: int) -> AuditCheckpoint | None:
-    """The nearest checkpoint under ``number`` that we signed and whose frontier is that of its root."""
-    while some := _newest_before(tenant_id, number):
-        if found := _first_sound(some):
-            return found
-        number = some[-1].at_seq
-        audit.breathe()
-    return None
-
-
-def _newest_before(tenant_id: UUID, number: int) -> list[AuditCheckpoint]:
-    return list(AuditCheckpoint.objects.of(tenant_id).filter(at_seq__lt=number).order_by("-at_seq")[:LOOKS])
-
-
-def _first_sound(some: list[AuditCheckpoint]) -> AuditCheckpoint | None:
-    return next((each for each in some if _is_sound(each)), None)
-
-
-def _is_sound(checkpoint: AuditCheckpoint) -> bool:
-    frontier = _frontier_of(checkpoint)
-    return frontier.is_sound and frontier.root() == checkpoint.merkle_root and is_signed(checkpoint)

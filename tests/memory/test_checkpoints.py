@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any
@@ -20,7 +21,6 @@ from memory import tasks
 from memory.host import audit, auditing, checkpoints, event_log, ids, sealing, signing, tenant_log
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
-from memory.host.merkle import Frontier
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
 from openwop_console import discovery, schedules
 from tests import building
@@ -28,6 +28,7 @@ from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+BEFORE_0020 = "0019_artifacts_can_be_disabled"
 
 
 @pytest.fixture
@@ -53,41 +54,150 @@ def mint(tenant_id: UUID) -> AuditCheckpoint:
     return made
 
 
-def merkle_root(entries: list[bytes]) -> bytes:
-    """RFC 6962, section 2.1, word for word."""
+def merkle_root(leaves: list[str]) -> str:
+    """RFC 0218 A.3, one level at a time."""
+    while len(leaves) > 1:
+        pairs = [leaves[at : at + 2] for at in range(0, len(leaves), 2)]
+        leaves = [hashlib.sha256("".join(pair).encode()).hexdigest() if len(pair) == 2 else pair[0] for pair in pairs]
+    return leaves[0]
+
+
+def leaves_of(tenant_id: UUID, first: int, last: int) -> list[str]:
+    records = AuditRecord.objects.of(tenant_id).filter(seq__gte=first, seq__lte=last).order_by("seq")
+    return [hashlib.sha256(rfc8785.dumps(audit.form_of(record))).hexdigest() for record in records]
+
+
+# --- the tree and the signature ---------------------------------------------------------------------------------------
+
+VECTOR_KEY = "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+VECTOR_LEAVES = (
+    "2bb3eb03f572491c7334c1a5a12a43e5786663fd4df773b0beb9d05a5d1b496e",
+    "66892fdd522ad21a99968866d05cb92f4c1db98ddfebf747817891d744060fda",
+    "5873ed119eb591fa8c4af1d7d9d947662c78ca5569c57733ebab3d2b399da6fb",
+    "4e48e5dd88bf081edfdbb176a89cfb75697fd4adec954272d65f804ce5643518",
+    "9930634e696476f67dce8ea69bd89e6ef1d77dbe3279ec694e47e7dacda47f8a",
+    "eda0c73fa14541ca52f2fa9446f07f319a3192c54e66a9a23a48fe22f5c5316f",
+    "5d2e74535536c835517898427b6e152fcdd5ed79751d165ffe736d66529ea2c0",
+    "ebe7b92183a8fe2712cb524d7b5ebf052ef85b1c0cffd8b9a977a33d80cb8a4c",
+    "6c3648ec20243c855823056e5ae63b52e7d3e570feef5f6d7a182e084bde6c08",
+    "740826be7291e62cd84199d8702eb7b32db57f12376a6bc13f680acdaba61bce",
+    "31d04cd504983f8c9c740128167063a6c4708139e9a9d1b9891e8933792390e4",
+    "213f18d0c231ca4206f7aba10ed4b5a11a7b51f71d77dd4c4f04455a24238fe1",
+)
+VECTORS = {  # previous atSequence, atSequence: merkleRoot, signature
+    (0, 1): (
+        "2bb3eb03f572491c7334c1a5a12a43e5786663fd4df773b0beb9d05a5d1b496e",
+        "+O3og3Lozimsu+l0X6NZ3bTpFhvE6bFdVNqOUpAeHGoRSgeAyuufmXPKwoHcnAr4SqxdUtaXhjiyp4jicjYnAg==",
+    ),
+    (1, 3): (
+        "42750e6edbe7a4e7f10f5af0ebc0a25c45db6f89193dd2688cca5cc405d95b32",
+        "9Yo8N2iXAYLIXIlysqH0OfLkSlgzX4Za4fM/S/1MtIdS1khdBUZ6kTDAYT2Z0XhH0/Qq/KMJA4qjfJekx4oHDg==",
+    ),
+    (3, 7): (
+        "5e277e32a11f6a3ae377850cdf199e6726daa32e0d83873b698f07aa3096c3e2",
+        "rcjz09tb2ltcoaMYUKjZbp7iY2AHo0WXrJyOPny8T5u/uryyYIgVyzBaEZ3BT3kbAT1y+x7MHtStEt1sIsn2Dw==",
+    ),
+    (7, 12): (
+        "44a4232543a863aa7fc48477ceb0872e5513dd18db568201990b1b83b4fbbf96",
+        "axFFc3cFhUONP0Y7Is1vWMg12nNvEiT1aZV54XBcj7LN58VbVqGSWQS5jJ5fdzYM0DjfdPJK1x+pKR4KAuCfCg==",
+    ),
+}
+VECTOR_ENTRY: dict[str, Any] = {  # the fifth, whose details are more than ASCII
+    "action": "run.created",
+    "actor": "key:vector-1",
+    "atSequence": 5,
+    "details": {"note": "ünïcode ✓", "votes": [1, 2]},
+    "occurredAt": "2026-09-27T00:00:05.000Z",
+    "prevHash": VECTOR_LEAVES[3],
+    "target": "run-5",
+}
+
+
+def root_of(leaves: Iterable[str]) -> str:
+    tree = checkpoints.Tree()
+    for leaf in leaves:
+        tree.add(leaf)
+    return tree.root()
+
+
+def test_the_public_vectors_of_rfc_0218_have_their_roots_and_signatures() -> None:
+    key = load_der_public_key(base64.b64decode(VECTOR_KEY))
+    assert isinstance(key, Ed25519PublicKey)
+    for (previous, last), (root, signature) in VECTORS.items():
+        assert root_of(VECTOR_LEAVES[previous:last]) == root == merkle_root(list(VECTOR_LEAVES[previous:last]))
+        key.verify(base64.b64decode(signature), bytes.fromhex(root))
+    assert hashlib.sha256(rfc8785.dumps(VECTOR_ENTRY)).hexdigest() == VECTOR_LEAVES[4]
+
+
+def test_the_root_is_built_level_by_level_for_every_size() -> None:
+    leaves = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(70)]
+    for size in range(1, 71):
+        assert root_of(leaves[:size]) == merkle_root(leaves[:size])
+
+
+def test_a_stranger_verifies_checkpoints_with_what_the_host_publishes(acme: UUID) -> None:
+    made = [mint(acme)]
+    grow(acme, 5)
+    made.append(mint(acme))
+    assert [each.at_seq for each in made] == [9, 14]
+    block = discovery.document()["auth"]
+    assert block["profiles"] == ["openwop-audit-log-integrity"]
+    key = load_der_public_key(base64.b64decode(block["auditLogIntegrity"]["checkpointPublicKey"]))
+    assert isinstance(key, Ed25519PublicKey)
+    for each, (first, last) in zip(made, [(0, 9), (10, 14)], strict=True):
+        assert each.merkle_root == merkle_root(leaves_of(acme, first, last))
+        key.verify(base64.b64decode(each.signature), bytes.fromhex(each.merkle_root))
+
+
+def rfc6962(entries: list[bytes]) -> bytes:
+    """The root of RFC 6962, section 2.1, as checkpoints had it before."""
     if len(entries) == 1:
         return hashlib.sha256(b"\x00" + entries[0]).digest()
     split = 1
     while split * 2 < len(entries):
         split *= 2
-    left, right = merkle_root(entries[:split]), merkle_root(entries[split:])
-    return hashlib.sha256(b"\x01" + left + right).digest()
+    return hashlib.sha256(b"\x01" + rfc6962(entries[:split]) + rfc6962(entries[split:])).digest()
 
 
-# --- the tree and the signature ---------------------------------------------------------------------------------------
-
-
-def test_the_root_is_that_of_rfc_6962_for_every_size_however_the_tree_has_grown() -> None:
-    entries = [str(number).encode() for number in range(40)]
-    whole = Frontier()
-    for size, entry in enumerate(entries, 1):
-        whole.add(entry)
-        kept = Frontier(whole.size, whole.kept())
-        assert kept.root() == whole.root() == merkle_root(entries[:size]).hex()
-        assert kept.is_sound
-    assert Frontier().root() == hashlib.sha256().hexdigest()
-    assert not Frontier(3, ["00" * 32]).is_sound
-
-
-def test_a_stranger_verifies_a_checkpoint_with_what_the_host_publishes(acme: UUID) -> None:
-    made = mint(acme)
+def test_checkpoints_over_the_whole_chain_are_signed_over_what_came_since_on_record(acme: UUID) -> None:
+    mint(acme)
+    for _ in range(3):
+        grow(acme, 3)
+        mint(acme)
+    as_now = {each.at_seq: each.merkle_root for each in checkpoints.every(acme)}
     forms = [rfc8785.dumps(audit.form_of(record)) for record in AuditRecord.objects.of(acme).order_by("seq")]
-    assert made.merkle_root == merkle_root(forms).hex()
-    block = discovery.document()["auth"]
-    assert block["profiles"] == ["openwop-audit-log-integrity"]
-    key = load_der_public_key(base64.b64decode(block["auditLogIntegrity"]["checkpointPublicKey"]))
-    assert isinstance(key, Ed25519PublicKey)
-    key.verify(base64.b64decode(made.signature), bytes.fromhex(made.merkle_root))
+    set_to = "UPDATE host_auditcheckpoint SET merkle_root = %s, signature = %s WHERE at_seq = %s"
+    for at_seq in as_now:
+        root = rfc6962(forms[: at_seq + 1]) if at_seq != 15 else b"0" * 32
+        signature = signing.sign_bytes(signing.CHECKPOINTS, root).text if at_seq != 12 else "AAAA"
+        tamper(set_to, root.hex(), signature, at_seq, table="host_auditcheckpoint")
+    assert (verify(acme).unfit, verify(acme).forged) == (frozenset({9, 12, 15, 18}), frozenset({12}))
+    name = "0020_checkpoints_cover_what_came_since"
+    as_then = MigrationLoader(connection).project_state(("host", BEFORE_0020)).apps
+    import_module(f"memory.host.migrations.{name}").cover_what_came_since(as_then, None)
+    assert {each.at_seq: each.merkle_root == as_now[each.at_seq] for each in checkpoints.every(acme)} == {
+        9: True, 12: False, 15: False, 18: True,
+    }  # fmt: skip
+    found = verify(acme)
+    assert (found.unfit, found.forged) == (frozenset({12, 15}), frozenset({12}))
+    noted = AuditRecord.objects.of(acme).get(action="audit.checkpoints-signed-again")
+    assert (noted.seq, noted.details) == (19, {"count": 2, "covers": "(previous atSequence, atSequence]"})
+    assert verify(acme, 16).intact
+
+
+def test_checkpoints_over_a_record_that_was_changed_are_not_signed_again(acme: UUID) -> None:
+    mint(acme)
+    forms = [rfc8785.dumps(audit.form_of(record)) for record in AuditRecord.objects.of(acme).order_by("seq")]
+    root = rfc6962(forms)
+    signature = signing.sign_bytes(signing.CHECKPOINTS, root).text
+    set_to = "UPDATE host_auditcheckpoint SET merkle_root = %s, signature = %s"
+    tamper(set_to, root.hex(), signature, table="host_auditcheckpoint")
+    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
+    as_then = MigrationLoader(connection).project_state(("host", BEFORE_0020)).apps
+    name = "0020_checkpoints_cover_what_came_since"
+    import_module(f"memory.host.migrations.{name}").cover_what_came_since(as_then, None)
+    assert verify(acme).unfit == {9}
+    assert not AuditRecord.objects.of(acme).filter(action="audit.checkpoints-signed-again").exists()
 
 
 def test_a_checkpoint_signed_over_canonical_json_is_signed_over_its_root_once_and_on_record(acme: UUID) -> None:
@@ -162,10 +272,19 @@ def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
 
 
 def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any) -> None:
-    mint(acme)
-    monkeypatch.setattr(checkpoints, "_sound_before", lambda tenant_id, number: None)
+    walk = audit.walk
+
+    def raced(tenant_id: UUID, **between: Any) -> Any:
+        monkeypatch.setattr(audit, "walk", walk)
+        mint(tenant_id)
+        grow(tenant_id, 3)
+        return walk(tenant_id, **between)
+
+    monkeypatch.setattr(audit, "walk", raced)
     assert checkpoints.mint(acme, now=NOW) is None
-    assert AuditCheckpoint.objects.of(acme).count() == 1
+    assert [each.at_seq for each in checkpoints.every(acme)] == [9]
+    assert mint(acme).at_seq == 12
+    assert verify(acme).intact
 
 
 def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: Any) -> None:
@@ -297,21 +416,14 @@ def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(
     assert verify(acme, 10, after.at_seq).intact
 
 
-def test_a_frontier_that_was_changed_is_not_read_on_from(acme: UUID) -> None:
-    mint(acme)
-    tamper("UPDATE host_auditcheckpoint SET frontier = '[]'", table="host_auditcheckpoint")
-    grow(acme, 5)
-    assert mint(acme).at_seq == 14
+def test_a_checkpoint_that_was_removed_unfits_the_one_behind_it(acme: UUID) -> None:
+    for _ in range(2):
+        grow(acme, 5)
+        mint(acme)
     assert verify(acme).intact
-
-
-@pytest.mark.parametrize("frontier", ['["no hex"]', "[5]", "7", "null", '{"a": 1}'])
-def test_a_frontier_that_cannot_be_read_is_not_read_on_from_and_stops_nobody(acme: UUID, frontier: str) -> None:
-    mint(acme)
-    tamper("UPDATE host_auditcheckpoint SET frontier = %s", frontier, table="host_auditcheckpoint")
-    grow(acme, 5)
-    assert mint(acme).at_seq == 14
-    assert verify(acme).intact
+    tamper("DELETE FROM host_auditcheckpoint WHERE at_seq = 14", table="host_auditcheckpoint")
+    found = verify(acme)
+    assert (found.unfit, found.broken_at) == (frozenset({19}), 19)
 
 
 def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: Any) -> None:
@@ -391,8 +503,8 @@ def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: 
     tamper("UPDATE host_auditcheckpoint SET at_seq = 19, signature = 'AAAA'", table="host_auditcheckpoint")
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 1)
     seen = walked(monkeypatch)
-    assert [tasks.checkpoint_audit() for _ in range(4)] == [1, 1, 1, 0]
-    assert [each.at_seq for each in checkpoints.every(acme)] == list(range(50))
+    assert [tasks.checkpoint_audit() for _ in range(3)] == [1, 1, 0]
+    assert [each.at_seq for each in checkpoints.every(acme)] == list(range(19, 50))
     assert max(seen) <= 21
     assert verify(acme, 20).intact
 

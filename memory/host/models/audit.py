@@ -41,16 +41,15 @@ class AuditRecord(TenantOwned):
 
 
 class AuditCheckpoint(TenantOwned):
-    """The chain up to ``at_seq`` under the host's Ed25519 signature; never changed and never removed.
+    """The records since the checkpoint before it, up to ``at_seq``, under the host's Ed25519 signature over their root.
 
-    ``frontier`` holds the roots of the full subtrees (RFC 6962), so that the next root needs only what came since.
+    Never changed and never removed.
     """
 
     writer = "memory.host.checkpoints"
 
     at_seq = models.BigIntegerField()
     merkle_root = models.CharField(max_length=64)
-    frontier = models.JSONField(default=list)
     signature = models.CharField(max_length=128)
     key_id = models.CharField(max_length=64)
     created_at = models.DateTimeField()
