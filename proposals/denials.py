@@ -1,6 +1,6 @@
 """Who may never do what to a proposal is refused up front, with the denial on record (openwop-host 2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -30,6 +30,13 @@ def authorize(scope: TenantScope, action: str, proposal_id: UUID | None = None, 
         now=now,
     )
     raise denied
+
+
+def authorizing(
+    scope: TenantScope, action: str, proposal_id: UUID | None = None, *, now: datetime
+) -> Callable[[], None]:
+    """``authorize`` for a form that is judged only for who may do what it asks."""
+    return lambda: authorize(scope, action, proposal_id, now=now)
 
 
 def authorize_one_of(

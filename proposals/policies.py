@@ -124,7 +124,7 @@ def ask(
     ``based_on`` is the version that was read. Refused whole, with every field that is wrong, by the name that
     ``called`` gives it; audited.
     """
-    _check_who(scope)
+    check_who(scope)
     kind = _kind(kind)
     access.lock_tenant(scope.tenant_id)
     before = of_kind(scope.tenant_id, kind)
@@ -163,7 +163,7 @@ def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int
 @transaction.atomic
 def decide(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: datetime) -> PolicyChange:
     """The change is the policy, or is refused for good. Who asked for it may take it back, and never confirms it."""
-    _check_who(scope)
+    check_who(scope)
     access.lock_tenant(scope.tenant_id)
     row = find_change(scope, change_id)
     if row.state != PolicyChangeState.WAITING:
@@ -224,7 +224,7 @@ def denial_of_confirming(scope: TenantScope, asked: PolicyChange) -> Forbidden |
     return denial(scope)
 
 
-def _check_who(scope: TenantScope) -> None:
+def check_who(scope: TenantScope) -> None:
     denied = denial(scope)
     if denied:
         raise denied

@@ -203,15 +203,19 @@ def submit(
     form: forms.Form,
     act: Callable[[dict[str, Any]], T],
     *,
+    authorize: Callable[[], object] | None = None,
     called: Mapping[str, str] | None = None,
     not_found: str = "",
 ) -> Submission[T]:
     """Give the cleaned form to the domain. What it finds invalid stands on the form; a conflict is for the page.
 
+    ``authorize`` refuses who may not before anything is said about an invalid form; a valid one the domain authorizes.
     ``called`` are the form's names for the domain's fields, where they differ; ``not_found`` is the field that names
     what the domain looks for, when a form can name something that is not there.
     """
     if not form.is_valid():
+        if authorize:
+            authorize()
         return Submission()
     try:
         return Submission(act(form.cleaned_data))

@@ -33,18 +33,22 @@ def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_POST
 def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
-    order, now = ForkForm(request.POST).order(), timezone.now()
-    run = forking.fork(scope_of(request), ids.parse("run", run_id), order, now=now)
+    scope, now = scope_of(request), timezone.now()
+    scope.check("runs:create")
+    order = ForkForm(request.POST).order()
+    run = forking.fork(scope, ids.parse("run", run_id), order, now=now)
     return redirect("run", run_id=ids.wire("run", run.id))
 
 
 @require_POST
 def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
     """The run is cancelled, paused or resumed, as the button says."""
+    scope = scope_of(request)
+    scope.check("runs:cancel")
     steer = STEER.get(request.POST.get("act", ""))
     if steer is None:
         raise Invalid("That is not something to do with a run.")
-    steer(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    steer(scope, ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=run_id)
 
 

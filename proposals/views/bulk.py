@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
-from proposals import inbox, selections
+from proposals import denials, inbox, selections
 from proposals.inbox import Row
 from proposals.inbox_forms import EndForm
 from proposals.selections import Drift, Selection
@@ -39,6 +39,9 @@ def end(request: HttpRequest) -> HttpResponse:
     """Say what would happen to those that were chosen, and ask why; then reject or archive all of them, or none."""
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
+    if request.method == "POST":
+        asked = [each for each in selections.ACTIONS if each == given.get("action")]
+        denials.authorize_one_of(scope, asked or selections.ACTIONS, now=now)
     if not any(given.get(name) for name in ("chosen", "every", "id")):
         messages.error(request, "Choose at least one proposal.")
         return redirect(pages.back(request, reverse("proposals")))

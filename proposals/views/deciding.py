@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict
-from proposals import lifecycle, review, rollbacks, rules
+from proposals import denials, lifecycle, review, rollbacks, rules
 from proposals.forms import AskForm, DecisionForm, ReasonForm, RejectForm, RollbackForm
 from proposals.models import Decision, Proposal, State
 from proposals.views import conflicts
@@ -41,7 +41,7 @@ def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
 
     direct = rules.activates_directly()
     words = "Installed." if direct else "Activation was asked for. A vote decides."
-    return _carry_out(request, prop_id, AskForm(request.POST), act, words)
+    return _carry_out(request, prop_id, "apply", AskForm(request.POST), act, words)
 
 
 @require_POST
@@ -53,7 +53,7 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
         return lifecycle.decide(scope, proposal_id, **data, now=timezone.now())
 
     words = VOTED.get(request.POST.get("decision", ""), "Your vote is on record.")
-    return _carry_out(request, prop_id, DecisionForm(request.POST), act, words)
+    return _carry_out(request, prop_id, "decide", DecisionForm(request.POST), act, words)
 
 
 @require_POST
@@ -64,17 +64,18 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(_: dict[str, Any]) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
-    return _carry_out(request, prop_id, AskForm(request.POST), act, "The gate is withdrawn. Nothing was installed.")
+    words = "The gate is withdrawn. Nothing was installed."
+    return _carry_out(request, prop_id, "withdraw", AskForm(request.POST), act, words)
 
 
-def _carry_out(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, words: str) -> HttpResponse:
+def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form, act: Act, words: str) -> HttpResponse:
     """Back to the page with the news; or the page again, saying what stood in the way."""
-    sent = pages.submit(form, act)
+    scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
+    sent = pages.submit(form, act, authorize=denials.authorizing(scope, action, proposal_id, now=timezone.now()))
     if sent.result:
         messages.success(request, words)
         return redirect("proposal", prop_id)
-    scope = tenancy.scope_of(request)
-    told = review.detail(scope, ids.parse("prop", prop_id))
+    told = review.detail(scope, proposal_id)
     more: dict[str, Any] = {"refused": form}
     if sent.conflict:
         more = {"conflict": conflicts.news(sent.conflict, told, read=form.cleaned_data["revision"])}
@@ -113,7 +114,8 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
 def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action: str, words: str) -> HttpResponse:
     """The page that asks why; or what was asked for, done, or what stands in the way."""
     scope, before = tenancy.scope_of(request), timezone.now()
-    sent = pages.submit(form, act) if form.is_bound else None
+    authorize = denials.authorizing(scope, action, ids.parse("prop", prop_id), now=timezone.now())
+    sent = pages.submit(form, act, authorize=authorize) if form.is_bound else None
     if sent and sent.result and _ended_since(sent.result, before):
         messages.success(request, words)
         return redirect("proposal", prop_id)
@@ -152,7 +154,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(data: dict[str, Any]) -> Any:
         return rollbacks.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
-    sent = pages.submit(form, act)
+    sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
     if sent.result:
         messages.success(request, "This proposal goes back to an earlier version once its gate is granted.")
         return redirect("proposal", ids.wire("prop", sent.result.id))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from memory.host import ids, pages, tenancy
-from proposals import comments, review
+from proposals import comments, denials, review
 from proposals.forms import CommentForm
 from proposals.models import Comment
 from proposals.views.review import render_review
@@ -25,7 +25,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     def act(data: dict[str, Any]) -> Comment:
         return comments.add(scope, proposal_id, data["text"], now=timezone.now())
 
-    sent = pages.submit(form, act)
+    sent = pages.submit(form, act, authorize=denials.authorizing(scope, "comment", proposal_id, now=timezone.now()))
     if sent.result:
         messages.success(request, "Your comment stands under the proposal.")
         return redirect(f"{reverse('proposal-discussion', args=[prop_id])}#{ids.wire('cmnt', sent.result.id)}")

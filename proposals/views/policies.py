@@ -46,7 +46,7 @@ def _ask(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
         given = {"based_on": data["based_on"], "reason": data["reason"], "called": CALLED}
         return policies.ask(scope, kind, changes, **given, now=timezone.now())
 
-    sent = pages.submit(form, act)
+    sent = pages.submit(form, act, authorize=lambda: policies.check_who(scope))
     if sent.result:
         messages.success(request, WAITS if isinstance(sent.result, PolicyChange) else IN_FORCE)
         return redirect("approval-policy", kind)

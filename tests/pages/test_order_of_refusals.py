@@ -1,0 +1,159 @@
+"""Every page that takes a form: without the permission it is refused before what was sent is looked at (K22)."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from memory.host import access, ids
+from memory.host.models import Interrupt
+from tests import building, proposing
+from tests.peopled import World
+
+pytestmark = pytest.mark.django_db
+# What goes in the place of a parameter.
+VALUES: dict[str, Callable[[World], str]] = {
+    "arc_id": lambda world: world.archive,
+    "agent_id": lambda world: world.agent,
+    "change_id": lambda world: world.policy_change,
+    "cmt_id": lambda world: world.commitment,
+    "filter_id": lambda world: ids.wire("flt", ids.new_id()),
+    "forget_id": lambda world: world.forget,
+    "intent_id": lambda world: world.openintent["intent"],
+    "interrupt_id": lambda world: ids.wire(
+        "int", Interrupt.objects.of(world.run.tenant_id).get(run_id=world.run.id).id
+    ),
+    "kind": lambda world: "automation",
+    "mem_id": lambda world: world.entry,
+    "name": lambda world: world.openintent["namespace"],
+    "pass_id": lambda world: world.background_pass,
+    "path": lambda world: world.file,
+    "prop_id": lambda world: ids.wire("prop", world.proposal.id),
+    "ref": lambda world: world.template,
+    "run_id": lambda world: ids.wire("run", world.run.id),
+    "schedule_id": lambda world: world.pass_schedule,
+    "sequence": lambda world: "0",
+}
+
+
+def pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The name and the pattern of every address that is no face's."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        place = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from pages(pattern.url_patterns, place)
+        elif isinstance(pattern, URLPattern) and not place.startswith(("v1/", "api/v1/")):
+            yield str(pattern.name), place
+
+
+def address(world: World, pattern: str) -> str:
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: VALUES[found[1]](world), pattern)
+
+
+# The permission that a form asks for, by the name of its page; of several, any.
+NEEDS = {
+    "run-again": "runs:create",
+    "run-answer": "approvals:respond",
+    "run-fork": "runs:create",
+    "run-steer": "runs:cancel",
+    "memory-entry-retire": "memory:retire",
+    "memory-entry-restore": "memory:retire",
+    "memory-entry-reveal": "memory:retire",
+    "memory-entry-protect": "memory:retire",
+    "namespace": "agents:manage",
+    "retention": "policies:manage",
+    "pass-stop": "passes:run",
+    "pass-again": "passes:run",
+    "consolidation-order": "passes:run",
+    "pass-schedule": "passes:run",
+    "pass-schedule-remove": "passes:run",
+    "archives-distill": "passes:run",
+    "archive-compare": "memory:read",
+    "commitment-snooze": "memory:retire",
+    "commitment-cancel": "memory:retire",
+    "workflow-files": "agents:manage",
+    "artifact-disable": "artifacts:manage",
+    "artifact-enable": "artifacts:manage",
+    "forget": "memory:forget",
+    "forget-suspects": "memory:forget",
+    "forget-confirm": "memory:forget",
+    "forget-again": "memory:forget",
+    "forget-retry": "memory:forget",
+    "audit-verify": "audit:read",
+    "proposals-look": "passes:run",
+    "proposals-end": "approvals:respond proposals:revise",
+    "proposals-filter": "proposals:read",
+    "proposals-filter-remove": "proposals:read",
+    "proposal-ask": "proposals:request-activation",
+    "proposal-decide": "approvals:respond",
+    "proposal-withdraw": "proposals:request-activation",
+    "proposal-reject": "approvals:respond",
+    "proposal-archive": "proposals:revise",
+    "proposal-roll-back": "proposals:create",
+    "proposal-revise": "proposals:revise",
+    "proposal-override": "approvals:override",
+    "proposal-comment": "proposals:comment",
+    "approval-policy": "policies:manage",
+    "approval-change-confirm": "policies:manage",
+    "approval-change-refuse": "policies:manage",
+}
+OPEN_TO_ALL = ("account_login", "account_logout", "tenants")
+ROLES = ("owner", "operator", "author", "reviewer", "viewer", "auditor")
+FORMS: tuple[dict[str, str], ...] = ({}, {"nobodysField": "x", "revision": "x", "act": "x", "action": "reject"})
+
+
+def send(browser: Client, url: str, form: dict[str, str]) -> Any:
+    """The answer to the form, whose effect is undone."""
+    with transaction.atomic():
+        answer = browser.post(url, form)
+        transaction.set_rollback(True)
+    return answer
+
+
+def signed_in(role: str) -> Client:
+    browser = Client()
+    browser.force_login(building.operator("acme", role, email=f"{role}@order.example"))
+    return browser
+
+
+def test_who_may_not_is_refused_before_what_a_form_holds() -> None:
+    world, browsers = World("acme"), {role: signed_in(role) for role in ROLES}
+    wrong, taking = {}, set()
+    for name, pattern in pages():
+        if name in OPEN_TO_ALL:
+            continue
+        url = address(world, pattern)
+        if send(browsers["owner"], url, {}).status_code == 405:
+            continue
+        taking.add(name)
+        for role, browser in browsers.items():
+            may = any(needed in access.ROLES[role] for needed in NEEDS.get(name, "").split())
+            for form in FORMS if not may else FORMS[:1]:
+                answer = send(browser, url, form)
+                if (answer.status_code == 403) == may:
+                    wrong[name, role, len(form)] = answer.status_code
+    assert wrong == {}
+    assert taking == set(NEEDS), "a page that takes a form says here which permission it needs"
+
+
+def test_a_visitor_signs_in_before_what_a_form_holds(client: Client) -> None:
+    world = World("acme")
+    wrong = {}
+    for name, pattern in pages():
+        if name in NEEDS:
+            answer = send(client, address(world, pattern), {})
+            if (answer.status_code, answer.headers.get("Location", "")[:7]) != (302, "/login?"):
+                wrong[name] = answer.status_code
+    assert wrong == {}
+
+
+def test_who_wrote_a_proposal_is_refused_before_what_the_vote_holds(client: Client) -> None:
+    person = building.operator("acme", "operator")
+    made = proposing.propose(building.scope("acme", "operator", owner=person))
+    client.force_login(person)
+    for form in FORMS:
+        assert send(client, f"/proposals/{ids.wire('prop', made.id)}/decide", form).status_code == 403
