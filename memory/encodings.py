@@ -10,11 +10,13 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.entities import html5
+from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 SHORTEST_BASE64 = 8
+SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
 ROUNDS = 4  # how often a text is decoded again: %2540 is two, base64 of a percent-encoded address is two
 PAYLOADS = 2  # how deep base64 inside base64 is opened
 
@@ -32,7 +34,11 @@ _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
 _PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]+")
 # A run that may be base64: with its padding at least two groups.
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
-_FOLDED_LINES = re.compile(r"(?<=[A-Za-z0-9+/_-]{48})(?:\r?\n|\\r\\n|\\n)[ \t]*(?=[A-Za-z0-9+/_-])")
+# Where base64 is broken into lines, in a text and in JSON; the two are one rule. A possessive loop, for long blanks.
+FOLD = r"(?:[ \t]*(?:[\r\n]|\\[rn]))*[ \t]*"
+_FOLDED_LINES = re.compile(r"(?<=[A-Za-z0-9+/_-])(?:[ \t]*+(?:[\r\n]|\\[rn]))++[ \t]*+(?=[A-Za-z0-9+/_-])")
+_PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
+_ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
 _LETTERS = str.maketrans(
     {
@@ -84,18 +90,20 @@ def _base64_forms(raw: bytes) -> set[str]:
 
 
 def in_base64(value: str, *, shortest: int = SHORTEST_BASE64) -> set[str]:
-    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url; the lines
-    of the encoded text may be broken anywhere."""
+    """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url, and of
+    base64 inside base64; the lines of the encoded text may be broken anywhere."""
     ways = [_ways(letter) for letter in value]
     choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
-    patterns = set()
+    once = [each for each in _aligned(choices) if len(each) >= shortest]
+    twice = [each for inner in once for each in _aligned([sorted(map(ord, letters)) for letters in inner])]
+    return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *twice)}
+
+
+def _aligned(choices: list[list[int]]) -> Iterator[list[str]]:
+    """The letters of base64 that bytes with a few choices each become, at each alignment."""
     for shift in range(3):
         padded = [[0]] * shift + choices
-        whole = range(-(-shift * 8 // 6), len(padded) * 8 // 6)
-        groups = [_letters_at(padded, 6 * number) for number in whole]
-        if len(groups) >= shortest:
-            patterns.add(r"(?:\s|\\[rn])*".join(groups))
-    return patterns
+        yield [_letters_at(padded, 6 * number) for number in range(-(-shift * 8 // 6), len(padded) * 8 // 6)]
 
 
 def _ways(letter: str) -> list[bytes]:
@@ -110,7 +118,10 @@ def _letters_at(choices: list[list[int]], bit: int) -> str:
     first, offset = divmod(bit, 8)
     behind = choices[first + 1] if offset > 2 else [0]
     values = {((high << 8 | low) >> (10 - offset)) & 63 for high in choices[first] for low in behind}
-    letters = "".join(sorted({ALPHABET[each] for each in values} | {URL_ALPHABET[each] for each in values}))
+    return "".join(sorted({ALPHABET[each] for each in values} | {URL_ALPHABET[each] for each in values}))
+
+
+def _one_of(letters: str) -> str:
     return f"[{re.escape(letters)}]" if len(letters) > 1 else re.escape(letters)
 
 
@@ -172,7 +183,7 @@ def may_be_encoded(text: str) -> bool:
         or "=" in text
         or ("xn--" in text or "XN--" in text or "Xn--" in text)
         or (not text.isascii() and _INVISIBLE.search(text) is not None)
-        or any(_is_mixed(run) for run in _BASE64.findall(text))
+        or any(_is_mixed(run) for run in _BASE64.findall(_unfolded(text)))
     )
 
 
@@ -217,14 +228,14 @@ def _decoded(text: str, seen: set[str], depth: int) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    """``text`` with one layer of every in-place encoding taken away."""
+    """``text`` with one layer of every in-place encoding taken away; of one that was applied to itself, all layers."""
     if "\\" in text:
         text = _paired(_JSON_ESCAPE.sub(_escaped_letter, text))
         text = re.sub(r"\\+[nrtfv]", " ", text)
     if "&" in text:
-        text = html.unescape(text)
+        text = html.unescape(_ENTITY_LAYERS.sub("&", text))
     if "%" in text:
-        text = unquote(text, errors="replace")
+        text = unquote(_PERCENT_LAYERS.sub("%", text), errors="replace")
     if "xn--" in text.casefold():
         text = _PUNYCODE.sub(_label, text)
     return visible(text)
@@ -261,13 +272,18 @@ def _unquoted_printable(text: str) -> str:
 
 def _is_mixed(run: str) -> bool:
     """Whether a run of base64's letters is more than a word, which is small behind its first letter."""
-    return len(run) >= SHORTEST_BASE64 and not (run[1:].isalpha() and run[1:].islower())
+    return len(run) >= SHORTEST_RUN and not (run[1:].isalpha() and run[1:].islower())
+
+
+def _unfolded(text: str) -> str:
+    """``text`` with the lines of base64 joined."""
+    broken = "\n" in text or "\r" in text or "\\n" in text or "\\r" in text
+    return _FOLDED_LINES.sub("", text) if broken else text
 
 
 def _payloads(text: str) -> Iterator[str]:
     """The texts inside base64 and base64url, wherever a run of it begins."""
-    joined = _FOLDED_LINES.sub("", text) if "\n" in text or "\\n" in text else text
-    for run in _BASE64.findall(joined):
+    for run in _BASE64.findall(_unfolded(text)):
         if _is_mixed(run):
             plain = run.rstrip("=").replace("-", "+").replace("_", "/")
             for first in range(4):
@@ -284,3 +300,15 @@ def _texts_in(raw: bytes) -> Iterator[str]:
         yield text
     else:
         yield from _PRINTABLE.findall(text)
+
+
+def all_members(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of these members, none of which is lost: where two keys have become one, the later is numbered."""
+    made: dict[str, Any] = {}
+    for key, item in items:
+        name, number = key, 1
+        while name in made:
+            number += 1
+            name = f"{key} ({number})"
+        made[name] = item
+    return made

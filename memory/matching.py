@@ -212,7 +212,8 @@ def without_subject(terms: tuple[str, ...], value: Any, rule: Rule) -> Any:
     if isinstance(value, list):
         return [without_subject(terms, item, rule) for item in value]
     if isinstance(value, dict):
-        return {without_subject(terms, key, rule): without_subject(terms, item, rule) for key, item in value.items()}
+        replaced = (tuple(without_subject(terms, each, rule) for each in member) for member in value.items())
+        return encodings.all_members(replaced)
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import ahocorasick_rs
 import re2
 
-from memory.encodings import forms_of
+from memory.encodings import all_members, forms_of
 from memory.host import ids
 
 MIN_LENGTH = 8
@@ -68,7 +68,7 @@ def in_strings(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [in_strings(item, change) for item in value]
     if isinstance(value, dict):
-        return {change(key): in_strings(item, change) for key, item in value.items()}
+        return all_members((change(key), in_strings(item, change)) for key, item in value.items())
     return value
 
 

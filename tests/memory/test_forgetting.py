@@ -490,7 +490,7 @@ def test_entries_of_an_earlier_release_are_found_in_their_encodings_after_the_mi
     acme = building.scope()
     building.remember("acme", *ENCODED)
     MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
-    migration = import_module("memory.migrations.0015_encoded_forms")
+    migration = import_module("memory.migrations.0020_encoded_forms_at_every_depth")
     migration.fill(None, SimpleNamespace(connection=connection))
     assert forget(acme).state == ForgetState.FORGOTTEN
     assert MemoryEntry.objects.count() == 0

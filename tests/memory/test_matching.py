@@ -3,6 +3,7 @@
 import base64
 import html
 import quopri
+import random
 from urllib.parse import quote
 
 import pytest
@@ -10,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.encodings import readings
-from memory.matching import Mention, hidden_form, mention, needles, search_form, second_look
+from memory.matching import (
+    Mention,
+    hidden_form,
+    is_exact,
+    mention,
+    needles,
+    search_form,
+    second_look,
+    shadows,
+    without_subject,
+)
 
 ANA = "ana@x.org"
 NONE, SUSPECTED, EXACT = Mention
@@ -20,6 +31,10 @@ def inside_base64(text: str, before: int, *, url: bool = False) -> str:
     """``text`` inside a longer encoded text, at the alignment that ``before`` gives it."""
     raw = b"\x00\xff zyx"[:before] + f" {text}, and more".encode() + b"\xfe\x01"
     return (base64.urlsafe_b64encode if url else base64.b64encode)(raw).decode()
+
+
+def folded(text: str, width: int, by: str) -> str:
+    return by.join(text[at : at + width] for at in range(0, len(text), width))
 
 
 # The form, the subject, the text, and how sure the console is.
@@ -54,6 +69,14 @@ FORMS = [
     ("percent-encoded in base64", ANA, base64.b64encode(b"q=ana%40x.org").decode(), EXACT),
     ("base64, percent-encoded", ANA, quote(inside_base64(ANA, 1), safe=""), EXACT),
     ("base64 over several lines", ANA, base64.encodebytes(b"x" * 53 + b" ana@x.org " + b"y" * 60).decode(), EXACT),
+    ("percent-encoded six times", ANA, "q=ana%252525252540x.org", EXACT),
+    ("with an entity, escaped six times", ANA, "ana&amp;amp;amp;amp;amp;amp;#64;x.org", EXACT),
+    ("base64 over lines of forty", ANA, folded(inside_base64(ANA, 1) + "A" * 80, 40, "\r\n "), EXACT),
+    ("base64 over lines of four", ANA, folded(inside_base64(ANA, 1), 4, "\n"), EXACT),
+    ("base64, a letter a line, in JSON", ANA, folded(inside_base64(ANA, 0), 1, "\\n"), EXACT),
+    ("base64 in base64", ANA, base64.b64encode(inside_base64(ANA, 2).encode()).decode(), EXACT),
+    ("base64 in base64, in the middle", ANA, inside_base64(inside_base64(ANA, 1), 1), EXACT),
+    ("short, in base64 without padding", "marta", "bWFydGE", EXACT),
     ("short, in base64", "marta", base64.b64encode(b"marta").decode(), EXACT),
     ("with its domain in punycode", "ana@m\u00fcnchen.de", "ana@xn--mnchen-3ya.de", EXACT),
     ("two words over a line break", "marta kowalska", "Marta\n  Kowalska called", EXACT),
@@ -114,6 +137,32 @@ def test_a_plain_text_hides_nothing() -> None:
 def test_whatever_is_around_it_a_name_in_base64_is_recognised(before: str, shift: int, after: str) -> None:
     said = f"{'x' * shift}{before} ana@x.org {after}".encode("utf-8", "surrogatepass")
     assert mention((ANA,), f"see {base64.b64encode(said).decode()}") is EXACT
+
+
+def test_whatever_the_second_look_notices_the_finding_has_found() -> None:
+    rng = random.Random(7)
+    between = ["", "", "", "\u200b", "&shy;", "%c2%ad", "=c2=ad", "\\u00ad", "%e2%80%8b", "&zwj;", "=\r\n"]
+
+    def spelled(letter: str) -> str:
+        code, deep = ord(letter), rng.randrange(7)
+        ways = [letter, letter.upper(), f"%{'25' * deep}{code:02X}", f"={code:02x}", chr(code + 0xFEE0)]
+        ways += [f"&{'amp;' * deep}#{'0' * deep}{code};", f"&{'amp;' * deep}#x{code:x};"]
+        ways += ["\\" * (1 + deep) + f"u{code:04x}", "\\" * (1 + deep) + f"x{code:02x}"]
+        ways += [f"&{'amp;' * deep}{name}" for name in {"@": ["commat;"], ".": ["period;"]}.get(letter, [])]
+        return rng.choice(ways)
+
+    for _ in range(2000):
+        text = "".join(spelled(letter) + rng.choice(between) for letter in ANA)
+        assert shadows((ANA,), text), text
+        assert mention((ANA,), text), text
+        assert any(needle in f"{search_form(text)}\n{hidden_form(text)}" for needle in needles((ANA,))), text
+
+
+def test_two_keys_that_name_the_subject_stay_two_members() -> None:
+    said = {"ana@x.org": 1, "k": 2, "ANA@x.org": 3, "[FORGOTTEN] (2)": 4}
+    assert without_subject((ANA,), said, is_exact) == {
+        "[FORGOTTEN]": 1, "k": 2, "[FORGOTTEN] (2)": 3, "[FORGOTTEN] (2) (2)": 4,
+    }  # fmt: skip
 
 
 @given(st.text())

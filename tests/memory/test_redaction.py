@@ -117,6 +117,11 @@ def test_json_is_redacted_in_keys_and_values_and_keeps_its_shape() -> None:
     assert redactor(crm="tok-12345678").redact_json(value) == {mark: [mark, 3, None, {"deep": f"x {mark}"}]}
 
 
+def test_two_keys_that_hold_secrets_stay_two_members() -> None:
+    made = redactor(crm="tok-12345678").redact_json({"tok-12345678": 1, "dG9rLTEyMzQ1Njc4": 2})
+    assert made == {"[REDACTED:crm]": 1, "[REDACTED:crm] (2)": 2}
+
+
 def test_five_thousand_secrets_are_looked_for_in_one_pass() -> None:
     rng = random.Random(7)
     secrets = {f"s{number}": "".join(rng.choices(string.ascii_letters, k=24)) for number in range(5000)}
