@@ -5,7 +5,7 @@ from django.db import connection
 
 from openwop_console.testing import flush
 
-pytest_plugins = ["tests.fixtures_browser", "tests.fixtures_console", "tests.fixtures_queue"]
+pytest_plugins = ["tests.fixtures_browser", "tests.fixtures_console", "tests.fixtures_queue", "tests.in_process"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,15 +1,20 @@
-"""One real console for all scenarios, driven black-box over HTTP with one bearer key, as the public suite does."""
+"""A host for all scenarios, driven black-box over HTTP with one bearer key, as the public suite does.
+
+It is the application in the test's own process. Where a scenario is about processes (streams, races, a power cut) its
+module or test is marked ``console``, and the same fixtures lead to a real console.
+"""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests import building, in_process
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 
@@ -20,9 +25,17 @@ class Host:
     url: str
     keys: dict[str, str]
     process: ConsoleProcess | None = None
+    transport: httpx.BaseTransport | None = None
+
+    @property
+    def stranger(self) -> httpx.Client:
+        """A client without a key."""
+        return httpx.Client(base_url=self.url, timeout=30, transport=self.transport)
 
     def client(self, name: str = "acme/owner") -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.keys[name]}"}, timeout=30)
+        client = self.stranger
+        client.headers["Authorization"] = f"Bearer {self.keys[name]}"
+        return client
 
     def run(self, workflow_id: str, *, key: str = "acme/owner", **body: Any) -> dict[str, Any]:
         """The snapshot of a fresh run once it is over, polled as the suite polls."""
@@ -46,16 +59,34 @@ class Host:
             return answer
 
 
-@pytest.fixture(scope="session")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+@pytest.fixture
+def host(request: pytest.FixtureRequest) -> Host:
     """A console with two tenants, and a key for each role that the scenarios need."""
+    if request.node.get_closest_marker("console"):
+        found: Host = request.getfixturevalue("console_host")
+        return found
+    keys = {name: building.key(*name.split("/")) for name in KEYS}
+    return Host(in_process.URL, keys, transport=request.getfixturevalue("application"))
+
+
+@pytest.fixture
+def seamed(request: pytest.FixtureRequest, host: Host) -> Host:
+    """The same with its seams open."""
+    if request.node.get_closest_marker("console"):
+        found: Host = request.getfixturevalue("seamed_console_host")
+        return found
+    application = request.getfixturevalue("application")
+    return replace(host, transport=application.with_settings(OPENWOP_TEST_SEAM_ENABLED=True))
+
+
+@pytest.fixture(scope="session")
+def console_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     with a_console(tmp_path_factory.mktemp("conformance")) as found:
         yield found
 
 
 @pytest.fixture(scope="session")
-def seamed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """The same with its seams open."""
+def seamed_console_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     with a_console(tmp_path_factory.mktemp("seamed"), OPENWOP_TEST_SEAM_ENABLED="true") as found:
         yield found
 

@@ -91,5 +91,5 @@ def index(host: Host) -> dict[str, Any]:
 
 
 def advertised(host: Host) -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{host.url}/.well-known/openwop").json()
+    found: dict[str, Any] = host.stranger.get("/.well-known/openwop").json()
     return found

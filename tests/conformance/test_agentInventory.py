@@ -1,9 +1,7 @@
 """``GET /v1/agents``: the installed agents of the caller's tenant, closed, and no word of a prompt (RFC 0072)."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.conformance import schemas
@@ -22,15 +20,13 @@ MANIFEST = {
 }
 
 
-@pytest.fixture(scope="module")
-def agent(host: Host) -> Iterator[dict[str, Any]]:
-    """The probe as the wire installed it in Acme; gone afterwards."""
+@pytest.fixture
+def agent(host: Host) -> dict[str, Any]:
+    """The probe as the wire installed it in Acme."""
     with host.client() as client:
         installed = client.put(f"/v1/host/console/agents/{AGENT}", json=MANIFEST)
-        assert installed.status_code == 200, installed.text
-        yield installed.json()
-        assert client.delete(f"/v1/host/console/agents/{AGENT}").status_code == 204
-        assert client.get(f"/v1/agents/{AGENT}").status_code == 404
+    assert installed.status_code == 200, installed.text
+    return dict(installed.json())
 
 
 def inventory(host: Host, key: str = "acme/owner") -> list[dict[str, Any]]:
@@ -45,7 +41,7 @@ def inventory(host: Host, key: str = "acme/owner") -> list[dict[str, Any]]:
 
 
 def test_the_gate_is_advertised_for_the_tenant(host: Host) -> None:
-    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    document = host.stranger.get("/.well-known/openwop").json()
     assert document["agents"]["manifestRuntime"] == {"supported": True, "installScope": "tenant"}
 
 
@@ -81,7 +77,7 @@ def test_another_tenant_neither_lists_nor_finds_it(host: Host, agent: dict[str, 
 
 def test_nobody_sees_the_inventory_without_a_credential(host: Host) -> None:
     for path in ("/v1/agents", f"/v1/agents/{AGENT}"):
-        assert httpx.get(f"{host.url}{path}").status_code == 401
+        assert host.stranger.get(path).status_code == 401
 
 
 def test_a_run_acts_as_the_agent_it_names(host: Host, agent: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """Reviewable learning over the wire (openwop-host 1): the shapes, and that the suite's own key activates nothing."""
 
-import httpx
 import pytest
 
 from tests.conformance import schemas
@@ -27,7 +26,7 @@ def proposal(host: Host) -> str:
 
 
 def test_the_capability_block_is_closed_and_true(host: Host) -> None:
-    block = httpx.get(f"{host.url}/.well-known/openwop").json()["agents"]["proposals"]
+    block = host.stranger.get("/.well-known/openwop").json()["agents"]["proposals"]
     assert set(block) == {"artifactKinds", "duplicationDetection", "activation"}
     assert block["activation"] in {"approval-gate", "direct-rbac"}
     assert block["duplicationDetection"] is True

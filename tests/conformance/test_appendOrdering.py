@@ -3,10 +3,13 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 
 from tests import sse
 from tests.conformance.conftest import Host
 from tests.conformance.test_streamModes import started
+
+pytestmark = pytest.mark.console
 
 TERMINAL = {"run.completed", "run.failed", "run.cancelled"}
 

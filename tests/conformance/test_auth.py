@@ -2,11 +2,13 @@
 
 import httpx
 import pytest
+from django.utils import timezone
 
+from memory.host import access
+from memory.host.models import ApiKey
+from tests import building
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
-
-EXPIRED = "from memory.host.models import ApiKey; ApiKey.objects.written_by('memory.host.access').filter(name='{name}')"
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> dict:
@@ -28,7 +30,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> dict:
     ids=["missing", "empty", "malformed", "another scheme", "unknown", "malformed key header"],
 )
 def test_a_credential_that_is_none_is_401_and_never_403(host: Host, headers: dict[str, str]) -> None:
-    answer = httpx.get(f"{host.url}/v1/workflows/conformance-noop", headers=headers)
+    answer = host.stranger.get("/v1/workflows/conformance-noop", headers=headers)
     refused(answer, 401, "unauthenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
 
@@ -36,21 +38,17 @@ def test_a_credential_that_is_none_is_401_and_never_403(host: Host, headers: dic
 def test_a_key_with_one_letter_changed_is_unknown(host: Host) -> None:
     key = host.keys["acme/owner"]
     other = key[:-1] + ("A" if key[-1] != "A" else "B")
-    answer = httpx.get(f"{host.url}/v1/workflows/conformance-noop", headers={"Authorization": f"Bearer {other}"})
+    answer = host.stranger.get("/v1/workflows/conformance-noop", headers={"Authorization": f"Bearer {other}"})
     refused(answer, 401, "unauthenticated")
 
 
 @pytest.mark.parametrize(("field", "code"), [("revoked_at", "key_revoked"), ("expires_at", "key_expired")])
 def test_a_key_that_was_good_says_what_became_of_it(host: Host, field: str, code: str) -> None:
-    assert host.process
-    name = f"was-{code}"
-    made = host.process.manage("create_api_key", "--tenant", "acme", "--role", "viewer", "--name", name)
-    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    address = f"{host.url}/v1/workflows/conformance-noop"
-    assert httpx.get(address, headers=headers).status_code == 200
-    turned = f"from django.utils import timezone; {EXPIRED.format(name=name)}.update({field}=timezone.now())"
-    assert host.process.manage("shell", "--no-imports", "-c", turned).returncode == 0
-    answer = httpx.get(address, headers=headers)
+    headers = {"Authorization": f"Bearer {building.key(role='viewer', name='was good')}"}
+    address = "/v1/workflows/conformance-noop"
+    assert host.stranger.get(address, headers=headers).status_code == 200
+    ApiKey.objects.written_by(access.WRITER).filter(name="was good").update(**{field: timezone.now()})
+    answer = host.stranger.get(address, headers=headers)
     refused(answer, 401, code)
     assert answer.headers["www-authenticate"] == "Bearer"
 
@@ -69,7 +67,7 @@ def test_authentication_comes_before_existence(host: Host) -> None:
         "/v1/audit/verify",
         "/v1/host/console/audit",
     ):
-        refused(httpx.get(f"{host.url}{path}"), 401, "unauthenticated")
+        refused(host.stranger.get(path), 401, "unauthenticated")
     with host.client("acme/viewer") as viewer:
         assert viewer.get("/v1/runs/run_unknown/artifacts/unknown").status_code == 404
 

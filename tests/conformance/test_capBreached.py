@@ -1,7 +1,5 @@
 """Limits that are advertised are enforced (openwop-host 3.2, 4.1)."""
 
-import httpx
-
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
 
@@ -9,7 +7,7 @@ MOST_BYTES = 2 * 1024 * 1024
 
 
 def limits(host: Host) -> dict[str, int]:
-    found: dict[str, int] = httpx.get(f"{host.url}/.well-known/openwop").json()["limits"]
+    found: dict[str, int] = host.stranger.get("/.well-known/openwop").json()["limits"]
     return found
 
 

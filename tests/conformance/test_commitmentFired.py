@@ -29,7 +29,7 @@ def fire(client: httpx.Client, condition: str = "predicate", ref: str = REF) -> 
 
 
 def test_the_capability_is_advertised_with_both_conditions(host: Host) -> None:
-    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    document = host.stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
     block = {"supported": True, "fireConditions": ["time", "predicate"]}
     assert document["agents"]["commitments"] == document["capabilities"]["agents"]["commitments"] == block
@@ -85,4 +85,4 @@ def test_an_unknown_condition_is_refused(client: httpx.Client) -> None:
 def test_the_seam_is_shut_unless_it_is_opened_and_never_open_to_strangers(host: Host, seamed: Host) -> None:
     with host.client() as closed:
         assert closed.post(FIRE, json={"memoryRef": REF, "condition": "time"}).status_code == 404
-    assert httpx.post(f"{seamed.url}{FIRE}", json={"memoryRef": REF, "condition": "time"}).status_code == 401
+    assert seamed.stranger.post(FIRE, json={"memoryRef": REF, "condition": "time"}).status_code == 401

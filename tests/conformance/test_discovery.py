@@ -1,25 +1,23 @@
 """Discovery: public, valid, cacheable, and only what is honoured."""
 
-import httpx
-
 from tests.conformance import schemas
 from tests.conformance.asking import waiting
 from tests.conformance.conftest import Host
 
 
 def test_discovery_is_public_valid_and_cacheable(host: Host) -> None:
-    answer = httpx.get(f"{host.url}/.well-known/openwop")
+    answer = host.stranger.get("/.well-known/openwop")
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "public, max-age=300"
     document = answer.json()
     schemas.check("capabilities", document)
-    same = httpx.get(f"{host.url}/.well-known/openwop", headers={"If-None-Match": answer.headers["etag"]})
+    same = host.stranger.get("/.well-known/openwop", headers={"If-None-Match": answer.headers["etag"]})
     assert (same.status_code, same.content) == (304, b"")
     assert '"edit"' not in answer.text
 
 
 def test_families_stand_at_the_root_and_under_the_wrapper_alike(host: Host) -> None:
-    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    document = host.stranger.get("/.well-known/openwop").json()
     for family, block in document["capabilities"].items():
         assert document[family] == block
 
@@ -35,7 +33,7 @@ FAILS = {"conformance-failure", "conformance-capability-missing"}
 
 
 def test_every_advertised_fixture_runs_to_its_end_or_waits_as_it_should(host: Host) -> None:
-    fixtures = httpx.get(f"{host.url}/.well-known/openwop").json()["fixtures"]
+    fixtures = host.stranger.get("/.well-known/openwop").json()["fixtures"]
     assert set(fixtures) >= {*WAITS, "conformance-idempotent", "conformance-replay-side-effect"}
     with host.client() as client:
         for fixture in set(fixtures) - {"conformance-cancellable"}:
@@ -47,7 +45,7 @@ def test_every_advertised_fixture_runs_to_its_end_or_waits_as_it_should(host: Ho
 
 
 def test_every_role_is_published_with_its_scopes(host: Host) -> None:
-    block = httpx.get(f"{host.url}/.well-known/openwop").json()["authorization"]
+    block = host.stranger.get("/.well-known/openwop").json()["authorization"]
     roles = {row["role"]: set(row["scopes"]) for row in block["roles"]}
     assert set(roles) == {"viewer", "author", "agent", "reviewer", "operator", "auditor", "owner"}
     assert block["failClosed"] is True
@@ -67,4 +65,4 @@ def test_seams_are_off_and_an_anonymous_caller_learns_nothing(host: Host) -> Non
             refused = client.post(seam, json={})
             assert refused.status_code == 404
             schemas.check("error-envelope", refused.json())
-            assert httpx.get(f"{host.url}{seam}").status_code == 401
+            assert host.stranger.get(seam).status_code == 401

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.conformance import dreaming
 from tests.conformance.conftest import Host, a_console
 from tests.conformance.dreaming import DISTILL, SOURCES
@@ -45,6 +47,7 @@ def test_an_archive_that_came_later_leaves_the_earlier_entry_readable_or_says_th
     assert first["archiveChecksum"] == again["archiveChecksum"]
 
 
+@pytest.mark.console
 def test_a_restart_changes_no_byte(tmp_path: Path) -> None:
     with a_console(tmp_path, OPENWOP_TEST_SEAM_ENABLED="true") as host:
         given = {"tokenBudget": 2000, "sources": SOURCES}

@@ -2,15 +2,13 @@
 
 import re
 
-import httpx
-
 from tests.conformance.conftest import Host
 
 FIXTURES = ("conformance-identity", "conformance-cap-breach", "conformance-capability-missing")
 
 
 def test_the_fixtures_are_advertised(host: Host) -> None:
-    assert set(FIXTURES) <= set(httpx.get(f"{host.url}/.well-known/openwop").json()["fixtures"])
+    assert set(FIXTURES) <= set(host.stranger.get("/.well-known/openwop").json()["fixtures"])
 
 
 def test_a_payload_comes_back_deep_equal(host: Host) -> None:
@@ -56,5 +54,5 @@ def test_every_run_document_says_the_version_of_its_log_and_of_the_engine(host: 
 
 
 def test_secrets_are_advertised_with_who_resolves_them(host: Host) -> None:
-    found = httpx.get(f"{host.url}/.well-known/openwop").json()["secrets"]
+    found = host.stranger.get("/.well-known/openwop").json()["secrets"]
     assert found == {"supported": True, "scopes": ["tenant", "user", "run"], "resolution": "host-managed"}

@@ -31,7 +31,7 @@ def tick(client: httpx.Client, state: dict[str, Any], heartbeat: str = "conforma
 
 
 def test_the_capability_is_advertised_and_closed(seamed: Host) -> None:
-    document = httpx.get(f"{seamed.url}/.well-known/openwop").json()
+    document = seamed.stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
     block = {"supported": True, "minIntervalSec": 60, "maxRuntimeMs": 5000}
     assert document["heartbeat"] == document["capabilities"]["heartbeat"] == block

@@ -41,6 +41,7 @@ def test_the_same_key_and_another_body_is_a_conflict_without_a_run(host: Host, k
     schemas.check("error-envelope", refused.json())
 
 
+@pytest.mark.console
 def test_ten_at_once_make_one_run(host: Host, key: str) -> None:
     def ask(_: int) -> httpx.Response:
         with host.client() as client:

@@ -103,6 +103,7 @@ def test_without_a_key_without_the_permission_and_from_another_tenant(host: Host
     schemas.check_payload("authorizationDecided", decided["payload"])
 
 
+@pytest.mark.console
 def test_a_waiting_run_is_still_asked_for_after_a_power_cut(console_process: ConsoleProcess) -> None:
     console_process.start()
     owner = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})

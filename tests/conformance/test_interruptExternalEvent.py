@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.conformance.asking import answer, asked, refusal, waiting
@@ -15,7 +14,7 @@ ANOTHER = {"orderId": "wrong-order", "status": "completed"}
 
 @pytest.mark.parametrize("value", [EVENT, {"correlation": EVENT, "payload": {"sum": 3}}])
 def test_whoever_holds_the_token_tells_the_run_once(host: Host, value: dict[str, Any]) -> None:
-    with host.client() as client, httpx.Client(base_url=host.url) as stranger:
+    with host.client() as client, host.stranger as stranger:
         snapshot = waiting(client, "conformance-interrupt-external-event")
         assert (snapshot["status"], snapshot["currentNodeId"]) == ("waiting-external", NODE)
         asked(snapshot)
@@ -32,7 +31,7 @@ def test_whoever_holds_the_token_tells_the_run_once(host: Host, value: dict[str,
 
 @pytest.mark.parametrize("value", [ANOTHER, {}, {"correlation": ANOTHER}, {**EVENT, "status": True}])
 def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on(host: Host, value: dict[str, Any]) -> None:
-    with host.client() as client, httpx.Client(base_url=host.url) as stranger:
+    with host.client() as client, host.stranger as stranger:
         snapshot = waiting(client, "conformance-interrupt-external-event")
         run_id, url = snapshot["runId"], snapshot["interrupt"]["callbackUrl"]
         assert refusal(stranger.post(url, json={"resumeValue": value})) == (422, "correlation_mismatch")

@@ -9,6 +9,8 @@ import pytest
 from tests.conformance.asking import answer, waiting
 from tests.conformance.conftest import Host
 
+pytestmark = pytest.mark.console
+
 ACCEPT = {"action": "accept"}
 TOGETHER = 10
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.conformance import schemas
@@ -10,7 +9,7 @@ from tests.conformance.conftest import Host
 
 
 def test_attribution_is_advertised_with_the_constant_true(host: Host) -> None:
-    block = httpx.get(f"{host.url}/.well-known/openwop").json()["memory"]["attribution"]
+    block = host.stranger.get("/.well-known/openwop").json()["memory"]["attribution"]
     assert block == {"supported": True, "emitsWriteEvents": True}
 
 

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document(host: Host) -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{host.url}/.well-known/openwop").json()
+    found: dict[str, Any] = host.stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", found)
     return found
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from tests import sse
@@ -174,6 +173,6 @@ def test_who_may_not_run_passes_learns_which_permission_is_missing(host: Host, s
     for role in ("viewer", "author", "auditor"):
         answer = dreaming.ask(seamed, path, body, key=f"acme/{role}")
         assert dreaming.refused(answer, 403, "forbidden") == {"requiredScope": "passes:run"}
-    assert httpx.post(f"{seamed.url}{path}", json=body).status_code == 401
-    assert httpx.post(f"{host.url}{path}", json=body).status_code == 401
+    assert seamed.stranger.post(path, json=body).status_code == 401
+    assert host.stranger.post(path, json=body).status_code == 401
     dreaming.refused(dreaming.ask(host, path, body), 404, "not_found")

@@ -49,13 +49,14 @@ def expected(shape: dict[str, bool] | None, document: dict[str, Any]) -> list[st
     return [name for name in ORDER if name in asked - given]
 
 
+@pytest.mark.console
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_the_inventory_says_what_follows_from_the_document(
     console_process: ConsoleProcess, configuration: dict[str, str], tmp_path: Path
 ) -> None:
     console_process.start("--workers", "1", OPENWOP_TEST_SEAM_ENABLED="true", **configuration)
     host = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
-    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    document = host.stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
     with host.client() as client:
         for agent_id in SHAPES:

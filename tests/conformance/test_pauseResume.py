@@ -2,13 +2,11 @@
 
 import time
 
-import httpx
-
 from tests.conformance.conftest import Host
 
 
 def test_it_is_advertised(host: Host) -> None:
-    assert httpx.get(f"{host.url}/.well-known/openwop").json()["runs"] == {
+    assert host.stranger.get("/.well-known/openwop").json()["runs"] == {
         "pauseResume": {"supported": True, "drainPolicies": ["immediate", "drain-current-node"]}
     }
 

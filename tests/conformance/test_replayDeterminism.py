@@ -40,6 +40,7 @@ def test_two_replays_and_their_source_are_deep_equal(host: Host, workflow_id: st
     assert first["variables"] == source["variables"]
 
 
+@pytest.mark.console
 def test_it_does_not_matter_from_where_a_replay_is_forked_or_how_many_go_at_once(host: Host) -> None:
     source = host.run("conformance-agent-memory-roundtrip")["runId"]
     expected = told(host, source)

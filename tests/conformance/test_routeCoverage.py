@@ -1,6 +1,5 @@
 """``routeCoverage``: every address under ``/v1/`` answers JSON in the one envelope, routed or not."""
 
-import httpx
 import pytest
 
 from tests.conformance import schemas
@@ -47,12 +46,12 @@ def test_an_address_answers_json_and_a_refusal_is_the_envelope(host: Host, metho
 def test_without_a_credential_it_is_401_before_any_look_for_what_is_there(host: Host, method: str, path: str) -> None:
     if path in {"/.well-known/openwop", "/v1/openapi.json"} or path.startswith("/v1/interrupts/"):
         pytest.skip("public, or opened by its token")
-    answer = httpx.request(method, f"{host.url}{path}", json={} if method == "POST" else None)
+    answer = host.stranger.request(method, path, json={} if method == "POST" else None)
     assert (answer.status_code, answer.json()["error"]) == (401, "unauthenticated")
     schemas.check("error-envelope", answer.json())
 
 
 def test_the_api_document_is_public_and_openapi_3(host: Host) -> None:
-    document = httpx.get(f"{host.url}/v1/openapi.json").json()
+    document = host.stranger.get("/v1/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert document["paths"]["/v1/runs"]["post"]["x-required-scope"] == "runs:create"

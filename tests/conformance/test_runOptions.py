@@ -52,6 +52,7 @@ def test_an_engine_version_is_not_for_a_caller_to_choose(host: Host) -> None:
     assert (refused.status_code, refused.json()["error"]) == (403, "force_engine_version_forbidden")
 
 
+@pytest.mark.console
 def test_of_five_at_once_in_one_scope_one_runs_and_the_others_hear_which(host: Host) -> None:
     body = {"workflowId": "conformance-cancellable", "scopeId": "import-7"}
 

@@ -47,6 +47,7 @@ def test_poll_reads_on_from_a_sequence_and_answers_an_empty_page_past_the_end(ho
         assert poll(lastSequence=0) == poll(lastSequence=0)
 
 
+@pytest.mark.console
 def test_poll_waits_for_the_next_event_and_no_longer(host: Host) -> None:
     with host.client() as client:
         body = {"workflowId": "conformance-delay", "inputs": {"delayMs": 1500}}
@@ -80,6 +81,7 @@ def test_a_waiting_run_is_cancelled_within_five_seconds_and_cancelling_again_cha
         assert (again.status_code, again.json()["status"]) == (200, "cancelled")
 
 
+@pytest.mark.console
 def test_twenty_runs_at_once_all_end_each_with_its_own_log(host: Host) -> None:
     with ThreadPoolExecutor(5) as pool:
         snapshots = list(pool.map(lambda _: host.run("conformance-agent-memory-roundtrip"), range(20)))

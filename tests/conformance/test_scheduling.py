@@ -21,7 +21,7 @@ def client(seamed: Host) -> Iterator[httpx.Client]:
 
 
 def test_the_capability_is_advertised_and_closed(seamed: Host) -> None:
-    document = httpx.get(f"{seamed.url}/.well-known/openwop").json()
+    document = seamed.stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
     block = {"supported": True, "cron": True, "delayed": True, "maxFutureHorizon": "P90D"}
     assert document["scheduling"] == document["capabilities"]["scheduling"] == block
@@ -66,6 +66,7 @@ def test_what_lies_beyond_the_horizon_is_refused(client: httpx.Client) -> None:
     schemas.check("error-envelope", refused.json())
 
 
+@pytest.mark.console
 def test_a_delayed_run_is_started_on_time_by_the_console_itself(seamed: Host, client: httpx.Client) -> None:
     at = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
     made = client.post(SCHEDULES, json={"name": "soon", "workflowId": "conformance-noop", "at": at})

@@ -2,9 +2,13 @@
 
 import time
 
+import pytest
+
 from tests import sse
 from tests.conformance.conftest import Host
 from tests.conformance.test_streamModes import started
+
+pytestmark = pytest.mark.console
 
 
 def test_buffered_events_come_in_batches_whose_id_is_the_highest_sequence(host: Host) -> None:

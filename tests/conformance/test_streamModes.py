@@ -7,6 +7,8 @@ from tests import sse
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
 
+pytestmark = pytest.mark.console
+
 MODES = ["values", "updates", "messages", "debug"]
 
 

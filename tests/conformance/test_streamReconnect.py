@@ -8,6 +8,8 @@ from tests import sse
 from tests.conformance.conftest import Host
 from tests.conformance.test_streamModes import started
 
+pytestmark = pytest.mark.console
+
 
 def test_a_reader_that_comes_back_in_the_middle_misses_nothing_and_gets_nothing_twice(host: Host) -> None:
     with host.client() as client:

@@ -1,6 +1,5 @@
 """``test-seam-unauthenticated``: no seam answers somebody it does not know, whether seams are open or shut."""
 
-import httpx
 import pytest
 
 from tests.conformance.conftest import Host
@@ -16,7 +15,7 @@ def test_a_seam_is_closed_to_whom_it_does_not_know(
 ) -> None:
     for each in (host, seamed):
         for method in ("GET", "POST"):
-            answer = httpx.request(method, f"{each.url}/v1/host/sample/{seam}", headers=headers)
+            answer = each.stranger.request(method, f"/v1/host/sample/{seam}", headers=headers)
             assert answer.status_code in ADVISED
 
 

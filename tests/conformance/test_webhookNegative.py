@@ -1,13 +1,11 @@
 """Webhooks are not advertised, so nothing of them answers as if they were (openwop-host 3.1, 3.10)."""
 
-import httpx
-
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
 
 
 def test_webhooks_are_not_advertised_and_both_addresses_answer_the_envelope(host: Host) -> None:
-    document = httpx.get(f"{host.url}/.well-known/openwop").json()
+    document = host.stranger.get("/.well-known/openwop").json()
     assert "webhooks" not in document
     assert "webhooks" not in document["capabilities"]
     with host.client() as client:

@@ -17,7 +17,7 @@ def put(client: httpx.Client, path: str, content: str, **headers: str) -> httpx.
 
 
 def test_the_capability_is_advertised_with_its_bounds(host: Host) -> None:
-    block = httpx.get(f"{host.url}/.well-known/openwop").json()["workspace"]
+    block = host.stranger.get("/.well-known/openwop").json()["workspace"]
     assert block == {
         "supported": True,
         "versioned": True,
@@ -95,4 +95,4 @@ def test_scopes_are_asked_for(host: Host) -> None:
         assert viewer.get(FILES).status_code == 200
         refused = put(viewer, "a.md", "x")
         assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "workspace:write")
-    assert httpx.get(f"{host.url}{FILES}").status_code == 401
+    assert host.stranger.get(FILES).status_code == 401

@@ -1,0 +1,71 @@
+"""The application in the test's own process, spoken to over HTTP through every middleware, and a worker beside it.
+
+A worker and the clock carry out what is due whenever a client reads, and whenever a seam waits for it: nothing sleeps
+that a test does not ask to sleep. All of it happens in the test's own transaction, which is rolled back.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from django.test import override_settings
+from django.utils import timezone
+
+from openwop_console.runtime import clock
+from openwop_console.seams import agents, memory
+from openwop_console.seams import time as seam_time
+from tests.fixtures_queue import Drain
+
+# Fixtures that give a host: in process, or as a real console where the test is marked ``console``.
+HOSTS = {"host", "seamed", "served"}
+URL = "http://console.test"
+
+
+class Application(httpx.BaseTransport):
+    """A transport of ``httpx`` that leads to the console of this process."""
+
+    def __init__(self, work: Callable[[], int], **settings: Any) -> None:
+        self._work = work
+        self._settings = settings
+        self._console = httpx.WSGITransport(get_wsgi_application())
+
+    def with_settings(self, **settings: Any) -> "Application":
+        """The same console, which answers with these settings."""
+        return Application(self._work, **settings)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            self._work()
+        with override_settings(**self._settings):
+            return self._console.handle_request(request)
+
+
+@pytest.fixture
+def application(drain: Drain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+    """The console, in process. Its requests leave the test's connection open, as Django's own test client does."""
+
+    def work(_: float = 0) -> int:
+        clock.tick(timezone.now())
+        return drain(may_fail=True)
+
+    settings.ALLOWED_HOSTS = ["console.test"]
+    for seam in (agents, memory, seam_time):
+        monkeypatch.setattr(seam, "time", SimpleNamespace(monotonic=time.monotonic, sleep=work))
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield Application(work)
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What speaks to a host needs a database here, unless the host is a console with a database of its own."""
+    for item in items:
+        if HOSTS & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("console"):
+            item.add_marker(pytest.mark.django_db)
