@@ -17,7 +17,7 @@ class ReasonForm(forms.Form):
         required=False,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Stays with the entry for everybody who reads it here. Secrets of this tenant are redacted from it.",
+        help_text="Shown to everyone who can read this entry. Secrets are redacted.",
     )
 
 
@@ -26,9 +26,9 @@ class CancelForm(ReasonForm):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        reason, where = self.fields["reason"], "Stays with the commitment for everybody who reads it here."
+        reason, where = self.fields["reason"], "Shown to everyone who can read this commitment."
         reason.required = True
-        reason.help_text = f"{where} Secrets of this tenant are redacted from it."
+        reason.help_text = f"{where} Secrets are redacted."
 
 
 class StopForm(ReasonForm):
@@ -36,9 +36,9 @@ class StopForm(ReasonForm):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        reason, where = self.fields["reason"], "Stays in the audit, and with the artifact while it is disabled."
+        reason, where = self.fields["reason"], "Kept in the audit log, and shown here while it is disabled."
         reason.required = True
-        reason.help_text = f"{where} Secrets of this tenant are redacted from it."
+        reason.help_text = f"{where} Secrets are redacted."
 
 
 class SnoozeForm(forms.Form):
@@ -59,14 +59,14 @@ class SubjectForm(forms.Form):
         label="Subject",
         max_length=256,
         widget=forms.TextInput(attrs=PLAIN),
-        help_text="The name, address or number by which memory knows the subject; you will type it once more.",
+        help_text="The name, address or number of the subject as memory has it. You will type it again to confirm.",
     )
     aliases = forms.CharField(
         label="Aliases",
         required=False,
         max_length=3000,
         widget=forms.Textarea(attrs={**PLAIN, "rows": 3}),
-        help_text="Other names of the same subject, one on each line; at most nine.",
+        help_text="Other names of the same subject, one per line, up to nine.",
     )
 
     @property
@@ -82,13 +82,13 @@ class ConfirmForm(forms.Form):
         label="Type the subject",
         max_length=256,
         widget=forms.TextInput(attrs=PLAIN),
-        help_text="Exactly as you entered it at the first step. Pasting is fine.",
+        help_text="Exactly as you entered it in step 1. You can paste it.",
     )
     reason = forms.CharField(
         label="Reason or ticket",
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Stays on record with the receipt, so it must not name the subject.",
+        help_text="Kept with the receipt, so it must not name the subject.",
     )
 
 

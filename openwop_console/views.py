@@ -171,7 +171,8 @@ def tenants(request: HttpRequest) -> HttpResponse:
             raise NotFound("You are no operator of that tenant.")
         sign_in.switch(request, chosen)
         return redirect(target)
-    context = {"memberships": found, "next": target, "current": scope.tenant_id}
+    choices = [(each, access.roles_of(each.tenant_id, scope.principal.id)) for each in found]
+    context = {"choices": choices, "next": target, "current": scope.tenant_id}
     return pages.render(request, "console/tenants.html", context)
 
 

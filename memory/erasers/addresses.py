@@ -18,7 +18,7 @@ from memory.matching import is_exact, is_mentioned, judged, mentioned_in, rule_f
 class NamesBesideEntries:
     """Agents, tasks and intents."""
 
-    store = "names beside memory entries"
+    store = "entry aliases"
     covers: Mapping[str, tuple[str, ...]] = {
         "memory_entryaddress": ("agent_id", "created_by", "curated_by", "task_id", "intent_id"),
         "memory_memoryentry": ("agent_id",),

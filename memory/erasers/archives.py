@@ -88,7 +88,7 @@ def _said(row: Archive) -> dict[str, Any]:
 class Distillates(KeptValues):
     """Texts that an endpoint made, kept so that the same request gives the same archive."""
 
-    store = "distillates"
+    store = "distillation cache"
     table = Distillate
     columns = ("memory_ref", "text")
     goes_whole = True

@@ -51,6 +51,13 @@ class CommitmentRows(KeptValues):
         every |= _in_stems(subject, orphans)
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(every - exact)))
 
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """With the text of their entries: that is where the mention often stands."""
+        found = super().texts(tenant_id, rows)
+        entries = dict(Commitment.objects.of(tenant_id).filter(id__in=rows).values_list("id", "entry_id"))
+        said = adapter.said_by(tenant_id, list(entries.values()))
+        return {row: [*filter(None, said.get(entries[row], ())), *texts] for row, texts in found.items()}
+
     def erase(
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:

@@ -21,7 +21,7 @@ from memory.models import KeptContent
 class KeptTexts(KeptValues):
     """Entries as runs read them."""
 
-    store = "kept reads"
+    store = "recorded reads"
     table = KeptContent
     columns = ("text",)
     goes_whole = True

@@ -21,7 +21,7 @@ CHUNK = 16  # an answer may be a file of a megabyte
 class StoredAnswers(KeptValues):
     """Answers, and the addresses that were asked."""
 
-    store = "answers kept for retries"
+    store = "idempotency cache"
     table = IdempotencyRecord
     columns = ("endpoint", "headers", "body")
     goes_whole = True

@@ -16,8 +16,8 @@ from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
 
 Act = Callable[..., Installation]
-STOPPED = "{} is disabled. Runs that need it fail until it is enabled again."
-STARTED = "{} is enabled. Runs use it again."
+STOPPED = "{} is disabled."
+STARTED = "{} is enabled."
 
 
 @require_safe

@@ -139,7 +139,12 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
         return _preview_page(request, scope, found, forget_id)
     context = _context(request, found, forget_id)
     withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
-    context |= {"genuine": receipts.is_genuine(found), "undecided": found.undecided}
+    stores, empty = _counted(found)
+    context |= {"genuine": receipts.is_genuine(found), "stores": stores, "empty": empty}
+    context |= {
+        "undecided": found.undecided,
+        "undecided_then": sum(each.get("undecided", 0) for each in stores.values()),
+    }
     context |= {"withdrawn": withdrawn[:ARCHIVES_SHOWN]}
     context |= {"withdrawn_total": len(withdrawn)}
     status = pages.poll_status(request, over=found.state not in (ForgetState.BUILDING, ForgetState.CONFIRMED))
@@ -163,6 +168,17 @@ def _stores(found: ForgetRequest) -> tuple[list[Store], list[str]]:
         if entry["erase"] or entry["suspected"] or entry["stays"]
     ]
     return stores, [name for name in found.plan if name not in {store.name for store in stores}]
+
+
+def _counted(found: ForgetRequest) -> tuple[dict[str, Any], list[str]]:
+    """The stores of a receipt with something in them, and the names of the others."""
+    every = found.receipt["stores"] if found.receipt and found.signature else {}
+    stores = {
+        name: counts
+        for name, counts in every.items()
+        if any(number for column, number in counts.items() if column != "staysBecause")
+    }
+    return stores, [name for name in every if name not in stores]
 
 
 def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sample]:

@@ -334,12 +334,12 @@ def test_a_forgotten_subject_is_in_no_stored_answer(ada: Caller) -> None:
     ada.send("/v1/runs", NOOP)
     owner, now = building.scope(), timezone.now()
     found = forgetting.preview(owner, ["ana@x.org"], now=now)
-    held = {each.store: each for each in found.holdings}["answers kept for retries"]
+    held = {each.store: each for each in found.holdings}["idempotency cache"]
     assert (len(held.erase), len(kept())) == (2, 3)
     request = forgetting.confirm(owner, found.request.id, typed="ana@x.org", reason="r", ticked=set(), now=now)
     done = forgetting.execute(request.tenant_id, request.id, holder="test/1", now=now, clock=timezone.now)
     assert done
-    assert done.receipt["stores"]["answers kept for retries"]["erased"] == 2
+    assert done.receipt["stores"]["idempotency cache"]["erased"] == 2
     assert [record.endpoint for record in kept()] == ["POST /v1/runs"]
 
 

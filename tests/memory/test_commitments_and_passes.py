@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import background, commitments, forgetting, ledger, lineage, retention
+from memory import background, commitments, forget_plans, forget_requests, forgetting, ledger, lineage, retention
 from memory.background import Wanted
 from memory.commitments import upkeep
 from memory.drafts import EntryDraft
@@ -250,6 +250,15 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     assert (spared.left, spared.undecided) == (0, 0)
     commitments.remove(desk.tenant_id, [alone])
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).undecided == 0
+
+
+def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) -> None:
+    desk.says("When Zebediah pays the invoice, tell finance.")
+    desk.keeps()
+    request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
+    [suspect] = [each for each in forget_requests.suspects(request, after=None, limit=9) if each.row_id == desk.only.id]
+    [shown] = forget_plans.in_context(request, ("zebed",), [suspect])
+    assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
 
 
 def test_a_commitment_that_has_ended_for_good_keeps_no_word_of_memory(desk: Desk) -> None:

@@ -58,7 +58,7 @@ SUSPECTED = {
     "tag, percent-encoded": "ana.q%2Bnews%40exquis.org",
 }
 # Kept in a form of their own, and planted through what makes them.
-OF_THEIR_OWN = {"archives", "kept reads", "notes beside the event log"}
+OF_THEIR_OWN = {"archives", "recorded reads", "notes beside the event log"}
 
 
 def everything(name: str) -> TenantScope:

@@ -145,14 +145,14 @@ def test_a_forgotten_text_is_blanked_its_digest_stays_and_a_replay_of_it_is_refu
     acme = building.scope()
     before = event_log.read(run.tenant_id, run.id)
     found = forgetting.preview(acme, [MARTA], now=timezone.now())
-    holding = next(each for each in found.holdings if each.store == "kept reads")
+    holding = next(each for each in found.holdings if each.store == "recorded reads")
     assert (len(holding.erase), len(holding.suspected)) == (1, 0)
     request = forgetting.confirm(
         acme, found.request.id, typed=MARTA, reason="ticket 17", ticked=set(), now=timezone.now()
     )
     done = forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
     assert done.state == ForgetState.FORGOTTEN
-    assert done.receipt["stores"]["kept reads"]["erased"] == 1
+    assert done.receipt["stores"]["recorded reads"]["erased"] == 1
     assert sorted(content.text is None for content in KeptContent.objects.all()) == [False, True]
     assert event_log.read(run.tenant_id, run.id) == before
     with pytest.raises(ReplayMemorySnapshotUnavailable):

@@ -53,7 +53,7 @@ def suspected_in(page: str) -> list[str]:
 def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     url = preview(ada)
     shown = body_of(ada.get(url))
-    assert "What would be forgotten" in shown
+    assert "Erasure preview" in shown
     assert f"write to {MARTA}" in shown
     asked = body_of(ada.get(f"{url}/confirm"))
     assert "Forget for good" in asked
@@ -67,6 +67,36 @@ def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, 
     assert MARTA not in body_of(over)
     assert building.contents(building.scope()) == ["nothing to see", f"ana{MARTA} is somebody else"]
     assert "genuine" in body_of(ada.get(url))
+
+
+def test_a_receipt_lists_what_it_counted_and_names_the_other_stores(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    url = preview(ada)
+    confirm(ada, url)
+    drain()
+    shown = body_of(ada.get(url))
+    table, _, rest = shown.partition("Before and after")[2].partition("</table>")
+    assert '<th scope="row">memory entries' in table
+    assert "workspace files" not in table
+    assert "workspace files" in rest.partition("</section>")[0]
+    assert "stores without a mention" in rest
+
+
+def test_a_receipt_says_that_a_later_request_decided_about_its_suspects(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    first = preview(ada)
+    confirm(ada, first)
+    drain()
+    assert "A later request decided" not in body_of(ada.get(first))
+    later = preview(ada)
+    ada.post(f"{later}/suspects", {"rest": "spared"})
+    confirm(ada, later)
+    drain()
+    shown = body_of(ada.get(first))
+    assert "Forgotten and verified" in shown
+    assert "A later request decided about the 2 suspected rows" in shown
 
 
 def test_the_receipt_as_json_is_the_signed_one(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
@@ -112,7 +142,7 @@ def test_only_suspects_that_a_person_chose_go(ada: Client, memories: None, drain
     url = preview(ada)
     chosen = dict.fromkeys(suspected_in(body_of(ada.get(url))), "ticked")
     assert ada.post(f"{url}/suspects", {**chosen, "confirm": "yes"})["Location"] == f"{url}/confirm"
-    assert f"{len(chosen)} suspected that you chose" in body_of(ada.get(f"{url}/confirm"))
+    assert f"{len(chosen)} suspected rows that you chose" in body_of(ada.get(f"{url}/confirm"))
     confirm(ada, url)
     drain()
     assert building.contents(building.scope()) == ["nothing to see"]
@@ -163,12 +193,12 @@ def test_a_preview_is_built_by_a_worker_while_the_page_shows_progress(
     assert confirm(ada, url)["Location"] == url
     drain()
     assert ada.get(url, **HTMX)["HX-Redirect"] == url
-    assert "What would be forgotten" in body_of(ada.get(url))
+    assert "Erasure preview" in body_of(ada.get(url))
 
 
 def test_stores_without_a_mention_are_folded_away(ada: Client, memories: None, preview: Preview) -> None:
     shown = body_of(ada.get(preview(ada)))
-    table, folded = shown.index("Counted by a worker"), shown.index("without a mention")
+    table, folded = shown.index("<caption>Nothing is removed yet"), shown.index("without a mention")
     assert table < shown.index('<th scope="row">memory entries</th>') < folded < shown.index("workspace files")
 
 
@@ -205,7 +235,7 @@ def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> No
     past = timezone.now() - 2 * forgetting.LIFETIME
     made = forgetting.preview(building.scope(), [MARTA], now=past)
     url = f"/forget/{ids.wire('fgt', made.request.id)}"
-    assert "This preview has lapsed" in body_of(ada.get(url))
+    assert "This preview has expired" in body_of(ada.get(url))
     assert confirm(ada, url).status_code == 409
 
 

@@ -656,7 +656,7 @@ def test_a_pack_that_replaced_an_agent_says_so_and_that_no_proposal_goes_back(ad
     building.install_agent("acme", {"agentId": "private.acme.clerk", **BOTH, "packVersion": "0.9.0"})
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
     shown = body_of(ada.get(url_of(made)))
-    assert "first version of its name" not in shown
+    assert "First version of its name" not in shown
     assert "agent:private.acme.clerk@0.9.0" in shown.partition("Undo")[2].partition("</section>")[0]
     assert "manage.py install_agent" in shown
     assert "Replaced agent:private.acme.clerk@0.9.0, which was installed by itself" in shown

@@ -1,6 +1,7 @@
 """The sign-in page: who waits, who does not, what is on record, and which tenant a session is for."""
 
 import hashlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -221,6 +222,7 @@ def test_a_person_of_two_tenants_picks_one_and_switches_without_seeing_the_other
     assert answer["Location"] == "/tenants?next=%2Fmemory"
     page = client.get(answer["Location"]).content.decode()
     assert ("Acme" in page, "Globex" in page, "Initech" in page) == (True, True, False)
+    assert re.findall(r'<span class="muted">(\w+)</span>', page) == ["owner", "viewer"]
     answer = client.post("/tenants", {"tenant": "globex", "next": "/memory"})
     assert answer["Location"] == "/memory"
     assert client.get(f"/memory/{other}").status_code == 200
@@ -240,3 +242,7 @@ def test_a_person_of_one_tenant_is_offered_no_switch() -> None:
     client = Client()
     assert client.post("/login", {"login": ADA, "password": building.PASSWORD})["Location"] == "/"
     assert "Switch tenant" not in client.get("/").content.decode()
+
+
+def test_the_sign_in_page_says_whom_to_ask_for_an_account(client: Client) -> None:
+    assert "No account? Ask your administrator." in client.get("/login").content.decode()
