@@ -13,9 +13,10 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, intentions, lineage
-from memory.erasers.entries import naming
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.entries import naming, traces
+from memory.erasers.kept_values import CHUNK, KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
+from memory.matching import Mention, counted, second_look, whole_text
 from memory.models import Commitment, CommitmentWatch
 
 BATCH = 500
@@ -67,13 +68,18 @@ class CommitmentRows(KeptValues):
     def remains(
         self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
     ) -> Remains:
-        """Over every column of every row, and over stems; and by the tombstones, nothing has come from what was
-        forgotten."""
+        """Over every column of every row, over stems, and over the entries that are suspected still; and by the
+        tombstones, nothing has come from what was forgotten."""
         CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id).first()
-        found, orphans = super().remains(tenant_id, subject, chosen=chosen, spared=spared), _orphans(tenant_id)
-        derived, stems = _from_forgotten(tenant_id, orphans), _in_stems(subject, orphans)
-        left = derived | (stems & chosen)
-        return Remains(found.left + len(left), found.undecided + len(stems - left - spared))
+        orphans, entries = _orphans(tenant_id), traces(tenant_id, subject)
+        suspected = [row for row, how in entries.items() if how is Mention.SUSPECTED]
+        found = dict.fromkeys(
+            _standing_in(tenant_id, suspected, orphans) | _in_stems(subject, orphans), Mention.SUSPECTED
+        )
+        found |= dict.fromkeys(_from_forgotten(tenant_id, orphans), Mention.EXACT)
+        for row, *values in Commitment.objects.of(tenant_id).values_list("id", *self.columns).iterator(CHUNK):
+            found[row] = max(found.get(row, Mention.NONE), second_look(subject.terms, whole_text(values)))
+        return counted(found.items(), chosen, spared)
 
 
 def _standing_in(tenant_id: UUID, entry_ids: Collection[UUID], orphans: Sequence[Orphan]) -> set[UUID]:

@@ -16,7 +16,7 @@ from memory.host import ids
 from memory.host.erasure import Identifiers
 from memory.ledger import Hidden
 from memory.lineage import Descent
-from memory.models import CommitmentState, ForgetRequest, PassState
+from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from openwop_console.runtime.timed import keeping
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
@@ -259,6 +259,23 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     [suspect] = [each for each in forget_requests.suspects(request, after=None, limit=9) if each.row_id == desk.only.id]
     [shown] = forget_plans.in_context(request, ("zebed",), [suspect])
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
+
+
+def test_a_commitment_of_a_suspected_entry_is_undecided_until_a_person_decides(desk: Desk) -> None:
+    entry = desk.says("When Zebediah pays the invoice, tell finance.")
+    desk.keeps()
+    Commitment.objects.written_by(Commitment.writer).update(predicate={"words": ["invoic"]})
+    request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
+    assert request.plan["standing commitments"]["suspected"] == 1
+    eraser, subject, row = CommitmentRows(commitments.remove), Identifiers(("zebed",)), desk.only.id
+
+    def remains(chosen: frozenset[UUID], spared: frozenset[UUID]) -> tuple[int, int]:
+        found = eraser.remains(desk.tenant_id, subject, chosen=chosen, spared=spared)
+        return found.left, found.undecided
+
+    assert remains(frozenset(), frozenset()) == (0, 1)
+    assert remains(frozenset(), frozenset({row})) == (0, 0)
+    assert remains(frozenset({row}), frozenset({entry})) == (1, 0)
 
 
 def test_a_commitment_that_has_ended_for_good_keeps_no_word_of_memory(desk: Desk) -> None:
