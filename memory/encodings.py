@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from html.entities import html5
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, unquote
 
 SHORTEST_BASE64 = 8
 SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
@@ -66,7 +66,8 @@ for _name, _letter in html5.items():
 def forms_of(value: str) -> set[str]:
     """The value as it stands, JSON-escaped, percent-encoded, and as base64 at each of the three alignments."""
     escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
+    whole = quote(value, safe="")
+    encoded = {whole, whole.replace("%2F", "/"), whole.replace("%20", "+")}
     lowered = {_lower_escapes(form) for form in encoded}
     return {value} | escaped | encoded | lowered | _base64_forms(value.encode("utf-8", "surrogatepass"))
 

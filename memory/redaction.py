@@ -6,7 +6,7 @@ leftmost-longest match, would leave a part of a secret behind where two of them 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from memory.host import ids
 
 MIN_LENGTH = 8
 MOST_REPEATED = 32  # how much of a form that repeats itself is looked for
+LONG, ANCHOR = 64, 32  # of a pattern longer than that, this much is in the automaton
 # Its size and the time to build it grow with the patterns alone; the form that the library chooses for few patterns
 # takes 35 seconds for one secret of 4,000 equal characters.
 CONTIGUOUS = ahocorasick_rs.Implementation.ContiguousNFA
@@ -31,8 +32,32 @@ class Redacted:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What a form of a secret is found by; of a long one the automaton knows a piece, the ``anchor``.
+
+    It is taken from the middle, since many secrets begin or end alike.
+    """
+
+    text: str
+    secret_id: str
+    length: int  # of the secret
+
+    @property
+    def anchor_at(self) -> int:
+        return (len(self.text) - ANCHOR) // 2 if len(self.text) > LONG else 0
+
+    @property
+    def anchor(self) -> str:
+        return self.text[self.anchor_at :][:ANCHOR] if len(self.text) > LONG else self.text
+
+
 class Redactor:
-    """Redacts for one set of secrets; build it once a set, it is the costly part."""
+    """Redacts for one set of secrets; build it once a set, it is the costly part.
+
+    The automaton has the anchors of long patterns, and none that others cover wherever it stands: those make the same
+    unions, with one match at a place of a text that repeats itself instead of one for every length of a secret.
+    """
 
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
         """``secrets`` are pairs of id and plaintext. Values under 8 characters are not redacted (SR-1 notes)."""
@@ -41,9 +66,22 @@ class Redactor:
         for secret_id, value in sorted(known, key=lambda each: (len(each[1]), each[0])):
             for form in forms_of(value):
                 owners |= dict.fromkeys(patterns_of(form), (secret_id, len(value)))
-        patterns = sorted(owners)
-        self._owners = [owners[pattern] for pattern in patterns]
-        self._automaton = ahocorasick_rs.AhoCorasick(patterns, implementation=CONTIGUOUS) if patterns else None
+        patterns = [_Pattern(text, *owner) for text, owner in owners.items()]
+        covered = _covered([text for text in owners if len(text) <= LONG])
+        self._patterns = [each for each in patterns if each.text not in covered]
+        self._covered: dict[str, list[_Pattern]] = {}
+        for each in patterns:
+            if each.text in covered:
+                self._covered.setdefault(covered[each.text], []).append(each)
+        anchored: dict[str, list[int]] = {}
+        for number, each in enumerate(self._patterns):
+            anchored.setdefault(each.anchor, []).append(number)
+        self._anchored = list(anchored.values())
+        alone = {key: own[0] for key, own in anchored.items() if len(own) == 1}
+        self._short = [
+            alone[key] if key in alone and len(self._patterns[alone[key]].text) <= LONG else None for key in anchored
+        ]
+        self._automaton = _automaton(list(anchored)) if anchored else None
 
     def redact(self, text: str) -> Redacted:
         """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
@@ -52,9 +90,31 @@ class Redactor:
         matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
         if not matches:
             return Redacted(text, 0)
-        return _replace(
-            text, list(_unions(sorted((start, end, number) for number, start, end in matches))), self._owners
-        )
+        parts, at, count = [], 0, 0
+        for start, end, inside in _unions(sorted(self._standing(text, matches))):
+            parts += [text[at:start], ids.redacted(self._owner(text, start, end, inside))]
+            at, count = end, count + 1
+        return Redacted("".join([*parts, text[at:]]), count)
+
+    def _standing(self, text: str, matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+        """Beginning, end and number of each pattern that stands behind an anchor that was found."""
+        for anchor, start, end in matches:
+            if (short := self._short[anchor]) is not None:
+                yield start, end, short
+                continue
+            for number in self._anchored[anchor]:
+                pattern = self._patterns[number]
+                begin = start - pattern.anchor_at
+                if begin >= 0 and text.startswith(pattern.text, begin):
+                    yield begin, begin + len(pattern.text), number
+
+    def _owner(self, text: str, start: int, end: int, inside: dict[int, int]) -> str:
+        """The longest secret that stands in a union, of equally long ones the first; ``inside`` is where each pattern
+        stands first."""
+        standing = [(self._patterns[number], at) for number, at in inside.items()]
+        covered = [each for pattern, _ in standing for each in self._covered.get(pattern.text, ())]
+        standing += [(each, at) for each in covered if (at := text.find(each.text, start, end)) >= 0]
+        return min(standing, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
 
     def redact_json(self, value: Any) -> Any:
         """A JSON value with every string in it redacted, the keys of objects too."""
@@ -72,25 +132,40 @@ def in_strings(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterable[tuple[int, int, list[int]]]:
-    start, end, inside = -1, -1, list[int]()
+def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, dict[int, int]]]:
+    """Matches that overlap as one, with where each pattern inside begins first; matches beside each other are two."""
+    start, end, inside = -1, -1, dict[int, int]()
     for begin, finish, number in matches:
         if begin >= end and inside:
             yield start, end, inside
-            start, end, inside = begin, finish, []
-        start = begin if not inside else start
-        end = max(end, finish)
-        inside.append(number)
-    yield start, end, inside
+            start, end, inside = begin, finish, {number: begin}
+        elif not inside:
+            start, end, inside = begin, finish, {number: begin}
+        else:
+            end = max(end, finish)
+            inside.setdefault(number, begin)
+    if inside:
+        yield start, end, inside
 
 
-def _replace(text: str, unions: list[tuple[int, int, list[int]]], owners: list[tuple[str, int]]) -> Redacted:
-    parts, at = [], 0
-    for start, end, inside in unions:
-        secret_id = max((owners[number] for number in inside), key=lambda owner: owner[1])[0]
-        parts += [text[at:start], ids.redacted(secret_id)]
-        at = end
-    return Redacted("".join([*parts, text[at:]]), len(unions))
+def _automaton(texts: list[str]) -> Any:
+    return ahocorasick_rs.AhoCorasick(texts, implementation=CONTIGUOUS)
+
+
+def _covered(texts: list[str]) -> dict[str, str]:
+    """The texts of which every letter stands in shorter ones that overlap, each with one of these that is not covered
+    itself: the shortest that it begins with."""
+    found: dict[str, str] = {}
+    automaton = _automaton(texts) if texts else None
+    for text in texts:
+        matches = automaton.find_matches_as_indexes(text, overlapping=True) if automaton else []
+        if len(matches) == 1:
+            continue
+        shorter = sorted((start, end) for _, start, end in matches if end - start < len(text))
+        unions = list(_unions((start, end, 0) for start, end in shorter))
+        if len(unions) == 1 and unions[0][:2] == (0, len(text)):
+            found[text] = text[: shorter[0][1]]
+    return found
 
 
 def patterns_of(form: str) -> set[str]:
@@ -106,14 +181,12 @@ def patterns_of(form: str) -> set[str]:
 
 
 def _period_of(form: str) -> int:
-    """The shortest distance at which the form repeats itself, by the failure function of Knuth, Morris and Pratt."""
-    borders, length = [0] * len(form), 0
-    for at in range(1, len(form)):
-        while length and form[at] != form[length]:
-            length = borders[length - 1]
-        length += form[at] == form[length]
-        borders[at] = length
-    return len(form) - length
+    """The shortest distance at which the form repeats itself; its length when that is not within its half."""
+    head, at = form[: MOST_REPEATED // 2], 0
+    while 0 < (at := form.find(head, at + 1)) <= len(form) // 2:
+        if form.startswith(form[at:]):
+            return at
+    return len(form)
 
 
 SHAPES = (

@@ -5,10 +5,11 @@ import json
 import random
 import string
 import time
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.encodings import forms_of
@@ -56,6 +57,76 @@ def test_no_part_of_a_secret_that_repeats_itself_is_left_behind(unit: str, times
     value = unit * times + tail
     if len(value) >= MIN_LENGTH:
         assert redactor(x=value).redact(f"<{value}>").text == "<[REDACTED:x]>"
+
+
+def every_pattern(secrets: list[tuple[str, str]]) -> dict[str, tuple[str, int]]:
+    owners: dict[str, tuple[str, int]] = {}
+    for secret_id, value in sorted(secrets, key=lambda each: (len(each[1]), each[0])):
+        for form in forms_of(value) if len(value) >= MIN_LENGTH else ():
+            period = next(at for at in range(1, len(form) + 1) if form.startswith(form[at:]))
+            enough = max(2 * period, MOST_REPEATED)
+            pieces = {form[:enough], form[-enough:]} if len(form) > MOST_REPEATED and enough < len(form) else {form}
+            owners |= dict.fromkeys(pieces, (secret_id, len(value)))
+    return owners
+
+
+def redacted_by_definition(secrets: list[tuple[str, str]], text: str) -> str:
+    """Every overlapping occurrence of every pattern, put together where two share a letter."""
+    found = sorted(
+        (at, at + len(pattern), *owner)
+        for pattern, owner in every_pattern(secrets).items()
+        for at in range(len(text))
+        if text.startswith(pattern, at)
+    )
+    unions: list[tuple[int, int, list[tuple[int, int, str, int]]]] = []
+    for each in found:
+        if unions and each[0] < unions[-1][1]:
+            start, end, inside = unions.pop()
+            unions.append((start, max(end, each[1]), [*inside, each]))
+        else:
+            unions.append((each[0], each[1], [each]))
+    for start, end, inside in reversed(unions):
+        text = f"{text[:start]}[REDACTED:{max(inside, key=lambda each: each[3])[2]}]{text[end:]}"
+    return text
+
+
+@settings(max_examples=300)
+@given(st.randoms(use_true_random=False))
+def test_few_patterns_redact_as_all_of_them_would(rng: random.Random) -> None:
+    letters = rng.choice(["a", "ab", "abc", "a/", "a \u00e9"])
+
+    def word(most: int) -> str:
+        unit = "".join(rng.choices(letters, k=rng.randint(1, 12)))
+        return (unit * most)[: rng.randint(1, most)] + "".join(rng.choices(letters, k=rng.randint(0, 6)))
+
+    values = [word(rng.choice([12, 40, 130])) for _ in range(rng.randint(1, 6))]
+    values += [each[: rng.randint(1, len(each))] for each in values]
+    secrets = [(f"s{number}", value) for number, value in enumerate(values)]
+    pieces = [rng.choice([*forms_of(value), value]) for value in values]
+    pieces = [each[rng.randint(0, 3) :][: rng.choice([1000, len(each) - 1])] for each in pieces]
+    text = "".join(rng.choice([*pieces, word(40), " ", "-"]) for _ in range(rng.randint(1, 8)))
+    assert Redactor(secrets).redact(text).text == redacted_by_definition(secrets, text)
+
+
+def cost_of(act: Callable[[], object]) -> float:
+    began = time.process_time()
+    act()
+    return time.process_time() - began
+
+
+def test_a_long_repetition_costs_what_any_long_text_costs() -> None:
+    many = Redactor((f"s{length}", "a" * length) for length in range(8, 600))
+    one = Redactor([("s8", "a" * 8)])
+    text = "a" * 300_000
+    assert cost_of(lambda: many.redact(text)) < 4 * cost_of(lambda: one.redact(text))
+
+
+def test_a_tenant_s_fill_of_unicode_secrets_is_built_in_a_moment() -> None:
+    rng = random.Random(5)
+    secrets = [(f"s{number}", "".join(chr(rng.randrange(0x4E00, 0x9FFF)) for _ in range(1800))) for number in range(96)]
+    assert cost_of(lambda: Redactor(secrets)) < 1
+    made = Redactor(secrets)
+    assert made.redact(f"x {secrets[17][1]} y {quote(secrets[90][1])}").text == "x [REDACTED:s17] y [REDACTED:s90]"
 
 
 def test_overlapping_secrets_leave_no_part_behind() -> None:
