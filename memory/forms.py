@@ -36,7 +36,7 @@ class StopForm(ReasonForm):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        reason, where = self.fields["reason"], "Kept in the audit log, and shown here while it is disabled."
+        reason, where = self.fields["reason"], "Kept in the audit log."
         reason.required = True
         reason.help_text = f"{where} Secrets are redacted."
 

@@ -151,10 +151,11 @@ def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lan
     own = [event for event in events if _place(event) == node_id]
     started = next((event for event in own if event.type == "node.started"), None)
     told = any(event.type.startswith(VENDOR) for event in own)
+    states = [event.type.partition(".")[2] for event in own if event.type.startswith("node.")]
     return Lane(
         node_id=node_id,
         type_id=started.payload["typeId"] if started else "",
-        state=own[-1].type.partition(".")[2] if own and node_id and not told else "",
+        state=states[-1] if states and node_id and not told else "",
         started_at=started.timestamp if started else None,
         events=own,
         writes=[write for write in writes if write.event.node_id == node_id],

@@ -258,7 +258,7 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
         assert word in shown, word
     assert f'href="/memory/{mem_id}"' in shown
     assert "every 1s" not in shown
-    assert "has not ended" not in shown
+    assert "In progress." not in shown
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404
 
 

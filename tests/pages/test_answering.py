@@ -181,6 +181,7 @@ def test_after_my_vote_the_run_waits_for_others_and_a_second_answer_is_refused_i
     ada.post(url, {"action": "accept", "words": ""})
     shown = body_of(ada.get(page_of(run)))
     assert "Waiting for 1 more approval." in shown
+    assert re.findall(r"</svg>(suspended|received)</span>", shown) == ["suspended"], "a vote is no state of the node"
     assert 'name="action"' not in shown.partition('id="int_')[2].partition("</section>")[0]
     for action in ("accept", "reject"):
         again = ada.post(url, {"action": action, "words": ""})

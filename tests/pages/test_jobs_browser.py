@@ -27,6 +27,31 @@ def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page
     page.wait_for_url(f"{live_server.url}/archives/{ids.wire('arc', made.id)}")
 
 
+def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow_stopped(
+    page: Page, live_server: Any
+) -> None:
+    gate = building.node("gate", "core.approvalGate", {"title": "Refund of order 7", "requiredApprovals": 2})
+    building.install("acme", building.definition("asks", gate))
+    run = building.execute(building.scope(), "asks")
+    browsing.sign_in(page, live_server.url)
+    expect(page.get_by_role("link", name="Refund of order 7")).to_be_visible()
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(f"{live_server.url}/runs/{ids.wire('run', run.id)}#int_*")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Comment")).to_be_focused()
+    page.keyboard.type("Fine.")
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("1 of 2 approvals, 0 rejections; you approved")).to_be_visible()
+    page.goto(f"{live_server.url}/artifacts/workflow:asks@1.0.0")
+    page.get_by_label("Reason").focus()
+    page.keyboard.type("It asks too much.")
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Enable")).to_be_visible()
+
+
 def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page, live_server: Any) -> None:
     building.install("acme", building.definition("broken", building.node("only", "core.fail")))
     building.execute(building.scope(), "broken")
