@@ -1,8 +1,10 @@
 """What granian serves."""
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 
@@ -10,6 +12,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 def _application() -> object:
     """Django, and in front of it what reads bodies and sends answers."""
     django = get_wsgi_application()
+    get_resolver().url_patterns  # noqa: B018  # brings all views, before the first request instead of in it
+    gc.freeze()  # as in ``apps``
     from openwop_console.serving import Console  # only now are the models there that it stands on
 
     return Console(django)

@@ -193,3 +193,10 @@ def test_the_deployment_check_has_no_complaint(fresh):
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_what_every_process_imports_is_not_gone_through_by_the_collector(fresh):
+    shown = "import gc, django; django.setup(); print(gc.get_freeze_count() > 50_000)"
+    assert fresh("-c", shown, DJANGO_SETTINGS_MODULE="openwop_console.settings").stdout == "True\n"
+    shown = "import gc; from openwop_console import asgi; print(gc.get_freeze_count() > 20 * len(gc.get_objects()))"
+    assert fresh("-c", shown).stdout == "True\n"
