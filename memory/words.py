@@ -34,13 +34,15 @@ class _Letters(dict[int, str]):
 
 
 _LETTERS = _Letters()
+_ASCII = bytes(ord(_LETTERS[code]) if code < 128 else code for code in range(256))
 
 
 def words_of(folded: str) -> list[str]:
     """The different words of a text in search form, each at most ``LONGEST`` characters, in the order they occur."""
-    spaced = folded.translate(_LETTERS)
+    # Most texts are ASCII, and bytes are translated ten times as quickly.
+    spaced = folded.encode().translate(_ASCII).decode() if folded.isascii() else folded.translate(_LETTERS)
     if spaced.isascii():
-        return list(dict.fromkeys(word[:LONGEST] for word in spaced.split()))
+        return list(dict.fromkeys([word[:LONGEST] for word in spaced.split()]))
     return list(dict.fromkeys(part for word in spaced.split() for part in _cut(word)))
 
 

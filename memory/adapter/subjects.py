@@ -11,7 +11,7 @@ from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 PART = 500
 LOOKED_AT = 2000  # rows of which the texts are looked through in one go
 MANY = 10_000  # ids in one statement
-BEGINNING = UUID(int=0)
+BEGINNING, END = UUID(int=0), UUID(int=2**128 - 1)
 
 # Everything that an entry says, as it was written.
 WRITTEN = (
@@ -20,15 +20,14 @@ WRITTEN = (
     "WHERE e.tenant_id = %s AND "
 )
 BETWEEN = "e.id > %s AND e.id <= %s"
-# The texts of a page of rows as one text, put together by the engine: most pages have no trace of the subject.
+# The texts of a page of rows, one text a column, put together by the engine: most pages have no trace of the subject.
 PAGES = {
     "memory_memoryentry": ("content", "subject", "memory_ref", "tags", "search_text"),
     "memory_entryaddress": ("namespace", "key"),
 }
-PAGE = (
-    "SELECT {last}, {joined} FROM "
-    "(SELECT id, {columns} FROM {table} WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT %s) AS page"
-)
+PAGE = "SELECT {texts} FROM {table} WHERE tenant_id = %s AND id > %s AND id <= %s"
+LAST_OF_PAGE = "SELECT id FROM {table} WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT 1 OFFSET %s"
+READERS = 2  # connections that look through pages at a time
 # Each tag once, by one step in the index a tag: a DISTINCT goes through the tags of all entries.
 TAGS = (
     "WITH RECURSIVE each_tag(tag) AS (SELECT MIN(tag) FROM memory_entrytag WHERE tenant_id = %s UNION ALL "
@@ -78,13 +77,10 @@ def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) 
 def traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     """The same by another path: every text of every row, and the table of tags, looked through for the encodings of the
     names, whatever is stored in search form."""
+    pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
     found: dict[UUID, Mention] = {}
-    for table in PAGES:
-        for after, last, text in _pages(tenant_id, table):
-            if shadows(terms, text):
-                rows = sql.rows(WRITTEN + BETWEEN, [sql.key(tenant_id), after, last])
-                looks = ((row[0], second_look(terms, _said(row))) for row in rows)
-                found |= {sql.as_uuid(row): how for row, how in looks if how}
+    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page), pages, READERS):
+        found |= traces_there
     for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)] * 2):
         if how := second_look(terms, tag):
             tagged = EntryTag.objects.of(tenant_id).filter(tag=tag).values_list("id", flat=True)
@@ -92,19 +88,23 @@ def traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     return found
 
 
-def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any, str]]:
-    """Behind which row each page begins, its last row, and everything that its rows say."""
-    columns = PAGES[table]
-    last, join, own = ("(MAX(id::text))::uuid", "string_agg({}, chr(31) ORDER BY id)", "{}::text")
-    if not sql.is_postgres():
-        last, join, own = "MAX(id)", "group_concat({}, char(31))", "{}"
-    joined = join.format(" || chr(10) || ".join(own.format(name) for name in columns))
-    joined = joined if sql.is_postgres() else joined.replace("chr(", "char(")
-    statement = PAGE.format(last=last, joined=joined, columns=", ".join(columns), table=table)
-    after = sql.key(BEGINNING)
-    while (row := sql.rows(statement, [sql.key(tenant_id), after, LOOKED_AT])[0])[0] is not None:
-        yield after, row[0], row[1]
-        after = row[0]
+def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
+    """Behind which row each page begins, and its last row; the last page has what is still being written, too."""
+    statement, after = LAST_OF_PAGE.format(table=table), sql.key(BEGINNING)
+    while found := sql.rows(statement, [sql.key(tenant_id), after, LOOKED_AT - 1]):
+        yield after, found[0][0]
+        after = found[0][0]
+    yield after, sql.key(END)
+
+
+def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: Any, last: Any) -> dict[UUID, Mention]:
+    text = "string_agg({}::text, chr(31))" if sql.is_postgres() else "group_concat({}, char(31))"
+    statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[table]), table=table)
+    place = [sql.key(tenant_id), after, last]
+    if not any(text and shadows(terms, text) for text in sql.rows(statement, place)[0]):
+        return {}
+    looks = ((row[0], second_look(terms, _said(row))) for row in sql.rows(WRITTEN + BETWEEN, place))
+    return {sql.as_uuid(row): how for row, how in looks if how}
 
 
 def _said(row: Sequence[Any]) -> str:

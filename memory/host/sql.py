@@ -7,12 +7,13 @@ hands their reads to the driver, and ends statements that take too long.
 import math
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
 
 import orjson
@@ -21,6 +22,8 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connection
 from django.db.models import Q
 
 INSTRUCTIONS = 10_000
+Part = TypeVar("Part")
+Found = TypeVar("Found")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
@@ -44,6 +47,23 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
     django.validate_thread_sharing()
     with django.wrap_database_errors:
         return list(django.connection.execute(_in_driver_style(statement), parameters).fetchall())
+
+
+def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], readers: int) -> list[Found]:
+    """What ``read`` answers for each of ``parts``, on as many connections at a time. In a transaction all are read
+    there, which alone sees what it has written."""
+    readers = min(readers, len(parts))
+    if readers < 2 or connection.in_atomic_block:
+        return [read(part) for part in parts]
+
+    def share(of: int) -> list[Found]:
+        try:
+            return [read(part) for part in parts[of::readers]]
+        finally:
+            connection.close()  # this thread's own
+
+    with ThreadPoolExecutor(readers) as pool:
+        return [found for shared in pool.map(share, range(readers)) for found in shared]
 
 
 def insert(
@@ -209,6 +229,31 @@ def empty_log(*, patience_ms: int = 500) -> bool:
             return not cursor.fetchone()[0]
         finally:
             cursor.execute(f"PRAGMA busy_timeout = {int(before)}")
+
+
+@contextmanager
+def moving_the_log() -> Iterator[None]:
+    """SQLite's log is moved into the database by ``move_log`` alone, not by the commits of this connection."""
+    if is_postgres():
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_autocheckpoint")
+        before = cursor.fetchone()[0]
+        cursor.execute("PRAGMA wal_autocheckpoint = 0")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA wal_autocheckpoint = {int(before)}")
+
+
+def move_log() -> None:
+    """What SQLite's log holds is in the database, as far as nobody reads it: the commits of others, each of which would
+    do that with a log of some length, are as quick as without a large transaction before them."""
+    if not is_postgres() and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def behind(column: str, at: datetime, row_id: Any, *, id_column: str = "id") -> Q:

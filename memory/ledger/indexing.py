@@ -8,7 +8,8 @@ Entries are indexed in batches, behind a mark: what a tenant wrote after its mar
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -102,21 +103,22 @@ def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
         return
     with connection.cursor() as cursor:
         number, mark = _mark(cursor, tenant_id)
-        stems = {position: stems_of(words_of(text)) for position, text in texts if position <= mark}
-        if not stems:
+        words = {position: words_of(text) for position, text in texts if position <= mark}
+        if not words:
             return
-        counts = Counter(stem for each in stems.values() for stem in each)
-        numbers = _numbers(cursor, number, counts) if counts else {}
-        cursor.executemany(TAKE_OUT, _rows(number, stems, numbers))
-        cursor.executemany(COUNT_DOWN, [(counts[stem], numbers[stem]) for stem in sorted(numbers)])
+        numbers = _numbers(cursor, number, stems_of(list({word for each in words.values() for word in each})))
+        indexed = _indexed(words, numbers)
+        cursor.executemany(TAKE_OUT, _rows(number, indexed))
+        counts = Counter(chain.from_iterable(indexed.values()))
+        cursor.executemany(COUNT_DOWN, [(count, int(own)) for own, count in counts.items()])
         cursor.execute(DROP_WORDS, [orjson.dumps(list(numbers.values())).decode()])
 
 
 def _put_in(cursor: Any, number: int, texts: Sequence[Text]) -> None:
-    stems = {position: stems_of(words_of(text)) for position, text in texts}
-    counts = Counter(stem for each in stems.values() for stem in each)
+    words = {position: words_of(text) for position, text in texts}
+    counts = Counter(stem for each in words.values() for stem in stems_of(each))
     cursor.executemany(COUNT_UP, [(number, stem, count) for stem, count in sorted(counts.items())])
-    cursor.executemany(PUT_IN, _rows(number, stems, _numbers(cursor, number, counts)))
+    cursor.executemany(PUT_IN, _rows(number, _indexed(words, _numbers(cursor, number, counts))))
 
 
 def _mark(cursor: Any, tenant_id: UUID) -> tuple[int, int]:
@@ -131,9 +133,12 @@ def _numbers(cursor: Any, number: int, stems: Iterable[str]) -> dict[str, int]:
     return dict(cursor.fetchall())
 
 
-def _rows(number: int, stems: dict[int, set[str]], numbers: dict[str, int]) -> list[tuple[int, str]]:
-    written = {stem: str(own) for stem, own in numbers.items()}
-    return [
-        (number << SHIFT | position, " ".join([written[stem] for stem in each if stem in written]))
-        for position, each in sorted(stems.items())
-    ]
+def _indexed(words: Mapping[int, Sequence[str]], numbers: Mapping[str, int]) -> dict[int, set[str]]:
+    """What stands in the index for each entry. What a word comes to is looked up once: texts share most of theirs."""
+    known = {word for each in words.values() for word in each}
+    numbers_of = {word: [str(numbers[stem]) for stem in stems_of([word]) if stem in numbers] for word in known}
+    return {position: set().union(*[numbers_of[word] for word in each]) for position, each in words.items()}
+
+
+def _rows(number: int, indexed: Mapping[int, set[str]]) -> list[tuple[int, str]]:
+    return [(number << SHIFT | position, " ".join(each)) for position, each in sorted(indexed.items())]

@@ -25,6 +25,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memory import archives, forget_requests, forgetting, ledger, passes, receipts, retention, search
+from memory.adapter import subjects
 from memory.erasers import entries
 from memory.forgetting import Preview
 from memory.host import access, audit, erasure, event_log, ids, sql, vault
@@ -32,7 +33,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
 from memory.ledger import indexing
-from memory.matching import is_exact, is_mentioned, search_form
+from memory.matching import Mention, is_exact, is_mentioned, search_form
 from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
@@ -484,6 +485,36 @@ def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() ->
     building.remember("acme", *ENCODED)
     MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
     assert forget(acme).state == ForgetState.RESIDUE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subjects, "LOOKED_AT", 2)
+    acme = building.scope()
+    building.remember("acme", *[f"note {number}" for number in range(7)])
+    rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
+    for each in rows.order_by("id").values_list("id", flat=True):
+        rows.filter(id=each).update(content=ENCODED[0])
+        assert subjects.traces(acme.tenant_id, (MARTA,)) == {each: Mention.EXACT}
+        rows.filter(id=each).update(content="a note")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_of_a_large_transaction_is_moved_in_the_pause_behind_it() -> None:
+    if sql.is_postgres():
+        pytest.skip("PostgreSQL moves its log by itself")
+    while not sql.empty_log():
+        pass
+    building.remember("acme", "a note")
+    file, rows = Path(str(connection.settings_dict["NAME"])), MemoryEntry.objects.written_by("memory.ledger")
+    small = file.stat().st_size
+    with sql.moving_the_log():
+        rows.update(content="x" * 8_000_000)
+        assert file.stat().st_size < small + 1_000_000
+        sql.move_log()
+        assert file.stat().st_size > small + 7_000_000
+    rows.update(content="y" * 16_000_000)
+    assert file.stat().st_size > small + 15_000_000
 
 
 def test_entries_of_an_earlier_release_are_found_in_their_encodings_after_the_migration() -> None:
