@@ -4,6 +4,7 @@ The folder is made for its owner alone, and so is each secret in it. A file that
 same moment is created by one of them and read by both.
 """
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -11,9 +12,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.functional import SimpleLazyObject
 
 
 class FolderInUse(Exception):
@@ -35,25 +37,48 @@ class FolderInUse(Exception):
         return True
 
 
+def checked(folder: Path) -> Path:
+    """``folder``, when it is there or can be made. Nothing is made before something is kept in it."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir() or (there != folder and not os.access(there, os.W_OK | os.X_OK)):
+        raise _not_made(folder, errno.ENOTDIR if not there.is_dir() else errno.EACCES)
+    return folder
+
+
 def ensure(folder: Path) -> Path:
     """``folder`` exists."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as refused:
-        raise ImproperlyConfigured(
-            f"OPENWOP_DATA_DIR: the data folder {folder} cannot be created ({refused.strerror})"
-        ) from refused
+        raise _not_made(folder, refused.errno or 0) from refused
     return folder
+
+
+def _not_made(folder: Path, why: int) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"OPENWOP_DATA_DIR: the data folder {folder} cannot be created ({os.strerror(why)})")
 
 
 def kept_text(file: Path, make: Callable[[], str]) -> str:
     """The text kept in ``file``; made and kept, mode 0600, by the first of all processes that ask."""
     try:
         if not file.exists():
+            ensure(file.parent)
             _create_once(file, make())
         return file.read_text().strip()
     except OSError as refused:
         raise ImproperlyConfigured(f"{file} cannot be kept in the data folder ({refused.strerror})") from refused
+
+
+class _Later(SimpleLazyObject):  # type: ignore[type-arg]
+    """A text that is there, although it was not read yet."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def kept_later(file: Path, make: Callable[[], str]) -> str:
+    """``kept_text`` that is read, or made, when it is first used."""
+    return cast("str", _Later(lambda: kept_text(file, make)))
 
 
 def instance_of(folder: Path) -> str:
@@ -79,14 +104,14 @@ def _create_once(file: Path, text: str) -> None:
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """No other console is at this point on ``folder``; one that is is waited for."""
-    with (folder / "console.lock").open("a+") as waiting:
+    with (ensure(folder) / "console.lock").open("a+") as waiting:
         fcntl.flock(waiting, fcntl.LOCK_EX)
         yield
 
 
 def lock(folder: Path, part: str) -> IO[str]:
     """The lock on one ``part`` of a console, held until this process and every child given the file has ended."""
-    holding = (folder / f"{part}.lock").open("a+")
+    holding = (ensure(folder) / f"{part}.lock").open("a+")
     try:
         fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as held:
@@ -102,6 +127,8 @@ def lock(folder: Path, part: str) -> IO[str]:
 
 def is_locked(folder: Path, part: str) -> bool:
     """Whether a console runs that part."""
+    if not folder.exists():
+        return False
     try:
         lock(folder, part).close()
     except FolderInUse:

@@ -1,6 +1,8 @@
 """How the database is opened: the options that were measured (performance.md, section 2)."""
 
 import contextlib
+import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +57,12 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
         raise ImproperlyConfigured("DATABASE_URL: web and worker share the database, so SQLite must be a file")
     if given["ENGINE"] == "django.db.backends.sqlite3":
         file = base / given["NAME"]  # the same file whatever folder a process is started in
-        keep_private(file)
         return given | {
             "NAME": str(file),
             "CONN_MAX_AGE": None,
-            "OPTIONS": sqlite_options(is_web=web_threads > 0) | given.get("OPTIONS", {}),
+            "OPTIONS": sqlite_options(is_web=web_threads > 0)
+            | {"factory": partial(open_private, folder)}
+            | given.get("OPTIONS", {}),
             # A file for tests too: the in-memory default shares its cache, and threads get "table is locked" at once.
             "TEST": {"NAME": str(folder / "test.sqlite3")},
         }
@@ -68,6 +71,18 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
         options = POSTGRES | own | given.get("OPTIONS", {})
         return given | {"CONN_MAX_AGE": 0 if web_threads else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
+
+
+def open_private(folder: Path, database: str, *values: Any, **named: Any) -> sqlite3.Connection:
+    """A connection to a file that is made for its owner alone, when it is first opened and not before.
+
+    The data ``folder`` is made with it; any other has to be there.
+    """
+    if Path(database).parent == folder:
+        with contextlib.suppress(OSError):  # opening it says why
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    keep_private(Path(database))
+    return sqlite3.Connection(database, *values, **named)
 
 
 def keep_private(file: Path) -> None:

@@ -41,7 +41,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # --- what this host is ----------------------------------------------------------------------------------------------
 
 OPENWOP_ENV = _one_of("OPENWOP_ENV", "development", "production", "test")
-OPENWOP_DATA_DIR = data_folder.ensure(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
+OPENWOP_DATA_DIR = data_folder.checked(BASE_DIR / env.path("OPENWOP_DATA_DIR", default=Path("var")).expanduser())
 # What was forgotten, for restores; outside of the data folder, so that no copy of the folder takes its place. Hosts
 # that share a database share this file.
 OPENWOP_ERASURE_JOURNAL = (
@@ -97,7 +97,7 @@ SECRET_KEY_CHARACTERS = 32
 
 
 def _secret_key() -> str:
-    """The operator's key; outside production, one that the data folder keeps."""
+    """The operator's key; outside production, one that the data folder keeps from its first use on."""
     given = env.str("OPENWOP_SECRET_KEY", default="")
     if IN_PRODUCTION and given and len(given) < SECRET_KEY_CHARACTERS:
         raise ImproperlyConfigured(
@@ -107,7 +107,7 @@ def _secret_key() -> str:
         return given or "only-for-tests"
     if IN_PRODUCTION:
         raise ImproperlyConfigured("OPENWOP_SECRET_KEY must be set when OPENWOP_ENV is production")
-    return data_folder.kept_text(OPENWOP_DATA_DIR / "secret_key", get_random_secret_key)
+    return data_folder.kept_later(OPENWOP_DATA_DIR / "secret_key", get_random_secret_key)
 
 
 SECRET_KEY = _secret_key()

@@ -17,10 +17,12 @@ from django.conf import settings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# The public addresses of IPv6, and those among them that lead to an IPv4 address which is not checked: 6to4, Teredo.
-# NAT64 (64:ff9b::/96) and site-local addresses are outside.
+# The public addresses of IPv6. NAT64 (64:ff9b::/96) and site-local addresses are outside.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-TUNNELS = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/32")))
+# What Python calls global, wholly or in part, and no host of the public internet has: of IPv6 what leads to an IPv4
+# address that is not checked (6to4, Teredo) and documentation (RFC 9637); of IPv4 protocol assignments (RFC 6890) and
+# the relays of 6to4 (RFC 7526).
+CLOSED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 
 
 class OutboundRefused(httpcore.ConnectError):
@@ -45,9 +47,10 @@ def may_connect(host: str, address: Address) -> bool:
 
 
 def _is_public(address: Address) -> bool:
+    if any(address in network for network in CLOSED):
+        return False
     if isinstance(address, ipaddress.IPv6Address):
-        tunnelled = any(address in network for network in TUNNELS)
-        return address.is_global and address in GLOBAL_UNICAST and not tunnelled
+        return address.is_global and address in GLOBAL_UNICAST
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 

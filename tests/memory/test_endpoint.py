@@ -281,6 +281,11 @@ CLOSED = [
     "127.0.0.1",
     "169.254.169.254",
     "172.16.0.1",
+    "192.0.0.1",
+    "192.0.0.9",
+    "192.0.0.255",
+    "192.88.99.1",
+    "192.88.99.2",
     "192.168.1.1",
     "198.18.0.1",
     "224.0.0.1",
@@ -294,6 +299,8 @@ CLOSED = [
     "64:ff9b:1::1",
     "2001:0:4136:e378::1",
     "2002:7f00:1::1",
+    "3fff::1",
+    "3fff:fff::1",
     "fd00:ec2::254",
     "fe80::1",
     "fec0::1",
@@ -314,7 +321,9 @@ def test_an_address_that_is_not_public_is_refused_unless_it_is_listed(settings: 
     assert outbound.may_connect("models.example", address)
 
 
-@pytest.mark.parametrize("text", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111"])
+@pytest.mark.parametrize(
+    "text", ["1.1.1.1", "93.184.216.34", "192.0.1.1", "192.88.98.1", "3ffe::1", "2606:4700:4700::1111"]
+)
 def test_a_public_address_needs_no_list(settings: Any, text: str) -> None:
     settings.OPENWOP_OUTBOUND_ALLOW = []
     assert outbound.may_connect("models.example", ipaddress.ip_address(text))

@@ -149,6 +149,21 @@ def test_production_sends_cookies_over_tls_alone_and_redirects_pages_but_no_clie
     assert development.stdout == "(False, False, False)\n"
 
 
+@pytest.mark.parametrize("command", [("manage.py", "check"), ("manage.py", "help")])
+def test_a_command_that_keeps_nothing_makes_no_file_and_no_folder(fresh, tmp_path, command):
+    done = fresh(*command)
+
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_in_a_folder_that_is_not_there_is_refused_and_the_folder_not_made(fresh, tmp_path):
+    done = fresh("manage.py", "migrate", DATABASE_URL=f"sqlite:///{tmp_path}/nowhere/console.sqlite3")
+
+    assert done.returncode == 1
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_outside_production_the_secret_key_is_made_once_and_kept_for_the_owner_alone(fresh, tmp_path):
     shown = SHOW.format("settings.SECRET_KEY")
 
