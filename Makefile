@@ -1,4 +1,5 @@
-# run: the console with a demo tenant. test: everything, on SQLite and PostgreSQL. check: what CI asks before testing.
+# run: the console with a demo tenant. check: what CI asks before testing. test: every test on SQLite, and those where
+# the engine can matter on PostgreSQL too. test-all: every test on both, with a larger budget for the fuzz test.
 # Needed: Python 3.11 or newer, and make. ARGS goes to the command: make run ARGS="--bind 127.0.0.1:9000".
 
 NEWEST := $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -13,14 +14,24 @@ IN_TEST := OPENWOP_ENV=test OPENWOP_DATA_DIR=var/check
 IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 	OPENWOP_SECRET_KEY=no-host-has-this-key-it-is-long-only-because-check-asks-for-it
 
-.PHONY: run test check bench lock
+.PHONY: run test test-all check bench lock
 .DEFAULT_GOAL := run
 
 run: .venv/.run
 	@exec $(PY) manage.py console --demo $(ARGS)
 
+# All cores, a file at a time; fewer or more processes with: make test WORKERS=4.
+WORKERS ?= auto
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadfile
+
 test: .venv/.dev
-	$(PY) -m pytest $(ARGS)
+	OPENWOP_TEST_DB=sqlite $(PYTEST) $(ARGS)
+	OPENWOP_TEST_DB=postgres $(PYTEST) -m "engines or only_db" $(ARGS)
+
+test-all: export OPENWOP_TEST_THOROUGH = 1
+test-all: .venv/.dev
+	OPENWOP_TEST_DB=sqlite $(PYTEST) $(ARGS)
+	OPENWOP_TEST_DB=postgres $(PYTEST) $(ARGS)
 
 check: .venv/.dev
 	$(PY) -m ruff format --check .

@@ -9,7 +9,7 @@ from django.db import connection, models
 from memory.host import erasure
 from openwop_console.text_columns import FREE
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)
 # On PostgreSQL, what holds no text; SQLite's catalog says what a column was declared as.
 NO_TEXT = (

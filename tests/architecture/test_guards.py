@@ -10,7 +10,7 @@ from memory.host.models import Run, RunEvent, WriteGuard
 from memory.models.entry import MemoryEntry
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def test_a_model_saved_by_anybody_else_raises_and_says_where_to_go() -> None:

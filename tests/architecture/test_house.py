@@ -1,7 +1,9 @@
 """The house rules, checked against the source: one place for each thing (design.md, section 2)."""
 
+import ast
 import re
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ OUR_MODELS: list[Any] = [model for model in apps.get_models() if model._meta.app
 TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
 
 
+@cache
 def sources() -> list[Path]:
     """Every module of the project but tests and migrations."""
     return [
@@ -31,9 +34,14 @@ def sources() -> list[Path]:
     ]
 
 
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
 def places(pattern: str) -> set[str]:
     """The modules whose code has ``pattern``."""
-    return {path.relative_to(ROOT).as_posix() for path in sources() if re.search(pattern, path.read_text())}
+    return {path.relative_to(ROOT).as_posix() for path in sources() if re.search(pattern, text_of(path))}
 
 
 def refusals() -> list[type[errors.Refusal]]:
@@ -59,7 +67,7 @@ def test_every_model_has_chosen_who_writes_it_and_that_module_exists() -> None:
     for model in OUR_MODELS:
         path = home_of(model.writer)
         assert path.exists(), f"{model.__name__} is written by {model.writer}, which is not there"
-        assert f'WRITER = "{model.writer}"' in path.read_text()
+        assert f'WRITER = "{model.writer}"' in text_of(path)
 
 
 def test_a_writer_name_is_spelled_in_its_own_module_and_in_the_models_alone() -> None:
@@ -266,6 +274,7 @@ def index_columns(table: str) -> list[list[str]]:
     return list(found.values())
 
 
+@pytest.mark.engines
 @pytest.mark.django_db
 def test_every_link_of_a_tenant_begins_an_index_so_that_removing_a_row_reads_no_others() -> None:
     keys = foreign_keys()
@@ -280,3 +289,34 @@ def test_every_link_of_a_tenant_begins_an_index_so_that_removing_a_row_reads_no_
         )
     ]
     assert not missing, "\n".join(missing)
+
+
+# What decides by the engine, and tests that use the database past the models.
+FORKS = r"is_postgres\(|\.vendor\b|RunSQL"
+BY_HAND = r"only_db\(|connection\.(?:vendor|cursor)|is_postgres\("
+BETWEEN_TRANSACTIONS = r"transaction=True"
+BROWSER = r"playwright"
+
+
+def imported(path: Path) -> set[str]:
+    """The names of the modules that a module imports, as paths in the tree."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name.replace(".", "/") + ".py" for name in names}
+
+
+def test_a_test_of_what_differs_by_engine_runs_on_both() -> None:
+    forks = places(FORKS)
+    assert {"memory/host/sql.py", "memory/forgetting.py", "memory/adapter/fulltext.py"} <= forks
+    unmarked = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        text = path.read_text()
+        in_process = path.parent.name in {"conformance", "openintent"}  # marked where they are given their host
+        differs = re.search(BY_HAND, text) or (re.search(BETWEEN_TRANSACTIONS, text) and not re.search(BROWSER, text))
+        if (differs or imported(path) & forks) and not in_process and "mark.engines" not in text:
+            unmarked.append(path.relative_to(ROOT).as_posix())
+    assert unmarked == [], "mark these with pytest.mark.engines"

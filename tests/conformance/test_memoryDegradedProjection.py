@@ -56,7 +56,8 @@ def test_the_inventory_says_what_follows_from_the_document(
 ) -> None:
     console_process.start("--workers", "1", OPENWOP_TEST_SEAM_ENABLED="true", **configuration)
     host = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
-    document = host.stranger.get("/.well-known/openwop").json()
+    with host.stranger as stranger:
+        document = stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
     with host.client() as client:
         for agent_id in SHAPES:

@@ -14,7 +14,7 @@ from memory.host.run_orders import RunOrder
 from openwop_console.denials import is_denial
 from tests import building, proposing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def denied(slug: str = "acme") -> list[AuditRecord]:

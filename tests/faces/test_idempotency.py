@@ -24,7 +24,7 @@ from openwop_console.runtime.asking import tokens
 from tests import building, proposing
 from tests.conformance import schemas
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 REPLAY = "openwop-Idempotent-Replay"
 NOOP = {"workflowId": "conformance-noop"}
 

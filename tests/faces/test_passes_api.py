@@ -10,7 +10,7 @@ from memory.models import Pass
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 URL, SCHEDULES = "/v1/host/console/passes", "/v1/host/console/pass-schedules"
 __all__ = ["flow"]
 

@@ -16,7 +16,7 @@ from proposals.models import Gate
 from tests import building, proposing
 from tests.peopled import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 PERSON = "marta.kowalska@example.com"
 
 

@@ -10,7 +10,7 @@ from memory.host.models import TenantOwned
 from tests import building
 from tests.peopled import BODIES, MAKERS, UNKNOWN, Route, World, routes, sound_body
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ROUTES = [route for route in routes() if route.parameters]
 # A name of one's own: what is written or removed under it is the caller's, whoever else has such a name.
 OWN_NAMES = {"putSecret", "deleteSecret", "writeWorkspaceFile", "installAgent"}

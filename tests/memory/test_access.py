@@ -18,7 +18,7 @@ from memory.host.models import AuditRecord, Membership, Operator
 from openwop_console.commanding import administrator_scope
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ADA = "ada@acme.example"
 
 

@@ -24,7 +24,7 @@ from openwop_console.runtime import nodes
 from tests import building
 from tests.conformance import schemas
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 AGENT = "private.acme.triage"
 PROMPT = "You are the triage agent of Acme, and nobody may read this sentence."
 WIRE = "/v1/host/console/agents"

@@ -23,7 +23,7 @@ from memory.models.entry import MemoryEntry, Tombstone
 from tests import archiving, building
 from tests.memory.test_forgetting import everything_stored
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta.kowalska@example.com"
 
 

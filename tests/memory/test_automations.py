@@ -20,7 +20,7 @@ from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 KIND = "automation"
 CHAIN = "private.acme.followUp"
 NAMED = "automation/weekly.noop"

@@ -21,7 +21,7 @@ from proposals import lifecycle, review, rollbacks
 from tests import building, proposing
 from tests.conformance import schemas
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 KIND = "workflow-chain-pack"
 CHAIN = "private.acme.followUp"
 

@@ -26,7 +26,7 @@ from openwop_console import discovery, schedules
 from tests import building
 from tests.tampering import tamper
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 BEFORE_0020 = "0019_artifacts_can_be_disabled"
 

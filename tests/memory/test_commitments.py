@@ -26,7 +26,7 @@ from openwop_console.runtime import forking
 from openwop_console.runtime.timed import firing, keeping
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MONDAY = datetime(2026, 11, 16, 10, tzinfo=UTC)
 S = CommitmentState
 

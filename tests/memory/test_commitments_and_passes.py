@@ -21,7 +21,7 @@ from openwop_console.runtime.timed import keeping
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 S = CommitmentState
 CALL = "Remind me in 3 days to call Bob about the contract."
 MAIL = "Remind me in 3 days to mail the report to Ana."

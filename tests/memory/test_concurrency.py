@@ -17,7 +17,7 @@ from openwop_console.runtime import engine, intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 AT_ONCE = 8
 
 

@@ -25,7 +25,7 @@ from memory.passes import LostClaim
 from memory.similarity import reading, reconciling
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 SAME = ("The Pro plan includes weekly reports", "Please note that the pro plan includes weekly reports.")
 OLD, NEW = "The Pro plan costs $49 per month", "The Pro plan now costs $59 per month"
 HERE = "notes"

@@ -28,7 +28,7 @@ from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 CONTENTS = ("Invoices of Acme must go to Berlin.", "Acme decided to renew for 24 months.", "Never call before 9.")
 SECRET = "tok-9f8e7d6c5b4a"

@@ -12,7 +12,7 @@ from memory.erasure_journal import JournalBroken, JournalUnavailable, Mark
 from memory.models import ForgetRequest, ForgetState
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta.kowalska@example.com"
 BEGINNING = Mark(0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 

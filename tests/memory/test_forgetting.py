@@ -41,7 +41,7 @@ from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta.kowalska@example.com"
 
 

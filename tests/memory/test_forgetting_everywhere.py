@@ -32,7 +32,7 @@ from tests.openintent.test_forgetting import a_task, an_intent, remembered
 from tests.openintent.test_forgetting import wire as wire_of
 from tests.peopled import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ANA = "ana.q@exquis.org"
 STRANGER = "zoltan@elsewhere.net"
 B64 = [base64.b64encode(f"{'x' * shift}<{ANA}> {shift}".encode()).decode() for shift in range(3)]

@@ -25,7 +25,8 @@ from openwop_console.runtime.timed import observing, watching
 from tests import building
 from tests.conformance import schemas
 
-pytestmark = pytest.mark.django_db(transaction=True)  # an evaluation looks from a thread of its own
+# An evaluation looks from a thread of its own.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 URL = "/v1/host/console/heartbeats"
 LIVE = {"observe": "memory", "memoryRef": "notes", "expression": "{busy: live > `1`}"}
 

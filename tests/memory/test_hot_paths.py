@@ -18,7 +18,7 @@ from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
 from openwop_console.bench import ground
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def test_what_the_ledger_stores_is_what_the_orm_reads() -> None:

@@ -14,7 +14,7 @@ from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 from memory.retention import sweep
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def test_a_write_is_an_entry_and_a_fact_that_names_it() -> None:

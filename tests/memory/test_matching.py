@@ -23,6 +23,8 @@ from memory.matching import (
     without_subject,
 )
 
+pytestmark = pytest.mark.engines
+
 ANA = "ana@x.org"
 NONE, SUSPECTED, EXACT = Mention
 

@@ -18,7 +18,7 @@ from openwop_console.runtime import clock
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 __all__ = ["flow"]
 

@@ -20,7 +20,7 @@ from memory.models import Pass, PassSchedule
 from memory.pass_schedules import PassTimes
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 MARTA = "marta.kowalska@example.com"
 

@@ -26,7 +26,7 @@ from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 KINDS = ("compact", "consolidate", "distill")
 SECRET = "tr0ub4dor-and-3"
 START = datetime.fromisoformat("2026-03-01T12:00:00+00:00")

@@ -39,7 +39,7 @@ from proposals import lifecycle
 from tests import building
 from tests.building import node
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NEVER = {"type": "equals", "left": "nothing", "right": "something"}
 
 

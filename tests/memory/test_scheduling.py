@@ -22,7 +22,7 @@ from openwop_console.runtime import clock
 from openwop_console.runtime.timed import firing, timetable
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 URL = "/v1/host/console/schedules"
 EVERY_MINUTE = {"cron": "* * * * *"}

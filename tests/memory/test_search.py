@@ -25,7 +25,7 @@ from memory.search import LedgerPage
 from memory.words import relevance, sought, stems_of, words_of
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 only_sqlite = pytest.mark.only_db("sqlite")
 
 

@@ -11,7 +11,7 @@ from memory.host.models import Secret, VaultKey
 from memory.host.sealing import VaultLocked
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 VALUE = "tok-very-secret-123"
 
 

@@ -17,7 +17,7 @@ from openwop_console.runtime.timed import keeping
 from tests import building
 from tests.memory.test_commitments import Desk
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def plans(look: Callable[[], Any]) -> list[str]:

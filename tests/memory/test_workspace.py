@@ -22,7 +22,7 @@ from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta.kowalska@example.com"
 
 

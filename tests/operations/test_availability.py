@@ -23,6 +23,8 @@ from openwop_console.testing import plugin
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 
+pytestmark = pytest.mark.engines
+
 SOON_S = 2.0
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
+pytestmark = pytest.mark.engines
+
 MARTA = "marta.kowalska@example.com"
 KEY = "a-key-that-both-hosts-have-and-that-is-long-enough"
 LOOK = """

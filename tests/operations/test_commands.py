@@ -18,7 +18,7 @@ from memory.tasks import lapse_previews, sweep
 from openwop_console import schedules
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def manage(*words: str, **options: Any) -> str:

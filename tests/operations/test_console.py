@@ -14,6 +14,8 @@ from django.conf import settings
 
 from openwop_console import supervision
 
+pytestmark = pytest.mark.engines
+
 # Where the database has no part, once is enough.
 once = pytest.mark.only_db("sqlite")
 

@@ -12,6 +12,8 @@ import pytest
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 
+pytestmark = pytest.mark.engines
+
 RUNS = 24
 STEPS = 4
 

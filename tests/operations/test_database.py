@@ -7,7 +7,7 @@ from django.db import connection
 
 from openwop_console import databases
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def _pragma(name: str) -> object:

@@ -30,7 +30,7 @@ from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
 from tests.conformance import schemas
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 MARTA = "marta.kowalska@example.com"
 ACME, GLOBEX = story.told()

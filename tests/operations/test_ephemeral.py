@@ -13,6 +13,8 @@ import pytest
 from tests.conformance.conftest import Host, key_of
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
+pytestmark = pytest.mark.engines
+
 ROUND_TRIP = "conformance-agent-memory-roundtrip"
 EPHEMERAL = {"OPENWOP_MEMORY_BACKEND": "ephemeral"}
 MANIFEST = {

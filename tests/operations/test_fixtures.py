@@ -8,6 +8,8 @@ from django_q.tasks import async_task
 
 from openwop_console.testing import plugin
 
+pytestmark = pytest.mark.engines
+
 
 def remember_a_word(table: str, word: str) -> None:
     """A task: one row."""

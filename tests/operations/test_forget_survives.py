@@ -4,9 +4,12 @@ import time
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.fixtures_console import ConsoleProcess
 from tests.operations.test_passes_survive import _shell, _until
+
+pytestmark = pytest.mark.engines
 
 FORGET = "/v1/host/console/forget"
 ANA = "ana.q@exquis.org"

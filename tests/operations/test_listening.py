@@ -8,7 +8,7 @@ from openwop_console import listening
 from openwop_console.listening import Address
 
 # The database has no part in this.
-pytestmark = pytest.mark.only_db("sqlite")
+pytestmark = [pytest.mark.only_db("sqlite"), pytest.mark.engines]
 
 
 @pytest.mark.parametrize(

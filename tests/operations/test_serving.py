@@ -20,6 +20,8 @@ from openwop_console.listening import Address
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tests.operations.test_streams import connections_of, open_streams, waiting_run
 
+pytestmark = pytest.mark.engines
+
 # A machine that runs the tests of nine people answers late now and then; half of the answers must be quick.
 QUICK = 0.1
 PASSWORD = "a long pass phrase of tests"

@@ -15,7 +15,7 @@ from openwop_console import data_folder
 from openwop_console.commanding import DatabaseCommand
 
 # The database has no part in this.
-pytestmark = pytest.mark.only_db("sqlite")
+pytestmark = [pytest.mark.only_db("sqlite"), pytest.mark.engines]
 
 # Read by a fresh interpreter, since settings are read once.
 SHOW = "from openwop_console import settings; print(({}))"

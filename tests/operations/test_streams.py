@@ -29,6 +29,8 @@ from openwop_console.testing import plugin
 from tests import building, sse
 from tests.fixtures_console import ConsoleProcess
 
+pytestmark = pytest.mark.engines
+
 UPDATES = frozenset({"updates"})
 DEBUG = frozenset({"debug"})
 

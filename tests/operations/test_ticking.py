@@ -8,6 +8,8 @@ import pytest
 from openwop_console import ticking
 from openwop_console.runtime import clock
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.mark.django_db(transaction=True)
 def test_a_tick_that_fails_is_logged_and_the_next_one_comes(monkeypatch, caplog):

@@ -16,7 +16,7 @@ from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def verify(browser: Client, **given: object) -> str:

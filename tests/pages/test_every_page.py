@@ -19,7 +19,7 @@ from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 LISTS = [
     "/",
     "/agents",

@@ -18,7 +18,7 @@ from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta@example.com"
 Preview = Callable[..., str]
 

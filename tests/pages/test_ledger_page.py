@@ -18,7 +18,7 @@ from memory.host import ids
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 HOSTILE = '<script>alert(1)</script><img src=x hx-get="/steal" hx-trigger="load">\u202etxt.exe'
 
 

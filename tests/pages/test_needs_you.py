@@ -23,7 +23,7 @@ from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import HTMX, SignIn, body_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def needs(browser: Client) -> Any:

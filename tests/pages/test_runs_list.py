@@ -16,7 +16,7 @@ from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def run_of(workflow: str, *, type_id: str = "core.noop", created: datetime | None = None) -> str:

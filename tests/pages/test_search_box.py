@@ -10,7 +10,7 @@ from memory.host import ids
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def goes_to(browser: Client, words: str) -> str:

@@ -19,7 +19,7 @@ from memory.host.models import AuditRecord, Throttle
 from openwop_console import sign_in
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ADA, WRONG = "ada@acme.example", "not the password at all"
 
 

@@ -20,7 +20,7 @@ from proposals.models import ApprovalPolicy, Comment, PolicyChange, Proposal, Re
 from tests import building, proposing
 from tests.proposing import opened
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ANA = Identifiers(("ana@x.org",))
 TABLES: tuple[Any, ...] = (Proposal, Revision, Vote, Comment, ApprovalPolicy, PolicyChange, SavedFilter)
 

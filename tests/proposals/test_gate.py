@@ -19,7 +19,7 @@ from proposals.models import Proposal, Revision
 from tests import building, proposing
 from tests.proposing import actions, opened, types_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def test_the_activation_workflow_is_none_that_a_tenant_installs_because_its_nodes_are_the_host_s() -> None:

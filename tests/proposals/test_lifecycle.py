@@ -14,7 +14,7 @@ from proposals.models import Revision
 from tests import building, proposing
 from tests.proposing import actions, opened, types_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 
 def test_a_new_proposal_is_a_draft_that_nothing_resolves() -> None:

@@ -14,7 +14,7 @@ from proposals.models import Gate, GateState, Proposal
 from tests import building, proposing
 from tests.proposals.test_races import at_once, refusals
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 CONSOLE = "/v1/host/console"
 ONE_VOICE = "one-voice-a-person"
 

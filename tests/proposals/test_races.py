@@ -19,7 +19,7 @@ from proposals.models import ApprovalPolicy, Gate, PolicyChange, Proposal, Vote
 from tests import building, proposing
 from tests.proposing import opened
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 
 
 def at_once(*acts: Callable[[], Any]) -> list[Any]:

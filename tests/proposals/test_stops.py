@@ -21,7 +21,7 @@ from tests import building, proposing
 from tests.memory.test_forgetting import forget
 from tests.proposals.test_races import at_once
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 CONSOLE = "/v1/host/console"
 PROMPT = "prompt:triage.summary@1.1.0"
 CLERK = "private.acme.clerk"

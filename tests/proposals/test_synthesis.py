@@ -28,7 +28,7 @@ from tests import proposing as builders
 from tests.memory.test_endpoint import Model, answers, model, says
 from tests.proposals.test_synthesis_reading import forget
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 __all__ = ["model"]
 URL = "/v1/host/console/synthesis"
 

@@ -23,7 +23,7 @@ from proposals.miners.traces import Origin, Traces
 from proposals.synthesis import executed, reading
 from tests import building, learning
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 MARTA = "marta.kowalska@example.com"
 
 
