@@ -67,7 +67,7 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
             "TEST": {"NAME": str(folder / "test.sqlite3")},
         }
     if given["ENGINE"] == "django.db.backends.postgresql":
-        own = {**POSTGRES_WEB, "pool": POOL | {"max_size": web_threads + 1}} if web_threads else {}
+        own = {**POSTGRES_WEB, "pool": _pool(web_threads)} if web_threads else {}
         options = POSTGRES | own | given.get("OPTIONS", {})
         return given | {"CONN_MAX_AGE": 0 if web_threads else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
@@ -83,6 +83,12 @@ def open_private(folder: Path, database: str, *values: Any, **named: Any) -> sql
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     keep_private(Path(database))
     return sqlite3.Connection(database, *values, **named)
+
+
+def _pool(web_threads: int) -> dict[str, Any]:
+    from openwop_console import postgresql  # SQLite needs no driver of PostgreSQL
+
+    return POOL | {"max_size": web_threads + 1, "connection_class": postgresql.Connection}
 
 
 def keep_private(file: Path) -> None:

@@ -212,12 +212,6 @@ def lengths(streams: Collection[tuple[UUID, UUID]]) -> dict[UUID, int]:
     return {sql.as_uuid(row[0]): int(row[1]) for row in found}
 
 
-def payloads(tenant_id: UUID, kind: str) -> Iterator[dict[str, Any]]:
-    """The payload of every event of one type that the tenant has, oldest first."""
-    rows = RunEvent.objects.of(tenant_id).filter(type=kind).order_by("id")
-    yield from rows.values_list("payload", flat=True).iterator(chunk_size=2000)
-
-
 def texts(tenant_id: UUID) -> Iterator[list[str]]:
     """What the tenant's events of every type say, as text, in parts: the oldest first."""
     after = BEGINNING

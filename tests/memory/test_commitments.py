@@ -15,10 +15,10 @@ from memory import adapter, commitments, forgetting, inventory, ledger, lineage,
 from memory.commitments import rows, upkeep
 from memory.drafts import EntryDraft
 from memory.erasers.commitments import CommitmentRows
-from memory.host import byok, event_log, ids, runs
+from memory.host import byok, ids, runs
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import Run
+from memory.host.models import Run, RunEvent
 from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
@@ -64,7 +64,8 @@ class Desk:
     @property
     def facts(self) -> list[dict[str, Any]]:
         """The payload of every ``commitment.fired`` on the tenant's log."""
-        return list(event_log.payloads(self.tenant_id, "commitment.fired"))
+        fired = RunEvent.objects.of(self.tenant_id).filter(type="commitment.fired").order_by("id")
+        return list(fired.values_list("payload", flat=True))
 
 
 @pytest.fixture

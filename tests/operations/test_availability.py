@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import stat
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+import psutil
 import psycopg
 import pytest
 from django.core.cache import caches
@@ -19,7 +21,8 @@ from django.test import Client
 from psycopg import sql
 
 from openwop_console import error_envelope, readiness
-from openwop_console.testing import plugin
+from openwop_console.postgresql import Connection
+from openwop_console.testing import plugin, postgres
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 
@@ -99,6 +102,57 @@ def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_i
         assert {each.json()["error"] for each in answers} == {"store_unavailable"}
         _until_ready(client)
         assert write(0).status_code == 201
+
+
+@pytest.fixture
+def cluster(console_process: ConsoleProcess) -> Iterator[postgres.Server]:
+    """A PostgreSQL of the console's own, which can be stopped."""
+    server = postgres.start()
+    console_process.environment["DATABASE_URL"] = server.url
+    yield server
+    server.process.send_signal(signal.SIGCONT)
+    server.stop()
+
+
+@contextmanager
+def frozen(server: postgres.Server) -> Iterator[None]:
+    family = [psutil.Process(server.process.pid), *psutil.Process(server.process.pid).children(recursive=True)]
+    for each in family:
+        each.suspend()
+    try:
+        yield
+    finally:
+        for each in reversed(family):
+            each.resume()
+
+
+@pytest.mark.only_db("postgres")
+def test_a_postgresql_that_is_frozen_is_503_soon_and_serves_again_afterwards(
+    console_process: ConsoleProcess, cluster: postgres.Server
+) -> None:
+    assert console_process.manage("migrate").returncode == 0
+    console_process.start()
+    console_process.manage("create_tenant", "acme")
+    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=20) as client:
+        _until_ready(client)
+        with frozen(cluster), ThreadPoolExecutor(12) as clients:
+            first = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
+            later = [clients.submit(_timed, client, "GET", "/v1/host/console/memory") for _ in range(12)]
+            openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
+            _refused_soon(first, openintent, *(each.result() for each in later))
+            assert _timed(client, "GET", "/healthz").status_code == 200
+            assert _timed(client, "GET", "/readyz").json()["reason"] == readiness.NO_DATABASE
+        _until_ready(client)
+        assert client.post("/v1/runs", json={"workflowId": "conformance-noop"}).status_code == 201
+
+
+@pytest.mark.only_db("postgres")
+def test_a_busy_postgresql_is_waited_for() -> None:
+    with Connection.connect(os.environ[plugin.PG_URL]) as busy:
+        row = busy.execute("SELECT pg_sleep(1.5), 7").fetchone()
+    assert row
+    assert row[1] == 7
 
 
 def _timed(client: httpx.Client, method: str, path: str, **sent: Any) -> httpx.Response:

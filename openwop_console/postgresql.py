@@ -1,0 +1,76 @@
+"""A web process's connections to PostgreSQL: a server that is frozen is given up, a busy one is waited for.
+
+A frozen server (stopped, or swapped out) keeps its sockets open, so no timeout of TCP ends a wait for it, and a limit
+on every statement would end the long ones of a busy server too. So a connection that has heard nothing for a while
+asks whether the server answers a stranger at all; it is given up only when that is not so.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any
+
+import psycopg
+from psycopg import OperationalError
+
+SILENT_S = 0.5  # after which the server is asked
+ASKING_S = 0.5
+KNOWN_S = 0.5  # how long an answer holds for every connection of this process
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")  # what any client may begin with; the answer is one byte
+NOTHING_READY = 0
+
+_asking = threading.Lock()
+_asked_at, _answered = 0.0, True
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection whose waits end when the server answers nobody."""
+
+    def wait(self, gen: Any, *values: Any, **named: Any) -> Any:
+        return super().wait(self._watched(gen), *values, **named)
+
+    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        began = time.monotonic()
+        try:
+            state = next(gen)
+            while True:
+                ready = yield state
+                silent = ready == NOTHING_READY and time.monotonic() - began > SILENT_S
+                if silent and not answers(self.info.host, self.info.port):
+                    self.pgconn.finish()
+                    raise OperationalError("The server has stopped answering.")
+                state = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether the server at this address answers who connects now; asked by one thread at a time."""
+    global _asked_at, _answered  # noqa: PLW0603
+    with _asking:
+        if time.monotonic() - _asked_at > KNOWN_S:
+            _answered = _answers(host, port)
+            _asked_at = time.monotonic()
+        return _answered
+
+
+def _answers(host: str, port: int) -> bool:
+    is_path = host.startswith("/")
+    address: Any = f"{host}/.s.PGSQL.{port}" if is_path else (host, port)
+    try:
+        with closing(_connected(address, socket.AF_UNIX if is_path else 0)) as asked:
+            asked.sendall(SSL_REQUEST)
+            return bool(asked.recv(1))
+    except OSError:
+        return False
+
+
+def _connected(address: Any, family: int) -> socket.socket:
+    if not family:
+        return socket.create_connection(address, ASKING_S)
+    asking = socket.socket(family)
+    asking.settimeout(ASKING_S)
+    asking.connect(address)
+    return asking
