@@ -15,14 +15,13 @@ class MemoryConfig(AppConfig):
         from memory import commitments, forgetting, pass_schedules
         from memory.erasers import (
             archives,
-            audit_names,
             credentials,
             entries,
-            event_names,
             failed_tasks,
             installed,
             interrupt_values,
             kept_reads,
+            log_names,
             pass_values,
             policy,
             request_reasons,
@@ -40,8 +39,8 @@ class MemoryConfig(AppConfig):
         stores: tuple[erasure.Eraser, ...] = (
             archives.ARCHIVES, archives.DISTILLATES, entries.ENTRIES, kept_reads.KEPT_READS, signatures.SIGNATURES,
             run_values.RUN_VALUES, interrupt_values.INTERRUPT_VALUES, installed.INSTALLED, installed.STOP_REASONS,
-            event_names.EVENT_NAMES, workspace.WORKSPACE_FILES,
-            audit_names.AUDIT_NAMES, stored_answers.STORED_ANSWERS, timed.SCHEDULE_VALUES,
+            log_names.EVENT_NAMES, workspace.WORKSPACE_FILES,
+            log_names.AUDIT_NAMES, stored_answers.STORED_ANSWERS, timed.SCHEDULE_VALUES,
             timed.HEARTBEAT_VALUES, pass_values.PASS_VALUES, policy.POLICY_VALUES,
             saved_filters.SAVED_FILTERS, *self._of_openintent(),
             pass_values.PassScheduleValues(pass_schedules.erase_kept),
