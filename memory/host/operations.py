@@ -14,9 +14,13 @@ View = TypeVar("View", bound=Callable[..., Any])
 Serializer = type[serializers.Serializer[Any]]
 Schema = dict[str, Any]
 Status = int | tuple[int, str]
+STRING: Schema = {"type": "string"}
 TEXT: Schema = {"type": "string", "minLength": 1}
 TIME: Schema = {"type": "string", "format": "date-time"}
+FLAG: Schema = {"type": "boolean"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+POSITIVE: Schema = {"type": "integer", "minimum": 1}
+OBJECT: Schema = {"type": "object"}
 SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 

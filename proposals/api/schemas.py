@@ -1,10 +1,23 @@
 """What the proposals' addresses answer, as JSON Schema: for the OpenAPI document."""
 
 from memory.host.models import ArtifactKind
-from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, listed, nullable, words
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
 from proposals.models import Decision, GateState, Kind, State
 
-STRING = {"type": "string"}
 PROPOSAL = closed(
     "Proposal",
     id=TEXT,
@@ -12,7 +25,7 @@ PROPOSAL = closed(
     state=words(State.values),
     title=STRING,
     rationale=STRING,
-    artifact={"type": "object"},
+    artifact=OBJECT,
     provenance=also(closed(sourceRunIds=listed(TEXT)), synthesizerModel=STRING),
     duplicateOf=nullable(TEXT),
     owner=closed(tenant=TEXT, principal=TEXT),
@@ -33,7 +46,7 @@ PENDING = closed(
 )
 REVISION = closed(
     "Revision",
-    revision={"type": "integer", "minimum": 1},
+    revision=POSITIVE,
     title=STRING,
     rationale=STRING,
     note=STRING,
@@ -48,9 +61,9 @@ VOTE = closed(
     principal=TEXT,
     person=TEXT,
     decision=words(Decision.values),
-    override={"type": "boolean"},
+    override=FLAG,
     reason=STRING,
-    revision={"type": "integer", "minimum": 1},
+    revision=POSITIVE,
     sha256=SHA256,
     at=TIME,
 )
@@ -60,9 +73,9 @@ GATE = closed(
     runId=TEXT,
     nodeId=TEXT,
     state=words(GateState.values),
-    revision={"type": "integer", "minimum": 1},
+    revision=POSITIVE,
     sha256=SHA256,
-    quorum=closed(granted=COUNT, required={"type": "integer", "minimum": 1}),
+    quorum=closed(granted=COUNT, required=POSITIVE),
     requiredScope=TEXT,
     openedBy=TEXT,
     openedAt=TIME,
@@ -73,7 +86,7 @@ REVISIONS = closed(
     "Revisions",
     proposalId=TEXT,
     total=COUNT,
-    next=nullable({"type": "integer", "minimum": 1}),
+    next=nullable(POSITIVE),
     revisions=listed(REVISION),
     gates=listed(GATE),
 )
@@ -89,5 +102,5 @@ INSTALLATION = closed(
     installedBy=TEXT,
     installedAt=TIME,
     supersededAt=nullable(TIME),
-    disabled={"type": "boolean"},
+    disabled=FLAG,
 )

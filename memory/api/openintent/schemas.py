@@ -8,16 +8,27 @@ from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.agent_memory import batches
 from memory.agent_memory.asked import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
-from memory.host.operations import COUNT, TEXT, TIME, Schema, also, closed, listed, nullable, words
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    POSITIVE,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
 from memory.models import Namespace
 from memory.namespaces import MAX_RULES
 
 ANY: Schema = {}
-OBJECT: Schema = {"type": "object"}
-PLAIN: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-MAYBE: Schema = nullable(PLAIN)
+MAYBE: Schema = nullable(STRING)
 TOTAL = "X-Total-Count"
 
 ENTRY = also(
@@ -31,7 +42,7 @@ ENTRY = also(
         memory_type=words(Tier),
         version=COUNT,
         scope=nullable(OBJECT),
-        tags=listed(PLAIN),
+        tags=listed(STRING),
         ttl=MAYBE,
         pinned=FLAG,
         priority=words(PRIORITIES),
@@ -41,12 +52,12 @@ ENTRY = also(
         created_at=TIME,
         updated_at=TIME,
         expires_at=nullable(TIME),
-        memory_ref=PLAIN,
-        run_id=PLAIN,
+        memory_ref=STRING,
+        run_id=STRING,
         node_id=MAYBE,
     ),
     value_unreadable={"const": True},
-    inherited_from=PLAIN,
+    inherited_from=STRING,
 )
 ENTRIES = closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT)
 REMOVED = closed("OpenIntentRemoved", status={"const": "deleted"}, entry_id=TEXT)
@@ -60,7 +71,7 @@ NAMESPACE = closed(
     entry_count=COUNT,
     permissions=closed(default=words(Namespace.ACCESS), allow=listed(RULE)),
     version=COUNT,
-    created_by=PLAIN,
+    created_by=STRING,
     created_at=TIME,
     updated_at=TIME,
 )
@@ -68,8 +79,8 @@ NAMESPACES = closed("OpenIntentNamespaces", namespaces=listed(NAMESPACE), total=
 SUMMARY = also(
     closed(
         "OpenIntentMemorySummary",
-        agent_id=PLAIN,
-        working=closed(entry_count=COUNT, total_size_kb=COUNT, tasks_with_memory=listed(PLAIN)),
+        agent_id=STRING,
+        working=closed(entry_count=COUNT, total_size_kb=COUNT, tasks_with_memory=listed(STRING)),
         episodic=closed(
             entry_count=COUNT,
             capacity=COUNT,
@@ -78,7 +89,7 @@ SUMMARY = also(
             oldest_entry=nullable(TIME),
             newest_entry=nullable(TIME),
         ),
-        semantic_namespaces_accessible=listed(PLAIN),
+        semantic_namespaces_accessible=listed(STRING),
     ),
     openwop=closed(entry_count=COUNT),
 )
@@ -89,7 +100,7 @@ GRANT = closed(
     principal_type={"const": "agent"},
     permission=TEXT,
     task_id=MAYBE,
-    granted_by=PLAIN,
+    granted_by=STRING,
     granted_at=TIME,
     expires_at=nullable(TIME),
     reason=MAYBE,
@@ -103,8 +114,8 @@ EVENT = also(
         event_type=TEXT,
         intent_id=MAYBE,
         task_id=MAYBE,
-        agent_id=PLAIN,
-        actor=PLAIN,
+        agent_id=STRING,
+        actor=STRING,
         data=OBJECT,
         payload=OBJECT,
         timestamp=TIME,
@@ -116,16 +127,16 @@ EVENT = also(
 INTENT = closed(
     "OpenIntentIntent",
     id=TEXT,
-    title=PLAIN,
-    description=PLAIN,
+    title=STRING,
+    description=STRING,
     version=COUNT,
     status=TEXT,
     state=OBJECT,
     constraints=OBJECT,
     parent_intent_id=MAYBE,
-    depends_on=listed(PLAIN),
-    agents=listed(PLAIN),
-    created_by=PLAIN,
+    depends_on=listed(STRING),
+    agents=listed(STRING),
+    created_by=STRING,
     created_at=TIME,
     updated_at=TIME,
     confidence={"type": "number"},
@@ -141,31 +152,31 @@ TASK = closed(
     id=TEXT,
     intent_id=TEXT,
     plan_id=MAYBE,
-    name=PLAIN,
+    name=STRING,
     description=MAYBE,
     status=TEXT,
     version=COUNT,
-    priority=PLAIN,
+    priority=STRING,
     input=OBJECT,
     output=nullable(OBJECT),
-    artifacts=listed(PLAIN),
+    artifacts=listed(STRING),
     assigned_agent=MAYBE,
     lease_id=MAYBE,
-    capabilities_required=listed(PLAIN),
-    depends_on=listed(PLAIN),
-    blocks=listed(PLAIN),
+    capabilities_required=listed(STRING),
+    depends_on=listed(STRING),
+    blocks=listed(STRING),
     parent_task_id=MAYBE,
     retry_policy=MAYBE,
     timeout_seconds=nullable(NUMBER),
     attempt=NUMBER,
     max_attempts=NUMBER,
-    permissions=PLAIN,
+    permissions=STRING,
     memory_policy=nullable(OBJECT),
     requires_tools=listed(OBJECT),
     blocked_reason=MAYBE,
     error=MAYBE,
     metadata=OBJECT,
-    created_by=PLAIN,
+    created_by=STRING,
     created_at=TIME,
     updated_at=TIME,
     started_at=nullable(TIME),
@@ -177,7 +188,7 @@ COORDINATOR = closed(
     intent_id=TEXT,
     portfolio_id=MAYBE,
     agent_id=TEXT,
-    role=PLAIN,
+    role=STRING,
     supervisor_id=MAYBE,
     coordinator_type=TEXT,
     scope=TEXT,
@@ -196,7 +207,7 @@ AGENT = closed(
     status=TEXT,
     role_id=MAYBE,
     name=MAYBE,
-    capabilities=listed(PLAIN),
+    capabilities=listed(STRING),
     capacity=nullable(OBJECT),
     endpoint=MAYBE,
     heartbeat_config=nullable(OBJECT),
@@ -205,7 +216,7 @@ AGENT = closed(
     registered_at=nullable(TIME),
     last_heartbeat_at=nullable(TIME),
     version=COUNT,
-    episodic_memory=closed(capacity=nullable(COUNT), pinned_namespaces=listed(PLAIN)),
+    episodic_memory=closed(capacity=nullable(COUNT), pinned_namespaces=listed(STRING)),
 )
 ALIVE = closed("OpenIntentAlive", status={"const": "ok"}, server_timestamp=TIME, next_heartbeat_at=TIME)
 COORDINATES = closed("OpenIntentCoordinatorAlive", status={"const": "ok"}, next_heartbeat_at=TIME)
@@ -235,7 +246,7 @@ ITEM: Schema = {
         "memory_type": {"enum": [*map(str, Tier), None]},
         "scope": SCOPE_BODY,
         "value": OBJECT,
-        "tags": {"type": ["array", "null"], "items": PLAIN},
+        "tags": {"type": ["array", "null"], "items": STRING},
         "pinned": {"type": ["boolean", "null"]},
         "priority": {"enum": [*PRIORITIES, None]},
         "sensitivity": {"enum": ["", *map(str, Sensitivity), None]},
@@ -251,7 +262,7 @@ BATCH: Schema = {
     "required": ["entries"],
     "properties": {"entries": {"type": "array", "minItems": 1, "maxItems": batches.MOST, "items": ITEM}},
 }
-TAG_LIST: Schema = {"anyOf": [PLAIN, listed(PLAIN)], "description": "A list, or a text with commas between the tags."}
+TAG_LIST: Schema = {"anyOf": [STRING, listed(STRING)], "description": "A list, or a text with commas between the tags."}
 FILTER: Schema = {
     "type": "object",
     "additionalProperties": False,
@@ -267,10 +278,10 @@ FILTER: Schema = {
         "scope.task_id": NAME,
         "scope.intent_id": NAME,
         "pinned": FLAG,
-        "updated_after": PLAIN,
-        "updated_before": PLAIN,
-        "limit": {"type": "integer", "minimum": 1},
-        "offset": {"type": "integer", "minimum": 0},
+        "updated_after": STRING,
+        "updated_before": STRING,
+        "limit": POSITIVE,
+        "offset": COUNT,
     },
 }
 BATCH_FILTER: Schema = {

@@ -11,7 +11,7 @@ from memory.api.openwop import serializers as wire
 from memory.host import access, ids, keys, operators
 from memory.host.access import NewKey
 from memory.host.keys import KeyRecord
-from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, operation, words
+from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.operators import OperatorRecord
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
@@ -21,7 +21,7 @@ DEFAULT_LIMIT = 50
 ROLE = words(access.ROLES)
 KEY_FIELDS = {
     "id": TEXT,
-    "name": {"type": "string"},
+    "name": STRING,
     "roles": listed(ROLE),
     "person": nullable(TEXT),
     "agents": listed(TEXT),
@@ -35,7 +35,7 @@ KEY = closed("ApiKey", **KEY_FIELDS)
 # The text is shown in the first answer; the one that an Idempotency-Key brings again has null in its place.
 NEW_KEY = closed("NewApiKey", **KEY_FIELDS, key=nullable(TEXT))
 KEYS = closed("ApiKeyPage", keys=listed(KEY), total=COUNT, next=nullable(TEXT))
-OPERATOR = closed("Operator", id=TEXT, email=TEXT, roles=listed(ROLE), active={"type": "boolean"}, createdAt=TIME)
+OPERATOR = closed("Operator", id=TEXT, email=TEXT, roles=listed(ROLE), active=FLAG, createdAt=TIME)
 OPERATORS = closed("OperatorPage", operators=listed(OPERATOR), total=COUNT, next=nullable(TEXT))
 
 

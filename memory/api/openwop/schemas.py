@@ -5,18 +5,33 @@ import json
 from memory import agent_manifests
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
-from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
 from memory.models import ArchiveState, Decision, ForgetState, PassState
 from memory.provenance import VerdictKind
 
 FILE_ROW = closed(
     path={"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$"},
     contentType=TEXT,
-    version={"type": "integer", "minimum": 1},
+    version=POSITIVE,
     etag=TEXT,
     updatedAt=TIME,
 )
-FILE = closed(content={"type": "string"}, **FILE_ROW["properties"])
+FILE = closed(content=STRING, **FILE_ROW["properties"])
 FILES = closed(files={"type": "array", "items": FILE_ROW})
 DONE = closed(ok={"const": True})
 
@@ -24,7 +39,7 @@ KEYS = listed(TEXT) | {"uniqueItems": True, "minItems": 1}
 SHAPE: Schema = {
     "type": "object",
     "additionalProperties": False,
-    "properties": {key: {"type": "boolean"} for key in REQUESTED},
+    "properties": dict.fromkeys(REQUESTED, FLAG),
 }
 AGENT = also(
     closed(
@@ -36,9 +51,9 @@ AGENT = also(
         packName=TEXT,
         packVersion=TEXT,
         toolAllowlist=listed(TEXT),
-        hasHandoffSchemas={"type": "boolean"},
+        hasHandoffSchemas=FLAG,
     ),
-    description={"type": "string"},
+    description=STRING,
     memoryShape=SHAPE,
     confidenceThreshold={"type": "number", "minimum": 0, "maximum": 1},
     degraded=KEYS,
@@ -61,30 +76,30 @@ ADDRESS = closed(
     tier=words(Tier),
     namespace=TEXT,
     key=TEXT,
-    version={"type": "integer", "minimum": 1},
-    pinned={"type": "boolean"},
+    version=POSITIVE,
+    pinned=FLAG,
     priority=words(PRIORITIES),
     sensitivity=nullable(words(Sensitivity)),
-    sealed={"type": "boolean"},
+    sealed=FLAG,
     taskId=nullable(TEXT),
     intentId=nullable(TEXT),
     updatedAt=TIME,
 )
 ENTRY = also(
-    closed("MemoryEntry", id=TEXT, content={"type": "string"}, tags=listed({"type": "string"}), createdAt=TIME),
+    closed("MemoryEntry", id=TEXT, content=STRING, tags=listed(STRING), createdAt=TIME),
     expiresAt=TIME,
     address=ADDRESS,
 )
 MEMORY_PAGE = closed(
     "MemoryPage",
-    memoryRef=nullable({"type": "string"}),
+    memoryRef=nullable(STRING),
     entries=listed(ENTRY),
     total=COUNT,
-    totalIsExact={"type": "boolean"},
+    totalIsExact=FLAG,
     next=nullable(TEXT),
 )
 WRITE = also(
-    closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed({"type": "string"})),
+    closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed(STRING)),
     nodeId=TEXT,
     agentId=TEXT,
 )
@@ -96,9 +111,9 @@ PROVENANCE = closed(
     sha256Now=SHA256,
 )
 MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
-PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause={"type": "string"})
-PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing={"type": "string"}))
-CONTEXT = closed(before={"type": "string"}, mention={"type": "string"}, after={"type": "string"})
+PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
+PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
+CONTEXT = closed(before=STRING, mention=STRING, after=STRING)
 SUSPECT = closed(
     "ForgetSuspect", row=TEXT, store=TEXT, decision=words(Decision.values), foundIn=nullable(TEXT), context=CONTEXT
 )
@@ -128,7 +143,7 @@ FORGET = also(
         forgetId=TEXT,
         state=words(ForgetState.values),
         progress=PROGRESS,
-        receipt=nullable({"type": "object"}),
+        receipt=nullable(OBJECT),
         signature=nullable(TEXT),
         undecided=COUNT,
         archives=listed(WITHDRAWN),

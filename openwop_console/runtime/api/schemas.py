@@ -1,7 +1,7 @@
 """What the run surface answers, as JSON Schema: for the OpenAPI document."""
 
 from memory.host.models import Interrupt, RunStatus
-from memory.host.operations import TEXT, TIME, Schema, closed, nullable
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, nullable
 
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)
@@ -11,7 +11,7 @@ FORKED = closed(
     mode={"type": "string", "enum": ["replay", "branch"]},
     status=STATUS,
     eventsUrl={"type": "string", "format": "uri"},
-    fromSeq={"type": "integer", "minimum": 0},
+    fromSeq=COUNT,
 )
 RUN_PAUSED = closed(runId=TEXT, status=STATUS, pausedAt=TIME)
 RUN_RESUMED = closed(runId=TEXT, status=STATUS, resumedAt=TIME)
@@ -22,24 +22,22 @@ BULK_OUTCOME: Schema = {
     ]
 }
 BULK_CANCELLED = closed(results={"type": "array", "items": BULK_OUTCOME})
-ARTIFACT = closed(
-    artifactId=TEXT, artifactType=TEXT, runId=TEXT, nodeId=TEXT, createdAt=TIME, content={"type": "object"}
-)
-ARTIFACTS = closed(artifacts={"type": "array", "items": ARTIFACT}, total={"type": "integer", "minimum": 0})
+ARTIFACT = closed(artifactId=TEXT, artifactType=TEXT, runId=TEXT, nodeId=TEXT, createdAt=TIME, content=OBJECT)
+ARTIFACTS = closed(artifacts={"type": "array", "items": ARTIFACT}, total=COUNT)
 EVENT: Schema = {
     "type": "object",
     "required": ["eventId", "runId", "sequence", "type", "timestamp", "payload"],
     "properties": {
         "eventId": TEXT,
         "runId": TEXT,
-        "sequence": {"type": "integer", "minimum": 0},
+        "sequence": COUNT,
         "type": TEXT,
         "nodeId": TEXT,
         "timestamp": TIME,
         "payload": {},
     },
 }
-EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete={"type": "boolean"})
+EVENTS = closed(events={"type": "array", "items": EVENT}, isComplete=FLAG)
 STREAM: Schema = {"type": "string", "description": "Server-sent events, each with the number of its event as id."}
 RUNS = closed(
     runs={
@@ -49,14 +47,14 @@ RUNS = closed(
             workflowId=TEXT,
             status=STATUS,
             agentId=nullable(TEXT),
-            system={"type": "boolean"},
+            system=FLAG,
             createdAt=TIME,
             startedAt=nullable(TIME),
             completedAt=nullable(TIME),
         ),
     },
-    total={"type": "integer", "minimum": 0},
-    totalIsExact={"type": "boolean"},
+    total=COUNT,
+    totalIsExact=FLAG,
     next=nullable(TEXT),
 )
 RUN_CREATED = closed(runId=TEXT, workflowId=TEXT, status=STATUS, startedAt=TIME, eventsUrl=TEXT, statusUrl=TEXT)
@@ -73,16 +71,16 @@ RUN: Schema = {
         "startedAt": TIME,
         "completedAt": TIME,
         "pausedAt": TIME,
-        "inputs": {"type": "object"},
-        "variables": {"type": "object"},
-        "nodeStates": {"type": "object"},
-        "configurable": {"type": "object"},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "metadata": {"type": "object"},
+        "inputs": OBJECT,
+        "variables": OBJECT,
+        "nodeStates": OBJECT,
+        "configurable": OBJECT,
+        "tags": {"type": "array", "items": STRING},
+        "metadata": OBJECT,
         "error": {
             "type": "object",
             "required": ["code", "message"],
-            "properties": {"code": TEXT, "message": TEXT, "details": {"type": "object"}},
+            "properties": {"code": TEXT, "message": TEXT, "details": OBJECT},
             "additionalProperties": False,
         },
         "interrupt": {"type": "object", "required": ["kind", "nodeId"]},
@@ -97,8 +95,8 @@ WORKFLOW: Schema = {
         "id": TEXT,
         "name": TEXT,
         "version": TEXT,
-        "nodes": {"type": "array", "items": {"type": "object"}},
-        "edges": {"type": "array", "items": {"type": "object"}},
+        "nodes": {"type": "array", "items": OBJECT},
+        "edges": {"type": "array", "items": OBJECT},
     },
 }
 INTERRUPT_RESOLVED = closed(runId=TEXT, nodeId=TEXT, status=STATUS)
@@ -107,7 +105,7 @@ INTERRUPT_ASKED = closed(
     nodeId=TEXT,
     interruptId=TEXT,
     kind={"type": "string", "enum": list(Interrupt.KINDS)},
-    data={"type": "object"},
+    data=OBJECT,
     intent={"type": "string", "enum": ["resolve", "inspect"]},
     expiresAt=TIME,
 )

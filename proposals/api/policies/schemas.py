@@ -1,18 +1,16 @@
 """What the addresses of approval policies answer, as JSON Schema: for the OpenAPI document."""
 
-from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, words
+from memory.host.operations import COUNT, FLAG, POSITIVE, STRING, TEXT, TIME, closed, listed, nullable, words
 from proposals.models import Kind, PolicyChangeState
 from proposals.policies import OVERRIDES, VOTES, roles_with
 
-STRING = {"type": "string"}
-FLAG = {"type": "boolean"}
 KIND = words(Kind.values)
 SETTINGS = {
-    "quorum": {"type": "integer", "minimum": 1},
+    "quorum": POSITIVE,
     "eligibleRoles": listed(words(roles_with(VOTES))),
     "overrideRoles": listed(words(roles_with(OVERRIDES))),
     "overrideBypassesQuorum": FLAG,
-    "expiresSec": {"type": "integer", "minimum": 1},
+    "expiresSec": POSITIVE,
     "uninstallOnArchive": FLAG,
 }
 POLICY = closed("ApprovalPolicy", number=COUNT, words=TEXT, **SETTINGS)

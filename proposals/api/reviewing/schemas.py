@@ -2,13 +2,24 @@
 
 from memory import differences
 from memory.host.models import ArtifactKind
-from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, also, closed, listed, nullable, words
-from proposals.api.schemas import GATE, STRING
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
+from proposals.api.schemas import GATE
 from proposals.models import Kind, Purpose, State
 from proposals.rules import ASKED_OF_EACH
 
-POSITIVE: Schema = {"type": "integer", "minimum": 1}
-FLAG: Schema = {"type": "boolean"}
 REFUSAL = also(closed("BarredAction", code=TEXT, message=TEXT), requiredScope=TEXT, rule=TEXT)
 ACTION = closed("ReviewAction", allowed=FLAG, refusal=nullable(REFUSAL))
 GATE_POLICY = closed(

@@ -1,11 +1,22 @@
 """What archives and the memory policy answer, as JSON Schema: for the OpenAPI document."""
 
-from memory.host.operations import COUNT, SHA256, TEXT, TIME, Schema, closed, listed, nullable, words
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    closed,
+    listed,
+    nullable,
+    words,
+)
 from memory.models import ArchiveState
 from memory.policies import ENDPOINT, EXTRACTIVE
 
-DAYS: Schema = {"type": "integer", "minimum": 1}
-ANY_TEXT: Schema = {"type": "string"}
 ARCHIVE = closed(
     "Archive",
     id=TEXT,
@@ -20,7 +31,7 @@ ARCHIVE = closed(
     outputTokens=COUNT,
     sourceCount=COUNT,
     corpusCount=COUNT,
-    indexUpdated={"type": "boolean"},
+    indexUpdated=FLAG,
     runId=TEXT,
     entryId=nullable(TEXT),
     createdAt=TIME,
@@ -28,9 +39,7 @@ ARCHIVE = closed(
     withdrawnAt=nullable(TIME),
     withdrawnBecause=nullable(TEXT),
 )
-ARCHIVES = closed(
-    "ArchivePage", memoryRef=nullable(ANY_TEXT), archives=listed(ARCHIVE), total=COUNT, next=nullable(TEXT)
-)
+ARCHIVES = closed("ArchivePage", memoryRef=nullable(STRING), archives=listed(ARCHIVE), total=COUNT, next=nullable(TEXT))
 # The bytes as they were stored: a later version of the document may hold more.
 DOCUMENT: Schema = {
     "title": "ArchiveDocument",
@@ -40,18 +49,18 @@ DOCUMENT: Schema = {
         "version": COUNT,
         "memoryRef": TEXT,
         "sources": listed({"type": "object", "required": ["id", "sha256"]}),
-        "text": ANY_TEXT,
+        "text": STRING,
     },
 }
 POLICY = closed(
     "MemoryPolicy",
-    archiveDays=DAYS,
-    restoreDays=DAYS,
-    staleDays=DAYS,
+    archiveDays=POSITIVE,
+    restoreDays=POSITIVE,
+    staleDays=POSITIVE,
     timezone=TEXT,
-    commitmentWorkflow=ANY_TEXT,
+    commitmentWorkflow=STRING,
     distiller=words((EXTRACTIVE, ENDPOINT)),
-    endpointUrl=ANY_TEXT,
-    endpointModel=ANY_TEXT,
-    endpointSecret=ANY_TEXT,
+    endpointUrl=STRING,
+    endpointModel=STRING,
+    endpointSecret=STRING,
 )

@@ -1,6 +1,6 @@
 """What commitments answer, as JSON Schema: for the OpenAPI document."""
 
-from memory.host.operations import COUNT, TEXT, TIME, also, closed, listed, nullable, words
+from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, also, closed, listed, nullable, words
 from memory.models import CommitmentState, Condition
 
 FIRING = closed(
@@ -12,18 +12,18 @@ COMMITMENT = closed(
     memoryRef=TEXT,
     memoryId=TEXT,
     agentId=nullable(TEXT),
-    intention=nullable({"type": "string"}),
+    intention=nullable(STRING),
     condition=words(Condition.values),
     dueAt=nullable(TIME),
     timezone=TEXT,
     cron=nullable(TEXT),
     words=listed(TEXT),
-    negated={"type": "boolean"},
-    holds={"type": "boolean"},
+    negated=FLAG,
+    holds=FLAG,
     state=words(CommitmentState.values),
     snoozedUntil=nullable(TIME),
     staleAt=nullable(TIME),
-    reason=nullable({"type": "string"}),
+    reason=nullable(STRING),
     fireCount=COUNT,
     fireLimit=nullable(COUNT),
     lastFiredAt=nullable(TIME),

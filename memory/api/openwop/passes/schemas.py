@@ -1,20 +1,20 @@
 """What passes and their schedules answer, as JSON Schema: for the OpenAPI document."""
 
 from memory import pass_schedules
-from memory.host.operations import COUNT, TEXT, TIME, Schema, closed, listed, nullable, words
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, listed, nullable, words
 from memory.models import PassState, Trigger
 
-ANYTHING: Schema = {"type": "object"}
+ANYTHING: Schema = OBJECT
 # What is told of every pass, over a ref or over traces.
 WORK: dict[str, Schema] = {
     "id": TEXT,
     "state": words(PassState.values),
     "trigger": words(Trigger.values),
-    "dryRun": {"type": "boolean"},
+    "dryRun": FLAG,
     "options": ANYTHING,
     "done": COUNT,
     "total": COUNT,
-    "doing": {"type": "string"},
+    "doing": STRING,
     "code": nullable(TEXT),
     "outcome": ANYTHING,
     "runId": TEXT,
@@ -26,8 +26,8 @@ PASS = closed(
     "Pass",
     **WORK,
     kind=TEXT,
-    memoryRef={"type": "string"},
-    stopping={"type": "boolean"},
+    memoryRef=STRING,
+    stopping=FLAG,
     details=nullable(ANYTHING),
 )
 PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
@@ -35,11 +35,11 @@ SCHEDULE = closed(
     "PassSchedule",
     id=TEXT,
     kind=TEXT,
-    memoryRef={"type": "string"},
+    memoryRef=STRING,
     cron=TEXT,
     timezone=TEXT,
     options=ANYTHING,
-    enabled={"type": "boolean"},
+    enabled=FLAG,
     principal=TEXT,
     createdAt=TIME,
     nextTick=nullable(TIME),

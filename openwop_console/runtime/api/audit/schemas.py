@@ -1,17 +1,17 @@
 """What the audit log answers, as JSON Schema: for the OpenAPI document."""
 
-from memory.host.operations import TEXT, TIME, Schema, closed
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed
 from openwop_console.runtime.api.schemas import EVENT
 
-SEQUENCE: Schema = {"type": "integer", "minimum": 0}
+SEQUENCE: Schema = COUNT
 DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 CHECKPOINT = closed(checkpoint=TEXT, atSequence=SEQUENCE, merkleRoot=DIGEST, signature=TEXT)
-ANOMALY = closed(atSeq=SEQUENCE, expectedPrevHash=TEXT, actualPrevHash={"type": "string"})
+ANOMALY = closed(atSeq=SEQUENCE, expectedPrevHash=TEXT, actualPrevHash=STRING)
 AUDIT_VERIFIED = closed(
     fromSeq=SEQUENCE,
     toSeq=SEQUENCE,
-    chainValid={"type": "boolean"},
-    checkpointsValid={"type": "boolean"},
+    chainValid=FLAG,
+    checkpointsValid=FLAG,
     checkpoints={"type": "array", "items": CHECKPOINT},
     anomalies={"type": "array", "items": ANOMALY},
 )
@@ -21,15 +21,15 @@ AUDIT_RECORD = closed(
     occurredAt=TIME,
     actor=TEXT,
     action=TEXT,
-    target={"type": "string"},
-    details={"type": "object"},
+    target=STRING,
+    details=OBJECT,
     prevHash={"oneOf": [DIGEST, {"type": "null"}]},
     entryHash=DIGEST,
 )
 AUDIT_RECORDS = closed(
     records={"type": "array", "items": AUDIT_RECORD},
     total=SEQUENCE,
-    totalIsExact={"type": "boolean"},
+    totalIsExact=FLAG,
     next={"oneOf": [SEQUENCE, {"type": "null"}]},
 )
 PUBLIC_KEY = closed(keyId=TEXT, publicKey=TEXT)

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from memory.host.operations import TEXT, TIME
+from memory.host.operations import COUNT, FLAG, OBJECT, TEXT, TIME
 
 Schema = dict[str, Any]
 TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-OBJECT: Schema = {"type": "object"}
 
 
 def _object(*optional: str, **properties: Schema) -> Schema:
@@ -33,7 +31,7 @@ SCHEDULE = _object(
     timezone=TEXT,
     at=TIME,
     missedFirePolicy={"enum": ["skip", "fire-once"]},
-    enabled={"type": "boolean"},
+    enabled=FLAG,
     principal=TEXT,
     createdAt=TIME,
     nextTick=TIME_OR_NULL,
@@ -49,7 +47,7 @@ TICK = _object(
     runId=TEXT,
     code=TEXT,
     missed=COUNT,
-    missedIsExact={"type": "boolean"},
+    missedIsExact=FLAG,
 )
 TICKS = _page("ticks", TICK)
 HEARTBEAT = _object(
@@ -59,7 +57,7 @@ HEARTBEAT = _object(
     predicate=OBJECT,
     workflowId=TEXT_OR_NULL,
     inputs=OBJECT,
-    enabled={"type": "boolean"},
+    enabled=FLAG,
     principal=TEXT,
     createdAt=TIME,
     nextTick=TIME_OR_NULL,
@@ -71,7 +69,7 @@ HEARTBEAT = _object(
 )
 HEARTBEATS = _page("heartbeats", HEARTBEAT)
 FIRED = _object(runsFired=COUNT)
-EVALUATED = _object(heartbeatId=TEXT, status={"enum": ["ok", "timeout", "error"]}, changed={"type": "boolean"})
+EVALUATED = _object(heartbeatId=TEXT, status={"enum": ["ok", "timeout", "error"]}, changed=FLAG)
 CHANGED = _object(**{"heartbeatId": TEXT, "from": OBJECT, "to": OBJECT})
 BEAT = _object(
     evaluated={"type": "array", "items": EVALUATED, "maxItems": 1},
