@@ -1,19 +1,25 @@
 """What the management commands share: a refusal is one line on standard error, and the exit status 1."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
+from rest_framework.exceptions import ParseError
 
 from memory import passes
 from memory.host import access, denials, ids, tenancy
+from memory.host.bodies import StrictJSONParser
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
+from memory.host.serializing import RFC_3339
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
 from openwop_console import readiness
@@ -69,6 +75,28 @@ def acting_as(scope: TenantScope, attempt: str, *, now: datetime) -> Iterator[No
 def administrator_scope(tenant: Tenant) -> TenantScope:
     """The host itself with all that an owner may: for commands that manage what a tenant has given."""
     return tenancy.host_scope(tenant, scopes=access.ROLES[access.OWNER])
+
+
+def read_json(file: Path) -> Any:
+    """The JSON in ``file``, read as strictly as the body of a request; a ``CommandError`` when it cannot be."""
+    try:
+        with file.open("rb") as stream:
+            return StrictJSONParser().parse(stream)
+    except OSError as problem:
+        raise CommandError(f"{file} cannot be read ({problem.strerror}).") from None
+    except ParseError:
+        raise CommandError(f"{file} is not JSON that this host reads.") from None
+
+
+def expiry_of(text: str, now: datetime) -> datetime:
+    """The end of so many days or hours from now, or a moment of its own: 90d, 12h, 2027-01-31T00:00:00Z."""
+    if found := re.fullmatch(r"([1-9][0-9]{0,4})([dh])", text):
+        unit = {"d": timedelta(days=1), "h": timedelta(hours=1)}[found[2]]
+        return now + int(found[1]) * unit
+    if RFC_3339.fullmatch(text.upper()):
+        with suppress(ValueError):
+            return datetime.fromisoformat(text.upper())
+    raise CommandError(f"The expiry {text!r} is none of 90d, 12h and 2027-01-31T00:00:00Z.")
 
 
 def operator_named(tenant: Tenant, email: str) -> Operator:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_q.models import Schedule
 
 from memory.host import access, ids, tenancy, vault
-from memory.host.models import Operator, Secret
+from memory.host.models import ApiKey, Operator, Secret, Tenant
 from memory.tasks import lapse_previews, sweep
 from openwop_console import schedules
 from tests import building
@@ -114,6 +114,64 @@ def test_a_command_that_is_refused_says_so_in_one_line(
         manage(*words, **options)
     assert "\n" not in str(refused.value)
     assert Operator.objects.count() == 0
+
+
+WORLD = {
+    "tenants": [
+        {
+            "slug": "acme",
+            "name": "Acme Ltd",
+            "operators": [{"email": "ada@acme.example", "role": "owner", "passwordEnv": "ADA_PASSWORD"}],
+            "keys": [
+                {"name": "ci", "role": "owner", "expires": "90d"},
+                {"name": "billing", "role": "agent", "agents": ["billing-01"], "for": "ada@acme.example"},
+            ],
+        },
+        {"slug": "globex"},
+    ]
+}
+
+
+def test_a_file_provisions_tenants_operators_and_keys_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ADA_PASSWORD", building.PASSWORD)
+    file = tmp_path / "world.json"
+    file.write_text(json.dumps(WORLD))
+    made = [json.loads(line) for line in manage("provision", str(file)).splitlines()]
+    assert [(each["tenant"], each["name"], each["role"]) for each in made] == [
+        ("acme", "ci", "owner"),
+        ("acme", "billing", "agent"),
+    ]
+    for each in made:
+        assert client.get("/v1/workflows/conformance-noop", HTTP_X_API_KEY=each["key"]).status_code == 200
+    assert client.post("/login", {"login": "ada@acme.example", "password": building.PASSWORD}).status_code == 302
+    assert manage("provision", str(file)) == ""
+    assert (Tenant.objects.count(), Operator.objects.count(), ApiKey.objects.count()) == (2, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"tenants": [{"slug": "acme"}, {"slug": "Not A Slug"}]}, "lower-case letters"),
+        (
+            {"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "emperor"}]}]},
+            r"\$\.tenants\[0\]\.keys\[0\]\.role",
+        ),
+        ({"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "owner", "expires": "soon"}]}]}, "'soon'"),
+        ({"tenants": [{"slug": "acme", "operators": [{"email": "x@acme.example", "role": "owner"}]}]}, "passwordEnv"),
+        ({"tenant": []}, r"\$"),
+    ],
+)
+def test_a_file_that_cannot_be_provisioned_as_a_whole_changes_nothing(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "world.json"
+    file.write_text(json.dumps(change))
+    with pytest.raises(CommandError, match=said) as refused:
+        manage("provision", str(file))
+    assert "\n" not in str(refused.value)
+    assert not Tenant.objects.exists()
 
 
 def test_a_workflow_is_installed_from_a_file_and_an_invalid_one_names_its_fields(tmp_path: Path) -> None:

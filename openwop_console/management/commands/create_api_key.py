@@ -1,17 +1,13 @@
 """``manage.py create_api_key --tenant SLUG --role ROLE [--agent ID ...] [--name TEXT] [--for EMAIL]
 [--expires WHEN]``."""
 
-import re
-from contextlib import suppress
-from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access, keys
-from memory.host.serializing import RFC_3339
-from openwop_console.commanding import DatabaseCommand, administrator_scope, refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, administrator_scope, expiry_of, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):
@@ -38,18 +34,7 @@ class Command(DatabaseCommand):
                 agents=tuple(options["agent"]),
                 name=options["name"],
                 person=options["person"],
-                expires_at=_expiry(options["expires"], now) if options["expires"] else None,
+                expires_at=expiry_of(options["expires"], now) if options["expires"] else None,
                 now=now,
             )
         self.stdout.write(key.text)
-
-
-def _expiry(text: str, now: datetime) -> datetime:
-    """The end of so many days or hours from now, or a moment of its own."""
-    if found := re.fullmatch(r"([1-9][0-9]{0,4})([dh])", text):
-        unit = {"d": timedelta(days=1), "h": timedelta(hours=1)}[found[2]]
-        return now + int(found[1]) * unit
-    if RFC_3339.fullmatch(text.upper()):
-        with suppress(ValueError):
-            return datetime.fromisoformat(text.upper())
-    raise CommandError(f"--expires {text!r} is none of 90d, 12h and 2027-01-31T00:00:00Z.")

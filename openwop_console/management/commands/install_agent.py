@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
-from rest_framework.exceptions import ParseError
 
 from memory import agent_manifests, inventory
 from memory.host import advertised, tenancy
-from memory.host.bodies import StrictJSONParser
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
+from openwop_console.commanding import DatabaseCommand, read_json, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):
@@ -24,20 +22,9 @@ class Command(DatabaseCommand):
         tenant, document = tenant_named(options["tenant"]), advertised.document()
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
         with refusals_as_errors():
-            manifest = _read(options["file"])
+            manifest = read_json(options["file"])
             installed = agent_manifests.install(scope, manifest, document, now=timezone.now())
         entry = inventory.entry_of(installed, document)
         lacks = [*entry.degraded, *(entry.degraded_dimensions or ())]
         told = f"; degraded: {', '.join(lacks)}" if lacks else ""
         self.stdout.write(f"{installed.ref} is installed in {tenant.slug} (sha256 {installed.sha256}){told}.")
-
-
-def _read(file: Path) -> Any:
-    """The JSON in ``file``, read as strictly as the body of a request; one line when it cannot be."""
-    try:
-        with file.open("rb") as stream:
-            return StrictJSONParser().parse(stream)
-    except OSError as problem:
-        raise CommandError(f"{file} cannot be read ({problem.strerror}).") from None
-    except ParseError:
-        raise CommandError(f"{file} is not JSON that this host reads.") from None

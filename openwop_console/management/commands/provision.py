@@ -1,0 +1,94 @@
+"""``manage.py provision FILE``."""
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+from jsonschema import Draft202012Validator
+
+from memory.host import access, keys
+from memory.host.models import ApiKey, Membership, Tenant
+from openwop_console.commanding import DatabaseCommand, administrator_scope, expiry_of, read_json, refusals_as_errors
+
+TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
+ROLE = {"enum": list(access.ROLES)}
+
+
+def _objects(*required: str, **properties: Any) -> dict[str, Any]:
+    one = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {"type": "array", "items": one}
+
+
+OPERATORS = _objects("email", "role", email=TEXT, role=ROLE, passwordEnv=TEXT)
+KEYS = _objects(
+    "name", "role", name=TEXT, role=ROLE, agents={"type": "array", "items": TEXT}, **{"for": TEXT, "expires": TEXT}
+)
+SCHEMA = {
+    "type": "object",
+    "properties": {"tenants": _objects("slug", slug=TEXT, name=TEXT, operators=OPERATORS, keys=KEYS)},
+    "required": ["tenants"],
+    "additionalProperties": False,
+}
+
+
+class Command(DatabaseCommand):
+    help = (
+        "Create the tenants, operators and API keys that a JSON file names and that do not exist yet, all or none. "
+        "Each new key is printed once, as a line of JSON on standard output."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        document = read_json(options["file"])
+        for problem in sorted(Draft202012Validator(SCHEMA).iter_errors(document), key=lambda each: each.json_path):
+            raise CommandError(f"{options['file']}: {problem.json_path} {problem.message[:200]}")
+        now = timezone.now()
+        with refusals_as_errors(), transaction.atomic():
+            made = [line for tenant in document["tenants"] for line in _provision(tenant, now)]
+        for line in made:
+            self.stdout.write(json.dumps(line))
+
+
+def _provision(wanted: dict[str, Any], now: datetime) -> list[dict[str, str]]:
+    """Create what is missing of one tenant; its new keys, with their texts."""
+    slug = wanted["slug"]
+    tenant = access.tenant_by_slug(slug) or access.create_tenant(slug, name=wanted.get("name", ""), now=now)
+    for operator in wanted.get("operators", ()):
+        _create_operator(tenant, operator, now)
+    active = ApiKey.objects.of(tenant.id).filter(revoked_at=None)
+    missing = [key for key in wanted.get("keys", ()) if not active.filter(name=key["name"]).exists()]
+    return [
+        {"tenant": slug, "name": key["name"], "role": key["role"], "key": _create_key(tenant, key, now).text}
+        for key in missing
+    ]
+
+
+def _create_operator(tenant: Tenant, wanted: dict[str, str], now: datetime) -> None:
+    """The person is an active operator of the tenant; one who already is keeps their role and password."""
+    known, variable = access.operator_by_email(wanted["email"]), wanted.get("passwordEnv", "")
+    if known and Membership.objects.of(tenant.id).filter(operator=known, is_active=True).exists():
+        return
+    if not known and not os.environ.get(variable):
+        message = f"set passwordEnv to the name of a variable that holds the password of {wanted['email']}"
+        raise CommandError(f"{message}; {variable!r} is not set" if variable else message)
+    password = "" if known else os.environ[variable]
+    access.create_operator(tenant, wanted["email"], role=wanted["role"], password=password, now=now)
+
+
+def _create_key(tenant: Tenant, wanted: dict[str, Any], now: datetime) -> access.NewKey:
+    return keys.create(
+        administrator_scope(tenant),
+        role=wanted["role"],
+        agents=tuple(wanted.get("agents", ())),
+        name=wanted["name"],
+        person=wanted.get("for", ""),
+        expires_at=expiry_of(wanted["expires"], now) if "expires" in wanted else None,
+        now=now,
+    )
