@@ -101,13 +101,13 @@ def _shorts(told: Detail, before: Side, old: Side, new: Revision, now: datetime)
     for side in (before,) if old is before else (before, old):
         also = _also(told, side)
         found = summaries.summary(told.proposal.kind, side.text, new.text, also=also, now=now)
-        yield Short(_against(told, side) if side is before else side.label, found)
+        yield Short(_against(told, side), found)
 
 
 def _against(told: Detail, before: Side) -> str:
     if before.value != NOTHING:
-        return before.label
-    return "nothing: it replaced no version" if told.effect.installation else "nothing: no version of it is installed"
+        return f"Compared with {before.label}"
+    return "New: replaced no version" if told.effect.installation else "New: nothing installed yet"
 
 
 def _also(told: Detail, side: Side) -> list[Line]:

@@ -33,15 +33,15 @@ def policy_in_words(policy: Gate | Policy) -> list[str]:
     """What the policy asks for, a sentence each; of a gate, as it was when the gate was opened."""
     approvals = approvals_in_words(policy.quorum, policy.eligible_roles).capitalize()
     return [
-        f"{approvals}, never by who wrote or revised it.",
-        "One rejection, or one request for changes, ends the gate.",
+        f"{approvals} who did not write or revise it.",
+        "One rejection or request for changes ends it.",
         _override_in_words(policy),
     ]
 
 
 def _override_in_words(policy: Gate | Policy) -> str:
     if not policy.override_roles:
-        return "Nobody may override it."
+        return "No role may override it."
     weight = "for the whole gate" if policy.override_bypasses_quorum else "as one approval"
     return f"{roles_in_words(policy.override_roles).capitalize()} may override it, with a reason; that counts {weight}."
 

@@ -61,10 +61,10 @@ def overridden(proposal: Proposal) -> Gate:
 def test_the_change_is_told_in_words_of_its_kind_before_its_lines(ada: Client) -> None:
     made = revise(proposing.propose(), variables=[])
     shown = body_of(ada.get(url_of(made)))
-    words, lines = shown.index("In short"), shown.index("diff-region")
+    words, lines = shown.index('id="summary"'), shown.index("diff-region")
     assert words < lines
     assert "summary-loss" in shown[words:lines]
-    assert ">loses<" in shown[words:lines]
+    assert ">Removed<" in shown[words:lines]
     assert "ticket" in shown[words:lines]
 
 
@@ -171,10 +171,10 @@ def test_the_aside_says_the_policy_of_the_gate_in_words_and_that_it_has_changed_
     proposing.opened(made)
     proposing.policy(quorum=3)
     shown = body_of(ada.get(url_of(made)))
-    assert "2 approvals by reviewers or owners, never by who wrote or revised it." in shown
-    assert "Nobody may override it." in shown
+    assert "2 approvals by reviewers or owners who did not write or revise it." in shown
+    assert "No role may override it." in shown
     assert "in 1 h" in shown
-    assert "It is version 2 by now" in shown
+    assert "The current version is 2" in shown
     assert "waiting 0 of 2" in shown
 
 
@@ -356,7 +356,7 @@ def test_a_reason_too_short_is_told_in_plain_words(ada: Client) -> None:
 
 def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> None:
     made = proposing.applied(text=proposing.agent_pack(), kind="agent-pack")
-    assert "does not uninstall what is archived" in body_of(ada.get(f"{url_of(made)}/archive"))
+    assert "does not uninstall on archiving" in body_of(ada.get(f"{url_of(made)}/archive"))
     assert ada.post(f"{url_of(made)}/archive", {"reason": "old"}).status_code == 409
     proposing.policy("agent-pack", uninstall_on_archive=True)
     page = body_of(ada.get(f"{url_of(made)}/archive"))
@@ -644,8 +644,8 @@ def test_a_pack_says_which_tools_its_agents_lose_that_are_installed_by_themselve
     alone()
     made = proposing.propose(text=proposing.agent_pack(), kind="agent-pack")
     shown = body_of(ada.get(url_of(made)))
-    short = shown[shown.index("In short") : shown.index("diff-region")]
-    assert "against installed agent:private.acme.clerk@1.0.0" in short
+    short = shown[shown.index('id="summary"') : shown.index("diff-region")]
+    assert "Compared with installed agent:private.acme.clerk@1.0.0" in short
     lost = short.partition('class="summary-loss"')[2]
     assert "Tools of private.acme.clerk: openwop:memory.write" in lost
     assert "Replaces agent:private.acme.clerk@1.0.0, which is installed by itself" in short
@@ -667,9 +667,9 @@ def test_after_a_revision_what_production_loses_is_told_before_what_the_revision
     made = revise(proposing.propose(text=proposing.artifact(variables=[])), variables=[], text="Other {{ticket}}.")
     for _ in range(2):
         shown = body_of(ada.get(url_of(made)))
-        short = shown[shown.index("In short") : shown.index("diff-region")]
-        installed, _, revised = short.partition("against revision 1")
-        assert "against installed prompt:triage.summary@1.0.0" in installed
+        short = shown[shown.index('id="summary"') : shown.index("diff-region")]
+        installed, _, revised = short.partition("Compared with revision 1")
+        assert "Compared with installed prompt:triage.summary@1.0.0" in installed
         assert "Variables: ticket" in installed.partition("summary-loss")[2]
         assert "Variables: ticket" not in revised
         assert "Text:" in revised
@@ -679,9 +679,9 @@ def test_after_a_revision_what_production_loses_is_told_before_what_the_revision
 
 def test_without_an_installed_version_production_gains_everything(ada: Client) -> None:
     made = revise(proposing.propose(), text="Other {{ticket}}.")
-    short = body_of(ada.get(url_of(made))).partition("In short")[2]
-    assert "against nothing: no version of it is installed" in short
-    assert "Variables: ticket" in short.partition("against revision 1")[0]
+    short = body_of(ada.get(url_of(made))).partition('id="summary"')[2]
+    assert "New: nothing installed yet" in short
+    assert "Variables: ticket" in short.partition("Compared with revision 1")[0]
 
 
 def test_the_runs_of_an_automation_are_foretold_for_what_is_or_may_become_installed(ada: Client) -> None:

@@ -323,7 +323,7 @@ def test_an_operator_disables_and_enables_an_automation_on_its_page_with_a_reaso
     schedule = scheduling.of_automation(made.tenant_id, "weekly")
     assert schedule
     assert schedule.next_at is None
-    assert "It is disabled: it starts nothing" in operator.get(proposal).content.decode()
+    assert "Disabled: it starts nothing" in operator.get(proposal).content.decode()
     assert operator.post(f"/artifacts/{ref}/enable", {"reason": "put right"}).status_code == 302
     again = scheduling.of_automation(made.tenant_id, "weekly")
     assert again
