@@ -9,6 +9,7 @@ from http import HTTPStatus
 from django.conf import settings
 
 FORM = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:/\s]+)):(?P<port>\d{1,5})")
+PROBES = ("/healthz", "/readyz")
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
@@ -63,7 +64,7 @@ def answers(address: Address) -> bool:
     """Whether ``/healthz`` says that all is well."""
     asking = http.client.HTTPConnection(address.near, address.port, timeout=2)
     try:
-        asking.request("GET", "/healthz", headers={"Host": _a_host_we_serve()})
+        asking.request("GET", "/healthz", headers={"Host": served_host()})
         return asking.getresponse().status == HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False
@@ -71,7 +72,7 @@ def answers(address: Address) -> bool:
         asking.close()
 
 
-def _a_host_we_serve() -> str:
+def served_host() -> str:
     """A host that ``ALLOWED_HOSTS`` lets in."""
     first: str = settings.ALLOWED_HOSTS[0]
     return "localhost" if first == "*" else first.lstrip(".")

@@ -18,12 +18,11 @@ from memory.host import bodies, pages, tenancy
 from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
-from openwop_console import denials, error_envelope, idempotent, sign_in
+from openwop_console import denials, error_envelope, idempotent, listening, sign_in
 from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
-PROBES = ("/healthz", "/readyz")
 NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
 )
@@ -138,7 +137,7 @@ def _unknown_parameters(request: HttpRequest, view: Callable[..., HttpResponse])
 
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:
-    if request.path in PROBES:
+    if request.path in listening.PROBES:
         return None
     if face == "page":
         return sign_in.session_principal(request)

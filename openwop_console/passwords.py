@@ -1,11 +1,15 @@
 """How passwords are kept: Argon2, computed outside of the slots.
 
-A password takes most of a second and 100 MB, and signing in needs no credential. So a process computes one at a time,
-without a slot: other requests go on, whoever tries passwords, and however many of them.
+A password takes some tenths of a second and 100 MB, and signing in needs no credential. So a process computes one at a
+time, without a slot, on one core, and behind whatever else wants that core: other requests go on, whoever tries
+passwords, and however many of them.
 """
 
+import os
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -16,21 +20,35 @@ from openwop_console import slots
 
 # Requests that may wait for their turn in a process; each holds one of ``serving``'s threads.
 WAITING = 40
+GIVES_WAY = 10  # nice
 
 _computing = threading.Lock()
 _room = threading.BoundedSemaphore(WAITING)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Django's hasher, one password at a time; what it keeps is the same."""
+    """Django's hasher, one password at a time and on one core: with its eight lanes a password takes all cores. One
+    that was kept with eight is renewed when its person signs in."""
+
+    parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
+        encode = super().encode
         with _turn():
-            return str(super().encode(password, salt))
+            return str(_behind_others(lambda: encode(password, salt)))
 
     def verify(self, password: str, encoded: str) -> bool:
+        verify = super().verify
         with _turn():
-            return bool(super().verify(password, encoded))
+            return bool(_behind_others(lambda: verify(password, encoded)))
+
+
+def _behind_others(compute: Callable[[], object]) -> object:
+    """Computed in a thread that gets a core when no other wants it. Elsewhere than on Linux a thread has no priority
+    of its own."""
+    give_way = (lambda: os.nice(GIVES_WAY)) if sys.platform == "linux" else None
+    with ThreadPoolExecutor(1, initializer=give_way) as aside:
+        return aside.submit(compute).result()
 
 
 @contextmanager

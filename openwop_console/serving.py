@@ -3,6 +3,7 @@
 While a body comes in or an answer goes out, the request holds memory and perhaps a temporary file: no thread, no slot
 and no connection to the database. A body has a largest size, and both directions have a lowest speed, so a client that
 stalls is cut off and delays no other. Only a stream of events keeps a thread, which sleeps (``runtime.notifier``).
+Sign-ins are computed one at a time: their passwords are, and a flood of them is not to queue in front of all else.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from django.http import FileResponse
 
 from memory.host import bodies, errors
 from memory.host.errors import Refusal
-from openwop_console import error_envelope, slots
+from openwop_console import error_envelope, listening, slots
 from openwop_console.documents import Answer, Documents, Headers
 from openwop_console.runtime import notifier
 
@@ -35,6 +36,11 @@ Application = Callable[[Environ, Any], Iterable[bytes]]
 
 # Threads beside those that may wait for events: requests that compute, wait for a slot, or wait for a worker.
 THREADS = 64
+# For how long a thread that computes may keep the interpreter from the event loop, which needs it a few times a
+# request; the interpreter's own 5 ms would be the largest part of what ``/healthz`` takes.
+SWITCH_SECONDS = 0.001
+# Sign-ins that may wait for their turn in a process.
+SIGN_INS = 40
 IN_MEMORY = 256 * 1024
 # What the bodies that are coming in at the same time may take together.
 BODIES_TOGETHER = 256 * 1024 * 1024
@@ -47,6 +53,18 @@ JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 EVENTS = "text/event-stream"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+TOO_MANY_SIGN_INS = Answer(
+    503,
+    [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Retry-After", "5"),
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+    ],
+    b"Too many people are signing in at this moment; try again in a few seconds.\n",
+)
 
 
 class ClientGone(Exception):
@@ -79,11 +97,10 @@ class Console:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._documents = Documents()
-        self._threads = ThreadPoolExecutor(
-            settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS,
-            thread_name_prefix="request",
-            initializer=slots.use_here,
-        )
+        self._threads = _started(settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS)
+        self._signing_in = asyncio.Semaphore(1)
+        self._sign_ins = 0
+        sys.setswitchinterval(SWITCH_SECONDS)
         # A stream of events is made while others are prepared: one download at a time leaves slots to the pages.
         self._preparing = threading.Lock()
         self._incoming = 0
@@ -92,11 +109,18 @@ class Console:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._hear_of_the_end()
         environ = environ_of(scope)
+        if (
+            environ["PATH_INFO"] in listening.PROBES
+        ):  # asked by the address of the process, which no list of hosts can name
+            environ["HTTP_HOST"] = listening.served_host()
         answer: Answer | Download | Stream | None = self._documents.find(environ)
         try:
             if answer is None:
                 body = await self._body(environ, receive)
-                answer = await self._in_thread(self._answer, environ, body)
+                if environ["PATH_INFO"] == settings.LOGIN_URL and environ["REQUEST_METHOD"] not in READS:
+                    answer = await self._sign_in(environ, body)
+                else:
+                    answer = await self._in_thread(self._answer, environ, body)
             await self._sent(answer, environ, receive, send)
         except ClientGone:
             pass
@@ -113,6 +137,19 @@ class Console:
 
     async def _in_thread(self, compute: Callable[..., Any], *given: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
+
+    async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
+        """The answer to a try to sign in, behind those that wait; with many of them a sentence that costs nothing."""
+        if self._sign_ins > SIGN_INS:
+            body.close()
+            return TOO_MANY_SIGN_INS
+        self._sign_ins += 1
+        try:
+            async with self._signing_in:
+                found: Answer | Download | Stream = await self._in_thread(self._answer, environ, body)
+                return found
+        finally:
+            self._sign_ins -= 1
 
     # --- what comes in ----------------------------------------------------------------------------------------------
 
@@ -266,6 +303,16 @@ class Console:
         finally:
             gone.cancel()
             await self._in_thread(answer.close)
+
+
+def _started(number: int) -> ThreadPoolExecutor:
+    """A pool of threads that run: the event loop, which hands requests to them, would wait for each to start."""
+    pool = ThreadPoolExecutor(number, thread_name_prefix="request", initializer=slots.use_here)
+    everyone = threading.Barrier(number + 1)
+    for _ in range(number):
+        pool.submit(everyone.wait)
+    everyone.wait()
+    return pool
 
 
 async def _gone(receive: Receive) -> None:

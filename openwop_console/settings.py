@@ -350,6 +350,7 @@ LOGGING = {
     "loggers": {
         "django": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},  # a refusal is not the host's trouble
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # nor is one that comes with a traceback each
         "django-q": {"level": "WARNING"},
         "memory": {"level": "INFO"},
         "openwop_console": {"level": "INFO"},

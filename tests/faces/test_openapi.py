@@ -16,7 +16,7 @@ from drf_spectacular.validation import validate_schema
 
 from memory.host import access
 from memory.host.operations import operations_of
-from openwop_console import api_document, api_page, middleware
+from openwop_console import api_document, api_page, listening, middleware
 from tests import building
 from tests.pages.conftest import body_of
 
@@ -82,7 +82,7 @@ def test_every_operation_has_a_name_of_its_own_a_tag_and_known_permissions() -> 
 def test_what_needs_no_permission_is_public_or_opened_by_a_token() -> None:
     for path, _, each in operations():
         if "x-required-scope" not in each:
-            assert path.startswith((*middleware.PUBLIC, *middleware.PROBES)) or "{token}" in path, path
+            assert path.startswith((*middleware.PUBLIC, *listening.PROBES)) or "{token}" in path, path
             assert each["security"] == []
         else:
             assert each["security"] == [{"bearer": []}, {"apiKey": []}]

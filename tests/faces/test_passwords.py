@@ -1,8 +1,11 @@
 """Passwords cost time and memory; what else a process does goes on meanwhile."""
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -23,6 +26,24 @@ def slow(monkeypatch: pytest.MonkeyPatch, settings: object) -> Iterator[threadin
     monkeypatch.setattr(Argon2PasswordHasher, "verify", lambda *given: go_on.wait(20) and verify(*given))
     yield go_on
     go_on.set()
+
+
+def test_a_password_is_computed_on_one_core_and_behind_whatever_else_wants_it(
+    settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PASSWORD_HASHERS = KEPT  # type: ignore[attr-defined]
+    verify, priorities = Argon2PasswordHasher.verify, []
+
+    def noted(*given: Any) -> bool:
+        priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return bool(verify(*given))
+
+    monkeypatch.setattr(Argon2PasswordHasher, "verify", noted)
+    kept = make_password("a right password")
+    assert ",p=1$" in kept
+    assert check_password("a right password", kept)
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    assert sys.platform != "linux" or priorities == [min(own + passwords.GIVES_WAY, 19)]
 
 
 def in_a_slot(compute: Callable[[], bool]) -> bool:

@@ -1,5 +1,6 @@
 """A real console under clients that stall: they delay no other, are cut off, and hold nothing of the database."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from statistics import median
+from typing import Any
 
 import httpx
 import pytest
@@ -264,17 +266,67 @@ def test_the_same_key_from_many_clients_at_once_has_one_effect(client: httpx.Cli
     assert len({answer.json()["runId"] for answer in answers if answer.status_code == 201}) == 1
 
 
-def test_health_and_discovery_are_answered_again_byte_for_byte_and_only_for_hosts_that_are_served(
+def test_health_and_discovery_are_answered_again_byte_for_byte_and_discovery_only_for_hosts_that_are_served(
     client: httpx.Client,
 ) -> None:
-    for path in ("/healthz", "/.well-known/openwop", "/v1/openapi.json"):
+    for path, status in (("/healthz", 200), ("/.well-known/openwop", 400), ("/v1/openapi.json", 400)):
         answers = [client.get(path, headers={"X-API-Key": ""}) for _ in range(6)]
         assert len({answer.content for answer in answers}) == 1
         assert {answer.headers["X-Content-Type-Options"] for answer in answers} == {"nosniff"}
         for _ in range(3):
-            assert client.get(path, headers={"Host": "evil.example"}).status_code == 400
+            assert client.get(path, headers={"Host": "evil.example"}).status_code == status
         if etag := answers[0].headers.get("ETag"):
             assert client.get(path, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_a_probe_is_answered_and_no_page_is_logged_whatever_host_is_asked_for(
+    client: httpx.Client, console: ConsoleProcess
+) -> None:
+    for host in ("10.1.2.3:8000", "evil.example", "a b", ""):
+        assert client.get("/healthz", headers={"Host": host}).status_code == 200
+        assert client.get("/readyz", headers={"Host": host}).status_code in {200, 503}
+        assert client.get("/login", headers={"Host": host}).status_code == 400
+    assert "Traceback" not in console.output
+    assert "DisallowedHost" not in console.output
+
+
+def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else() -> None:
+    computing, go_on = threading.Semaphore(0), threading.Event()
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/login":
+            computing.release()
+            go_on.wait(20)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"done"]
+
+    async def ask(console: serving.Console, method: str, path: str) -> tuple[int, dict[bytes, bytes]]:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1"}
+        await console({"method": method, "raw_path": path, "query_string": b"", "headers": [], **place}, receive, send)
+        return sent[0]["status"], dict(sent[0]["headers"])
+
+    async def flood() -> None:
+        console = serving.Console(application)
+        tries = [asyncio.create_task(ask(console, "POST", "/login")) for _ in range(serving.SIGN_INS + 1)]
+        await asyncio.sleep(0.2)
+        others = [ask(console, "GET", "/memory") for _ in range(10)]
+        assert {status for status, _ in await asyncio.gather(*others)} == {200}
+        status, headers = await ask(console, "POST", "/login")
+        assert (status, headers[b"retry-after"]) == (503, b"5")
+        assert computing.acquire(timeout=0)
+        assert not computing.acquire(timeout=0)
+        go_on.set()
+        assert {status for status, _ in await asyncio.gather(*tries)} == {200}
+
+    asyncio.run(flood())
 
 
 def test_a_header_with_an_underscore_does_not_pass_for_one_with_a_hyphen(client: httpx.Client, key: str) -> None:
