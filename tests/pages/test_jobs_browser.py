@@ -74,7 +74,10 @@ def test_by_mouse_a_failed_run_is_found_and_a_quorum_is_answered_once(page: Page
     page.get_by_role("link", name="Needs you").first.click()
     expect(page.get_by_text("No run waits for an answer.")).to_be_visible()
     page.goto(f"{live_server.url}/audit?action=operator.created")
-    expect(page.locator("[data-item]")).not_to_have_count(0)
+    page.locator("[data-item] summary").first.click()
+    value = page.locator("[data-item] .facts dd").first.bounding_box()
+    assert value is not None
+    assert value["width"] > 120, "the details of a record have room"
     page.goto(f"{live_server.url}/runs?zzz=1")
     page.get_by_role("link", name="Open without it").click()
     page.wait_for_url(f"{live_server.url}/runs")
