@@ -3,7 +3,6 @@
 For migrations: ``keep_forever("host_runevent")`` is an operation, reversible.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db import migrations
@@ -23,20 +22,6 @@ def keep_forever(table: str) -> migrations.RunPython:
             schema_editor.execute(statement, params=None)
 
     return migrations.RunPython(forbid, allow)
-
-
-def once_unkept(table: str, change: Callable[[Any, Any], None]) -> migrations.RunPython:
-    """``change`` is carried out on rows of ``table`` that are kept forever otherwise, once, in this migration."""
-
-    def carry_out(apps: Any, schema_editor: Any) -> None:
-        vendor = schema_editor.connection.vendor
-        for statement in _reverse(table, vendor):
-            schema_editor.execute(statement, params=None)
-        change(apps, schema_editor)
-        for statement in _statements(table, vendor):
-            schema_editor.execute(statement, params=None)
-
-    return migrations.RunPython(carry_out, migrations.RunPython.noop)
 
 
 def _name(table: str, action: str) -> str:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +12,6 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from django.db import DatabaseError, connection, transaction
-from django.db.migrations.loader import MigrationLoader
 from django.test import override_settings
 from django.utils import timezone
 
@@ -28,7 +26,6 @@ from tests.tampering import tamper
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
-BEFORE_0020 = "0019_artifacts_can_be_disabled"
 
 
 @pytest.fixture
@@ -147,76 +144,6 @@ def test_a_stranger_verifies_checkpoints_with_what_the_host_publishes(acme: UUID
     for each, (first, last) in zip(made, [(0, 9), (10, 14)], strict=True):
         assert each.merkle_root == merkle_root(leaves_of(acme, first, last))
         key.verify(base64.b64decode(each.signature), bytes.fromhex(each.merkle_root))
-
-
-def rfc6962(entries: list[bytes]) -> bytes:
-    """The root of RFC 6962, section 2.1, as checkpoints had it before."""
-    if len(entries) == 1:
-        return hashlib.sha256(b"\x00" + entries[0]).digest()
-    split = 1
-    while split * 2 < len(entries):
-        split *= 2
-    return hashlib.sha256(b"\x01" + rfc6962(entries[:split]) + rfc6962(entries[split:])).digest()
-
-
-def test_checkpoints_over_the_whole_chain_are_signed_over_what_came_since_on_record(acme: UUID) -> None:
-    mint(acme)
-    for _ in range(3):
-        grow(acme, 3)
-        mint(acme)
-    as_now = {each.at_seq: each.merkle_root for each in checkpoints.every(acme)}
-    forms = [rfc8785.dumps(audit.form_of(record)) for record in AuditRecord.objects.of(acme).order_by("seq")]
-    set_to = "UPDATE host_auditcheckpoint SET merkle_root = %s, signature = %s WHERE at_seq = %s"
-    for at_seq in as_now:
-        root = rfc6962(forms[: at_seq + 1]) if at_seq != 15 else b"0" * 32
-        signature = signing.sign_bytes(signing.CHECKPOINTS, root).text if at_seq != 12 else "AAAA"
-        tamper(set_to, root.hex(), signature, at_seq, table="host_auditcheckpoint")
-    assert (verify(acme).unfit, verify(acme).forged) == (frozenset({9, 12, 15, 18}), frozenset({12}))
-    name = "0020_checkpoints_cover_what_came_since"
-    as_then = MigrationLoader(connection).project_state(("host", BEFORE_0020)).apps
-    import_module(f"memory.host.migrations.{name}").cover_what_came_since(as_then, None)
-    assert {each.at_seq: each.merkle_root == as_now[each.at_seq] for each in checkpoints.every(acme)} == {
-        9: True, 12: False, 15: False, 18: True,
-    }  # fmt: skip
-    found = verify(acme)
-    assert (found.unfit, found.forged) == (frozenset({12, 15}), frozenset({12}))
-    noted = AuditRecord.objects.of(acme).get(action="audit.checkpoints-signed-again")
-    assert (noted.seq, noted.details) == (19, {"count": 2, "covers": "(previous atSequence, atSequence]"})
-    assert verify(acme, 16).intact
-
-
-def test_checkpoints_over_a_record_that_was_changed_are_not_signed_again(acme: UUID) -> None:
-    mint(acme)
-    forms = [rfc8785.dumps(audit.form_of(record)) for record in AuditRecord.objects.of(acme).order_by("seq")]
-    root = rfc6962(forms)
-    signature = signing.sign_bytes(signing.CHECKPOINTS, root).text
-    set_to = "UPDATE host_auditcheckpoint SET merkle_root = %s, signature = %s"
-    tamper(set_to, root.hex(), signature, table="host_auditcheckpoint")
-    tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
-    as_then = MigrationLoader(connection).project_state(("host", BEFORE_0020)).apps
-    name = "0020_checkpoints_cover_what_came_since"
-    import_module(f"memory.host.migrations.{name}").cover_what_came_since(as_then, None)
-    assert verify(acme).unfit == {9}
-    assert not AuditRecord.objects.of(acme).filter(action="audit.checkpoints-signed-again").exists()
-
-
-def test_a_checkpoint_signed_over_canonical_json_is_signed_over_its_root_once_and_on_record(acme: UUID) -> None:
-    older, forged = mint(acme), None
-    grow(acme, 1)
-    forged = mint(acme)
-    over_json = signing.sign(signing.CHECKPOINTS, checkpoints.statement(older))
-    set_to = "UPDATE host_auditcheckpoint SET signature = %s WHERE at_seq = %s"
-    tamper(set_to, over_json.text, older.at_seq, table="host_auditcheckpoint")
-    tamper(set_to, "AAAA", forged.at_seq, table="host_auditcheckpoint")
-    assert verify(acme).forged == {older.at_seq, forged.at_seq}
-    name = "0016_checkpoints_signed_over_their_root"
-    as_then = MigrationLoader(connection).project_state(("host", name)).apps
-    for _ in range(2):
-        import_module(f"memory.host.migrations.{name}").sign_again(as_then, None)
-    assert verify(acme).forged == {forged.at_seq}
-    noted = [record for record in audit.every(acme) if record.action == "audit.checkpoints-signed-again"]
-    assert [record.details for record in noted] == [{"count": 1, "signedOver": "merkleRoot"}]
-    assert not verify(acme).breaks
 
 
 def test_the_keys_of_checkpoints_of_receipts_and_of_another_host_are_three() -> None:

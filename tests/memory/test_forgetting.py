@@ -8,9 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -515,16 +513,6 @@ def test_the_log_of_a_large_transaction_is_moved_in_the_pause_behind_it() -> Non
         assert file.stat().st_size > small + 7_000_000
     rows.update(content="y" * 16_000_000)
     assert file.stat().st_size > small + 15_000_000
-
-
-def test_entries_of_an_earlier_release_are_found_in_their_encodings_after_the_migration() -> None:
-    acme = building.scope()
-    building.remember("acme", *ENCODED)
-    MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id).update(hidden_text="")
-    migration = import_module("memory.migrations.0020_encoded_forms_at_every_depth")
-    migration.fill(None, SimpleNamespace(connection=connection))
-    assert forget(acme).state == ForgetState.FORGOTTEN
-    assert MemoryEntry.objects.count() == 0
 
 
 def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> None:

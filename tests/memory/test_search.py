@@ -2,7 +2,6 @@
 
 import gc
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -316,19 +315,6 @@ def indexed_rows() -> list[int]:
             return [row[0] for row in cursor.fetchall()]
         finally:
             cursor.execute("DROP TABLE temp.terms")
-
-
-@pytest.mark.only_db("postgres")
-def test_the_migration_fills_in_the_words_of_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    migration = import_module("memory.migrations.0010_full_text")
-    monkeypatch.setattr(migration, "CHUNK", 2)
-    acme = building.scope()
-    write(acme, *[f"apple {number}" for number in range(5)])
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE memory_memoryentry SET words = ''")
-    assert found(acme, "apple") == []
-    migration._fill(connection)
-    assert len(found(acme, "apple")) == 5
 
 
 # Words.
