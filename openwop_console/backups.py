@@ -7,6 +7,7 @@ member a table, in the text form of COPY. Sessions and the cache are left out: a
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -39,6 +40,7 @@ from openwop_console.databases import SQLITE_SUFFIXES
 FORMAT = "openwop-console backup"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
+COPY = ".copying.sqlite3"  # beside the backup that SQLite's copy is for
 SQLITE_MEMBER = "database.sqlite3"
 PART = 1024 * 1024
 LARGEST_MANIFEST = 16 * PART
@@ -91,6 +93,7 @@ def _private(file: Path) -> Iterator[IO[bytes]]:
     """A new file for its owner alone, on disk at the end."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w+b") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
         yield opened
         opened.flush()
         os.fsync(opened.fileno())
@@ -111,9 +114,9 @@ def _described(journal: Mark, now: datetime) -> Manifest:
 
 def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:
     """``VACUUM INTO`` reads one snapshot, and copies nothing of what was deleted."""
-    copy = file.with_name(f".{file.name}.sqlite3")
+    _remove_left_behind(file.parent)
+    copy = file.with_name(f".{file.name}{COPY}")
     try:
-        _remove(copy)
         copy.touch(0o600)
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(copy)])
@@ -126,6 +129,15 @@ def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int],
             return counts, {SQLITE_MEMBER: _put(archive, SQLITE_MEMBER, iter(lambda: source.read(PART), b""))}
     finally:
         _remove(copy)
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """No copy is left of a backup that was killed: one whose backup no process writes to any more."""
+    for copy in folder.glob(f".*{COPY}"):
+        with contextlib.suppress(BlockingIOError):
+            with contextlib.suppress(FileNotFoundError), copy.with_name(copy.name[1 : -len(COPY)]).open("rb") as owner:
+                fcntl.flock(owner, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            _remove(copy)
 
 
 def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:

@@ -1,6 +1,7 @@
 """What was forgotten is kept, sealed, outside of the database: for the restore of a backup that still has it."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from django.utils import timezone
 
 from memory import erasure_journal, forgetting
 from memory.erasure_journal import JournalBroken, JournalUnavailable, Mark
+from memory.host import ids
 from memory.models import ForgetRequest, ForgetState
+from openwop_console import backups
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -68,6 +71,27 @@ def test_a_journal_that_ends_before_the_backup_was_made_is_not_its_own(journal: 
 
     with pytest.raises(JournalBroken, match="not the one"):
         erasure_journal.read(mark)
+
+
+def test_hosts_that_write_to_one_journal_at_once_lose_no_line_and_break_no_chain() -> None:
+    owner = building.scope()
+    requests = [ForgetRequest(tenant_id=owner.tenant_id, id=ids.new_id()) for _ in range(60)]
+
+    def record(number: int) -> None:  # each opens the file for itself, as another host does
+        erasure_journal.record(requests[number % 60], [f"name {number % 60}"], [])
+
+    with ThreadPoolExecutor(12) as hosts:
+        list(hosts.map(record, range(120)))
+    found = erasure_journal.read(BEGINNING)
+    assert sorted(each.request_id for each in found) == sorted(each.id.hex for each in requests)
+
+
+def test_lines_of_another_database_in_the_same_journal_forget_nothing_of_this_one() -> None:
+    elsewhere = ForgetRequest(tenant_id=ids.new_id(), id=ids.new_id())
+    erasure_journal.record(elsewhere, [MARTA], [])
+    building.remember("acme", f"{MARTA} is ours")
+    assert [backups._forget_again(each, timezone.now) for each in erasure_journal.read(BEGINNING)] == [False]
+    assert building.contents(building.scope()) == [f"{MARTA} is ours"]
 
 
 def test_a_journal_under_another_secret_key_says_so(settings: Any) -> None:

@@ -1,17 +1,27 @@
 """Backup and restore, as an administrator does them: a copy of a running console, and a new host made from it."""
 
 import json
+import resource
 import stat
+import subprocess
+import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
+from django.conf import settings
+from django.utils import timezone
 
+from memory.erasure_journal import Mark
+from memory.host import signing
+from openwop_console import backups
+from openwop_console.testing import plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines
@@ -168,6 +178,128 @@ def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothi
     assert not (tmp_path / "other.zip").exists()
     assert hosts.file.read_bytes() == whole
     assert hosts.restore().returncode == 0  # the database stayed empty through all of that
+
+
+@pytest.mark.django_db
+def test_a_backup_of_another_migration_state_is_refused_by_the_side_that_is_behind(tmp_path: Path) -> None:
+    described = backups._described(Mark(0, ""), timezone.now())
+    newest = next(each for each in described["migrations"] if each.startswith("memory.0020"))
+
+    def refusal(**changes: Any) -> str:
+        manifest = {**described, "members": {}, "tables": {}, **changes}
+        signature = signing.sign(signing.BACKUPS, manifest)
+        file = tmp_path / "signed.zip"
+        with zipfile.ZipFile(file, "w") as archive:
+            signed = {"manifest": manifest, "signature": signature.text, "keyId": signature.key_id}
+            archive.writestr(backups.MANIFEST, json.dumps(signed))
+        with pytest.raises(backups.BackupRefused) as refused:
+            backups.restore(file, with_journal=False, clock=timezone.now)
+        return str(refused.value)
+
+    older = [each for each in described["migrations"] if each != newest]
+    assert "made by an older release" in refusal(migrations=older)
+    assert "made by a newer release" in refusal(migrations=[*described["migrations"], "memory.9999_later"])
+    assert "memory.9999_later" in refusal(migrations=[*described["migrations"], "memory.9999_later"])
+    other = "postgresql" if described["engine"] == "sqlite" else "sqlite"
+    assert f"is of {other}" in refusal(engine=other)
+    assert "a form that this release does not know" in refusal(formatVersion=99)
+
+
+def test_a_disk_that_is_full_leaves_no_half_backup_and_no_half_host(hosts: Hosts) -> None:
+    hosts.first.manage("migrate")
+    hosts.first.manage("create_tenant", "acme")
+
+    full = _limited(hosts.first, "backup", str(hosts.file))
+    assert (full.returncode, len(full.stderr.splitlines())) == (1, 1), full.stderr
+    assert sorted(path.name for path in hosts.file.parent.iterdir() if "copy" in path.name) == []
+
+    assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
+    if plugin.engine() == plugin.SQLITE:  # PostgreSQL writes on its own disk, not under this process's limit
+        unfit = _limited(hosts.second, "restore", str(hosts.file))
+        assert (unfit.returncode, len(unfit.stderr.splitlines())) == (1, 1), unfit.stderr
+        assert [path.name for path in hosts.second.data_folder.iterdir() if "restoring" in path.name] == []
+    assert hosts.restore().returncode == 0
+
+
+def _limited(host: ConsoleProcess, *words: str) -> CompletedProcess[str]:
+    """``manage.py`` that may write no file of more than 8 KiB."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=settings.BASE_DIR,
+        env=host.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
+    )
+
+
+def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(hosts: Hosts) -> None:
+    hosts.first.start()
+    hosts.first.manage("create_tenant", "acme")
+    key = hosts.first.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with httpx.Client(base_url=hosts.first.url, headers={"X-API-Key": key}, timeout=20) as client:
+        _remember(client, "m", f"{MARTA} is on the Gold plan")
+        assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
+        _forget(client)
+    hosts.first.terminate()
+    lost = str(hosts.file.parent / "lost.erasures")
+
+    refused = hosts.restore(OPENWOP_ERASURE_JOURNAL=lost)
+    restored = hosts.restore("--without-journal", OPENWOP_ERASURE_JOURNAL=lost)
+
+    assert (refused.returncode, "--without-journal" in refused.stderr) == (1, True)
+    assert restored.returncode == 0, restored.stderr
+    assert "without the erasure journal" in restored.stdout
+    found = hosts.look(hosts.second)
+    assert (found["chain"], found["named"]["memory_memoryentry"]) == (True, 1)
+
+
+def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts) -> None:
+    hosts.first.manage("migrate")
+    hosts.first.manage("create_tenant", "acme")
+    other = hosts.file.with_name("other.zip")
+
+    in_sqlite = plugin.engine() == plugin.SQLITE
+    copy = other.with_name(".other.zip.copying.sqlite3")
+    _kill_when(hosts.first, copy.exists if in_sqlite else other.exists, "backup", str(other))
+    again = hosts.first.manage("backup", str(other))
+    assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
+    cut = hosts.restore(file=other)
+    aside = hosts.second.data_folder / "console.sqlite3.restoring"
+    _kill_when(hosts.second, aside.exists if in_sqlite else _copies(hosts.second), "restore", str(hosts.file))
+    restored = hosts.restore()
+
+    assert (again.returncode, "there already" in again.stderr) == (1, True)
+    assert (cut.returncode, "no backup of a console, or is cut off" in cut.stderr) == (1, True), cut.stderr
+    assert restored.returncode == 0, restored.stderr
+    assert not aside.exists()
+    left = [path.name for path in hosts.file.parent.iterdir() if path.name.startswith(".")]
+    assert left == [], "what a killed backup was copying to is removed by the next"
+
+
+def _kill_when(host: ConsoleProcess, happened: Callable[[], bool], *words: str) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "manage.py", *words], cwd=settings.BASE_DIR, env=host.environment, stderr=subprocess.DEVNULL
+    )
+    while not happened():
+        assert running.poll() is None, "it was over before it could be killed"
+        time.sleep(0.001)
+    running.kill()
+    running.wait()
+
+
+def _copies(host: ConsoleProcess) -> Callable[[], bool]:
+    """Whether a restore is writing rows into the PostgreSQL of the host."""
+    asked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation > 16384"
+
+    def happened() -> bool:
+        with psycopg.connect(host.environment["DATABASE_URL"], autocommit=True) as watching:
+            found = watching.execute(asked).fetchone()
+            return found is not None and found[0] > 20
+
+    return happened
 
 
 def _rewritten(file: Path, other: Path, change: Any) -> Path:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory import forgetting, tasks
 from memory.erasers.entries import ENTRIES
-from memory.host import ids, pages
+from memory.host import ids, pages, vault
 from memory.host.erasure import Remains, registered
 from memory.models import Archive, Suspect
 from tests import building
@@ -153,6 +153,16 @@ def test_a_suspect_shows_its_mention_with_the_words_around_it_and_no_secret(ada:
     shown = body_of(ada.get(preview(ada)))
     assert f"the boat of ana<mark>{MARTA}</mark> lies in &lt;b&gt;Gdansk&lt;/b&gt;" in shown
     assert "long ago " * 20 not in shown
+
+
+def test_a_secret_beside_a_mention_is_a_mark_even_where_the_excerpt_would_cut_it(ada: Client, preview: Preview) -> None:
+    secret = "tok-8h3k-" + "q7w9" * 30
+    for told in (f"the key {secret} of ana{MARTA} is {secret} now", f"{secret} ana{MARTA}"):
+        building.remember("acme", told)  # written before the vault knew it
+    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
+    shown = body_of(ada.get(preview(ada)))
+    assert f"the key [REDACTED:crm] of ana<mark>{MARTA}</mark> is [REDACTED:crm] now" in shown
+    assert "q7w9" not in shown
 
 
 def test_suspects_come_by_page_and_decisions_are_kept_across_pages(

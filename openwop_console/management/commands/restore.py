@@ -40,4 +40,9 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Restored {rows:,} rows of {manifest['createdAt']}; audit chains and receipts are verified."
             f" Forgotten again: {forgotten}."
+            + (
+                " It was restored without the erasure journal: what was forgotten after the copy is back."
+                if options["without_journal"]
+                else ""
+            )
         )
