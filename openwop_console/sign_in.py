@@ -68,6 +68,8 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             raise ValidationError(f"Too many failed attempts. Try again in {seconds}.", code="too_many_login_attempts")
         AuthenticationBackend.unstash_authenticated_user()
         found = auth.authenticate(request, **credentials)
+        if found != account:  # an address that a database takes for another's would be counted apart from it
+            found = None
         if isinstance(found, Operator) and access.memberships_of(found.id):
             throttle.succeeded(own, *shared)
             return found

@@ -4,7 +4,7 @@ A try is counted before it is made and taken back when it succeeds, under the lo
 no more than tries in a row. The rows hold keyed hashes and are forgotten a quarter of an hour after their last try.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -36,13 +36,15 @@ def bucket(*words: str, free: int) -> Bucket:
 def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
     """Count a try, which may be made when nothing is returned; otherwise how long to wait, and nothing is counted."""
     rows = Throttle.objects.written_by(WRITER)
+    keys = [each.key for each in buckets]
+    if wait := _wait(rows.filter(key__in=keys), now):  # whoever is held up leaves no row of a name of their choice
+        return wait
     fresh = [Throttle(key=each.key, failures=0, next_at=now, forget_at=now + KEPT) for each in buckets]
     rows.bulk_create(sorted(fresh, key=lambda row: row.key), ignore_conflicts=True)
     free = {each.key: each.free for each in buckets}
     found = list(Throttle.objects.select_for_update().filter(key__in=free).order_by("key"))
-    waits: list[timedelta] = [row.next_at - now for row in found if row.forget_at > now and row.next_at > now]
-    if waits:
-        return max(waits)
+    if wait := _wait(found, now):
+        return wait
     for row in found:
         row.failures = 1 if row.forget_at <= now else row.failures + 1
         over = row.failures - free[row.key]
@@ -50,6 +52,10 @@ def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
         row.forget_at = now + KEPT
         row.save(by=WRITER, update_fields=["failures", "next_at", "forget_at"])
     return timedelta()
+
+
+def _wait(rows: Iterable[Throttle], now: datetime) -> timedelta:
+    return max((row.next_at - now for row in rows if row.forget_at > now and row.next_at > now), default=timedelta())
 
 
 @transaction.atomic

@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.account.auth_backends import AuthenticationBackend
 from django.contrib.auth import hashers
+from django.core import signing
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -125,6 +127,41 @@ def test_a_network_that_tries_many_accounts_waits_too(clock: Clock) -> None:
         fails(1, email=f"someone{number}@acme.example")
     assert attempt(building.PASSWORD).status_code == 429
     clock.pass_by(1)
+    assert attempt(building.PASSWORD).status_code == 302
+
+
+def test_a_network_that_is_held_up_leaves_no_row_for_each_address_it_makes_up(clock: Clock) -> None:
+    building.operator(email=ADA)
+    for number in range(sign_in.FREE_OF_NETWORK):
+        fails(1, email=f"someone{number}@acme.example")
+    before = Throttle.objects.count()
+    for number in range(30):
+        assert attempt("wrong password", email=f"another{number}@acme.example").status_code == 429
+    assert Throttle.objects.count() == before
+
+
+def test_a_known_browser_is_told_by_a_signature_of_the_sign_in_alone(clock: Clock) -> None:
+    ada = building.operator(email=ADA)
+    fails(5)
+    value = {"device": "d", "accounts": [ada.id.hex]}
+    for cookie in (
+        signing.dumps(value),  # signed by this host for something else
+        signing.dumps(value, salt="openwop.other"),
+        signing.dumps(value, salt=sign_in.DEVICE_SALT, key="another host's key"),
+        signing.dumps([ada.id.hex], salt=sign_in.DEVICE_SALT),
+        signing.dumps({"accounts": [ada.id.hex]}, salt=sign_in.DEVICE_SALT),
+        "",
+        "x" * 5000,
+    ):
+        forged = Client()
+        forged.cookies[sign_in.DEVICE_COOKIE] = cookie
+        assert attempt(building.PASSWORD, forged).status_code == 429, cookie
+
+
+def test_an_address_that_the_database_takes_for_another_signs_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = building.operator(email=ADA)
+    monkeypatch.setattr(AuthenticationBackend, "authenticate", lambda *_, **__: ada)
+    assert attempt(building.PASSWORD, email=f"\u017f{ADA}").status_code == 200
     assert attempt(building.PASSWORD).status_code == 302
 
 
