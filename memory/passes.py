@@ -24,6 +24,7 @@ WRITER = "memory.passes"
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
+OVER_ALL = frozenset({"forget"})  # kinds of which one at a time goes over everything of a tenant
 OVER = (PassState.DONE, PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
 
 
@@ -91,7 +92,8 @@ def decline(tenant_id: UUID, order: PassOrder, failure: Failure, *, refused: boo
 def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass | None:
     """The pass, held by ``holder`` until its lease ends; None when somebody else has it, or its ref, or it is over.
 
-    Passes that change a ref go over it one after the other, or each would count what another takes away.
+    Passes that change a ref go over it one after the other, and so do the forgets of a tenant, or each would count what
+    another takes away.
     """
     found: Pass | None = Pass.objects.of(tenant_id).filter(_nobody_has(now), id=pass_id).first()
     if found is None or _has_to_wait(found, now):
@@ -112,15 +114,24 @@ def _nobody_has(now: datetime) -> Q:
 
 
 def _has_to_wait(row: Pass, now: datetime) -> bool:
-    """Whether another pass is at work on the ref; a dry run waits for none, and none waits for it."""
-    return not row.dry_run and bool(row.memory_ref) and _over_ref(row, now).exclude(id=row.id).exists()
+    """Whether another pass is at work on the same; a dry run waits for none, and none waits for it."""
+    return not row.dry_run and _takes_turns(row) and _over_ref(row, now).exclude(id=row.id).exists()
+
+
+def _takes_turns(row: Pass) -> bool:
+    return bool(row.memory_ref) or row.kind in OVER_ALL
+
+
+def _same(row: Pass) -> dict[str, Any]:
+    """What passes that wait for one another have in common: their ref, or that they go over all of the tenant's."""
+    return {"memory_ref": row.memory_ref} | ({} if row.memory_ref else {"kind": row.kind})
 
 
 def _over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
-    """The passes that a worker has, and that change the ref of ``row``."""
+    """The passes that a worker has, and that change the same as ``row``."""
     claimed = {"state": PassState.CLAIMED, "state__in": OPEN}  # as the index of what is open says it
     at_work: QuerySet[Pass] = Pass.objects.of(row.tenant_id).filter(**claimed, lease_until__gt=now)
-    return at_work.filter(memory_ref=row.memory_ref, dry_run=False)
+    return at_work.filter(**_same(row), dry_run=False)
 
 
 def _taken(row: Pass, holder: str, now: datetime) -> bool:
@@ -130,11 +141,11 @@ def _taken(row: Pass, holder: str, now: datetime) -> bool:
 
 
 def next_over(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
-    """The oldest pass that waits to go over the ref of that one; None while another is at work there."""
+    """The oldest pass that waits to go over the same as that one; None while another is at work there."""
     row = find(tenant_id, pass_id)
-    if row is None or not row.memory_ref or _over_ref(row, now).exists():
+    if row is None or not _takes_turns(row) or _over_ref(row, now).exists():
         return None
-    open_there = Pass.objects.of(tenant_id).filter(memory_ref=row.memory_ref, state__in=OPEN)
+    open_there = Pass.objects.of(tenant_id).filter(**_same(row), state__in=OPEN)
     found: Pass | None = open_there.filter(state=PassState.WAITING).order_by("id").first()
     return found
 

@@ -38,9 +38,11 @@ def enqueue_forget(request: ForgetRequest) -> None:
 
 
 def forget(tenant: str, request: str) -> None:
-    forgetting.execute(
-        UUID(hex=tenant), UUID(hex=request), holder=worker_name(), now=timezone.now(), clock=timezone.now
-    )
+    """Carry out the request; the next forget of the tenant that waits is queued."""
+    tenant_id, request_id = UUID(hex=tenant), UUID(hex=request)
+    ended = forgetting.execute(tenant_id, request_id, holder=worker_name(), now=timezone.now(), clock=timezone.now)
+    if ended and ended.pass_id and (following := passes.next_over(tenant_id, ended.pass_id, now=timezone.now())):
+        _enqueue(following)
     if sql.is_postgres():
         transaction.on_commit(scrub)  # VACUUM cannot run inside a transaction
 

@@ -9,9 +9,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, ledger
-from memory.host import audit, event_log, runs
-from memory.host.errors import NotFound
+from memory import adapter, forgetting, ledger, receipts
+from memory.host import access, audit, event_log, ids, operators, runs
+from memory.host.errors import LastOwner, NotFound
+from memory.host.models import Membership
+from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import engine, intake
 from openwop_console.runtime.run_options import RunRequest
@@ -61,6 +63,50 @@ def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
     head = LedgerHead.objects.of(acme.tenant_id).get()
     assert (head.entries, head.retired, MemoryEntry.objects.count()) == (0, 0, 0)
     assert adapter.total(acme, now=timezone.now()) == 0
+
+
+def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:
+    people = [building.operator(email=f"owner{number}@acme.example") for number in range(2)]
+    scopes = [building.scope(owner=person) for person in people]
+
+    def act(number: int) -> str:
+        change: dict[str, Any] = {"active": False} if number % 4 < 2 else {"role": "viewer"}
+        try:
+            operators.change(scopes[number % 2], people[1 - number % 2].id, **change, now=timezone.now())
+        except LastOwner:
+            return "refused"
+        return "done"
+
+    answers = at_once(act, 8)
+    active = Membership.objects.of(scopes[0].tenant_id).filter(is_active=True)
+    held = [access.roles_of(each.tenant_id, ids.wire("usr", each.operator_id)) for each in active]
+    owners = [roles for roles in held if roles == ["owner"]]
+    assert len(owners) == 1
+    assert "refused" in answers
+
+
+def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
+    acme, name = building.scope(), "marta.kowalska@example.com"
+    building.remember("acme", *[f"{number} of {name}" for number in range(60)], "the Gold plan")
+    asked = []
+    for _ in range(4):
+        found = forgetting.preview(acme, [name], now=timezone.now())
+        asked.append(
+            forgetting.confirm(acme, found.request.id, typed=name, reason="r", ticked=set(), now=timezone.now())
+        )
+
+    def act(number: int) -> str:
+        given: dict[str, Any] = {"holder": f"worker/{number}", "now": timezone.now(), "clock": timezone.now}
+        ended = forgetting.execute(acme.tenant_id, asked[number % 4].id, **given)
+        return str(ended and ended.state)
+
+    for _ in range(4):  # one at a time goes over the tenant; the others wait for their turn
+        at_once(act, 8)
+    rows = ForgetRequest.objects.of(acme.tenant_id).filter(id__in=[each.id for each in asked])
+    assert {row.state for row in rows} == {ForgetState.FORGOTTEN}
+    assert all(receipts.is_genuine(row) for row in rows)
+    assert sum(row.receipt["stores"]["memory entries"]["erased"] for row in rows) == 60
+    assert building.contents(acme) == ["the Gold plan"]
 
 
 def test_workers_at_once_execute_a_run_once() -> None:

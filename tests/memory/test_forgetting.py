@@ -27,9 +27,9 @@ from memory import archives, forget_requests, forgetting, ledger, passes, receip
 from memory.adapter import subjects
 from memory.erasers import entries
 from memory.forgetting import Preview
-from memory.host import access, audit, erasure, event_log, ids, sql, vault
+from memory.host import access, audit, erasure, event_log, ids, signing, sql, suspensions, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.models import ApiKey, Run, RunEvent, Secret
+from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
 from memory.ledger import indexing
 from memory.matching import Mention, is_exact, is_mentioned, search_form
@@ -525,6 +525,25 @@ def test_the_log_of_a_large_transaction_is_moved_in_the_pause_behind_it() -> Non
     assert file.stat().st_size > small + 15_000_000
 
 
+def test_a_voice_that_bears_the_name_stays_one_voice_under_no_name() -> None:
+    acme, globex = building.scope(), building.scope("globex")
+    for scope in (acme, globex):
+        run = building.open_run(scope)
+        asked = Interrupt(tenant_id=scope.tenant_id, run_id=run.id, node_id="gate", kind="approval", key="k")
+        asked.created_at = timezone.now()
+        asked.insert(by=suspensions.WRITER)
+        for voter in (MARTA, f"jo{MARTA}", "approver-1"):
+            vote = InterruptVote(tenant_id=scope.tenant_id, interrupt_id=asked.id, voter=voter, action="accept")
+            vote.principal, vote.at = scope.principal.id, timezone.now()
+            vote.insert(by=suspensions.WRITER)
+    done = forget(acme)
+    voices = InterruptVote.objects.of(acme.tenant_id).order_by("id")
+    assert [each.voter for each in voices] == [f"forgotten-{voices[0].id.hex}", f"jo{MARTA}", "approver-1"]
+    counted = done.receipt["stores"]["voices at questions of runs"]
+    assert (counted["erased"], counted["undecided"]) == (1, 1)
+    assert InterruptVote.objects.of(globex.tenant_id).filter(voter=MARTA).count() == 1
+
+
 def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> None:
     acme = building.scope()
     run = building.execute(acme, "conformance-noop", customer=MARTA, colleague=f"jo{MARTA}")
@@ -614,6 +633,16 @@ def test_a_receipt_is_verified_offline_by_the_recipe_of_the_documentation(client
     forged = base64.b64encode(rfc8785.dumps(found["receipt"] | {"auditSeq": 0})).decode()
     changed = {"receipt": found["receipt"] | {"auditSeq": 0}, "signedBytes": forged}
     assert "no key of the host" in verified(found | changed)
+    for name, value in found["receipt"].items():
+        other = value + 1 if isinstance(value, int) else f"{value}x"
+        assert "not what was signed" in verified(found | {"receipt": found["receipt"] | {name: other}}), name
+        left = {each: kept for each, kept in found["receipt"].items() if each != name}
+        assert "not what was signed" in verified(found | {"receipt": left}), name
+    stores = json.loads(json.dumps(found["receipt"]["stores"]))
+    stores["memory entries"]["erased"] = True
+    assert "not what was signed" in verified(found | {"receipt": found["receipt"] | {"stores": stores}})
+    checkpoint = signing.sign_bytes(signing.CHECKPOINTS, rfc8785.dumps(found["receipt"]))
+    assert "no key of the host" in verified(found | {"signature": checkpoint.text}), "a key of another purpose"
     assert (found["algorithm"], found["canonicalization"], found["undecided"]) == ("Ed25519", "RFC 8785", 0)
 
 

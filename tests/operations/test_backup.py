@@ -183,7 +183,7 @@ def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothi
 @pytest.mark.django_db
 def test_a_backup_of_another_migration_state_is_refused_by_the_side_that_is_behind(tmp_path: Path) -> None:
     described = backups._described(Mark(0, ""), timezone.now())
-    newest = next(each for each in described["migrations"] if each.startswith("memory.0020"))
+    newest = max(each for each in described["migrations"] if each.startswith("memory."))
 
     def refusal(**changes: Any) -> str:
         manifest = {**described, "members": {}, "tables": {}, **changes}
