@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from statistics import mean
 from typing import Any
 from uuid import UUID
 
@@ -60,11 +61,11 @@ class Pace:
     A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
     locked as long. PostgreSQL lets who waits go first. One who waits for SQLite looks again after up to 25 ms in the
     first 100: the pause is longer, so that there is no more than one transaction to wait for. In it SQLite's log is
-    moved, which keeps no writer waiting. The slowest of the last transactions counts: every fourth one merges what the
-    others have left in the index of words.
+    moved, which keeps no writer waiting. What the last four took counts: every fourth one merges what the others have
+    left in the index of words.
     """
 
-    HOLD = 0.06
+    HOLD = 0.055
     BREATH = 0.026
     BREATH_BETWEEN_QUEUES = 0.005
     LEAST = 50
@@ -81,7 +82,7 @@ class Pace:
     def breathe(self, rows: int, seconds: float) -> None:
         """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
         self._costs.append(max(seconds, 1e-6) / rows)
-        self._size = min(2 * self._size, self.HOLD / max(self._costs))
+        self._size = min(2 * self._size, self.HOLD / mean(self._costs))
         began = time.perf_counter()
         sql.move_log()
         breath = self.BREATH_BETWEEN_QUEUES if sql.is_postgres() else self.BREATH
