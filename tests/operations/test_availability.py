@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -145,6 +146,80 @@ def test_a_postgresql_that_is_frozen_is_503_soon_and_serves_again_afterwards(
             assert _timed(client, "GET", "/readyz").json()["reason"] == readiness.NO_DATABASE
         _until_ready(client)
         assert client.post("/v1/runs", json={"workflowId": "conformance-noop"}).status_code == 201
+
+
+@pytest.mark.only_db("postgres")
+def test_a_postgresql_that_is_killed_under_load_loses_nothing_that_was_acknowledged(
+    console_process: ConsoleProcess, cluster: postgres.Server
+) -> None:
+    assert console_process.manage("migrate").returncode == 0
+    console_process.start()
+    console_process.manage("create_tenant", "acme")
+    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
+    with psycopg.connect(cluster.url, autocommit=True) as server:  # a cluster of the tests is fast and forgetful
+        server.execute("ALTER DATABASE postgres SET synchronous_commit = on")
+    kept: list[str] = []
+    over = threading.Event()
+    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30) as client:
+        _until_ready(client)
+
+        def write(number: int) -> set[int]:
+            seen, count = set(), 0
+            while not over.is_set():
+                count += 1
+                body = {"namespace": "n", "key": f"{number}-{count}", "value": {"n": count}}
+                answer = client.post("/api/v1/memory", json=body, headers={"X-Agent-ID": "a-1"})
+                seen.add(answer.status_code)
+                if answer.status_code == 201:
+                    kept.append(answer.json()["id"])
+            return seen
+
+        with ThreadPoolExecutor(8) as clients:
+            writers = [clients.submit(write, number) for number in range(8)]
+            try:
+                for _ in range(2):
+                    _wait_for_more(kept)
+                    _kill_and_restart(cluster)
+                _wait_for_more(kept)
+            finally:
+                over.set()
+            seen = set().union(*(each.result() for each in writers))
+        assert seen == {201, 503}
+        for entry in kept[:: max(1, len(kept) // 100)]:
+            assert client.get(f"/v1/host/console/memory/{entry}").status_code == 200, entry
+        with psycopg.connect(cluster.url) as server:
+            stored = {row[0].hex for row in server.execute("SELECT id FROM memory_memoryentry")}
+        assert {entry.removeprefix("mem_") for entry in kept} <= stored
+    verified = console_process.manage("shell", "-c", VERIFY_CHAINS)
+    assert verified.stdout.strip().endswith("True"), verified.stdout + verified.stderr
+
+
+def _wait_for_more(kept: list[str]) -> None:
+    before, deadline = len(kept), time.monotonic() + 30
+    while len(kept) < before + 20:
+        assert time.monotonic() < deadline, "no write is acknowledged"
+        time.sleep(0.05)
+
+
+def _kill_and_restart(server: postgres.Server) -> None:
+    """SIGKILL to every process of the server at once; it recovers and accepts connections."""
+    family = [psutil.Process(server.process.pid), *psutil.Process(server.process.pid).children(recursive=True)]
+    for each in family:
+        each.kill()
+    psutil.wait_procs(family, timeout=10)
+    server.process.wait()
+    (server.folder / "data" / "postmaster.pid").unlink()
+    object.__setattr__(
+        server, "process", postgres._postgres(postgres._programs(), server.folder, postgres._guise(server.folder))
+    )
+    postgres._wait_until_it_accepts(server)
+
+
+VERIFY_CHAINS = """
+from memory.host import checkpoints
+from memory.host.models import Tenant
+print(all(checkpoints.verify(t.id, first=0, last=checkpoints.end_of(t.id)).intact for t in Tenant.objects.all()))
+"""
 
 
 @pytest.mark.only_db("postgres")
