@@ -281,9 +281,13 @@ def _manifest_of(archive: zipfile.ZipFile, file: Path) -> dict[str, Any]:
 def _require_same_state(manifest: Manifest, file: Path) -> None:
     if manifest["engine"] != connection.vendor:
         raise BackupRefused(f"{file} is of {manifest['engine']}, and this host's database is {connection.vendor}.")
-    theirs = set(manifest["migrations"])
-    graph = MigrationLoader(None).graph
+    loader, theirs = MigrationLoader(None), set(manifest["migrations"])
+    graph = loader.graph
     ours = {f"{app}.{name}" for app, name in graph.nodes}
+    for (app, name), squashed in loader.replacements.items():
+        replaced = {f"{app}.{name}" for app, name in squashed.replaces}
+        ours |= replaced
+        theirs |= {f"{app}.{name}"} if replaced <= theirs else set()
     if theirs - ours:
         raise BackupRefused(
             f"{file} was made by a newer release ({manifest['release']}, with {min(theirs - ours)});"
