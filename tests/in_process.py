@@ -6,11 +6,14 @@ that a test does not ask to sleep. All of it happens in the test's own transacti
 
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import httpx
 import pytest
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
@@ -33,7 +36,6 @@ class Application(httpx.BaseTransport):
     def __init__(self, work: Callable[[], int], **settings: Any) -> None:
         self._work = work
         self._settings = settings
-        self._console = httpx.WSGITransport(get_wsgi_application())
 
     def with_settings(self, **settings: Any) -> "Application":
         """The same console, which answers with these settings."""
@@ -43,7 +45,23 @@ class Application(httpx.BaseTransport):
         if request.method == "GET":
             self._work()
         with override_settings(**self._settings):
-            return self._console.handle_request(request)
+            return _answer(request)
+
+
+@cache
+def _console() -> WSGIHandler:
+    """Made once: its middleware reads no setting before a request comes."""
+    return get_wsgi_application()
+
+
+def _answer(request: httpx.Request) -> httpx.Response:
+    """The console's answer. ``WSGITransport`` takes nothing but ASCII, so the path and the headers go past it, as
+    PEP 3333 has them: bytes of any kind, read as Latin-1."""
+    named = ((name.decode().upper().replace("-", "_"), value.decode("latin-1")) for name, value in request.headers.raw)
+    sent = {name if name.startswith("CONTENT_") else f"HTTP_{name}": value for name, value in named}
+    sent["PATH_INFO"] = unquote_to_bytes(request.url.raw_path.partition(b"?")[0]).decode("latin-1")
+    console = httpx.WSGITransport(lambda environ, start: _console()(environ | sent, start))
+    return console.handle_request(httpx.Request(request.method, request.url, content=request.read()))
 
 
 @pytest.fixture

@@ -129,9 +129,9 @@ def send(served: Served, agent: str, method: str, path: str, **request: Any) -> 
     return answer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def agent(served: Served) -> str:
-    """One agent for all: what any of this left behind would be in its lists."""
+    """An agent with one good entry: what a bad one left behind would be in its lists."""
     name = served.agent("bad")
     served.remembers(name, "good", value={"good": True}, memory_type="episodic", tags=["good"])
     return name
@@ -157,6 +157,7 @@ def test_a_bad_body_of_a_change_leaves_the_entry_as_it_was(served: Served, agent
     answer = send(served, agent, "PATCH", f"/api/v1/memory/{good['id']}", content=text, headers=headers)
     assert answer.status_code in {status, 400}, answer.text[:500]
     assert send(served, agent, "GET", f"/api/v1/memory/{good['id']}").json() == good
+    is_sound(served, agent)
 
 
 @pytest.mark.parametrize("what", HEADERS, ids=str)
@@ -175,8 +176,10 @@ def test_a_bad_header_is_refused(served: Served, agent: str, what: str) -> None:
 def test_an_id_that_is_none_is_not_there(served: Served, agent: str, method: str, path: str) -> None:
     more = {"json": {"value": {}}, "headers": {"If-Match": "1"}} if method == "PATCH" else {}
     assert send(served, agent, method, f"/api/v1/memory/{path}", **more).status_code == 404
+    is_sound(served, agent)
 
 
+@pytest.mark.console
 def test_R18_a_body_of_50_mb_is_refused_before_it_is_read(served: Served, agent: str) -> None:
     """Only its head is sent: whoever waited for the rest would wait for ever."""
     place = urlsplit(served.url)
@@ -191,6 +194,7 @@ def test_R18_a_body_of_50_mb_is_refused_before_it_is_read(served: Served, agent:
     is_sound(served, agent)
 
 
+@pytest.mark.console
 def test_R18_a_whole_body_of_50_mb_is_answered_while_others_are(served: Served, agent: str) -> None:
     body = entry(b'{"a": "' + b"b" * (50 * MB) + b'"}')
     began = time.monotonic()
@@ -217,8 +221,10 @@ def test_a_refusal_repeats_nothing_of_what_was_sent(served: Served, agent: str) 
     answer = send(served, agent, "POST", "/api/v1/memory", json=body)
     assert answer.status_code == 400
     assert "pelican" not in answer.text
+    is_sound(served, agent)
 
 
+@pytest.mark.console
 def test_the_body_of_a_refused_request_is_no_request_of_its_own(served: Served) -> None:
     host, port = served.url.removeprefix("http://").split(":")
     body = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"

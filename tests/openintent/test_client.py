@@ -1,4 +1,4 @@
-"""The client module of this project, over the published clients and over ``httpx`` alone, against a real console."""
+"""The client module of this project, over the published clients and over ``httpx`` alone."""
 
 import subprocess
 import sys
@@ -288,6 +288,7 @@ def test_R107_the_task_is_inferred_from_what_is_being_executed(served: Served) -
 # --- over the asynchronous client, and for the published agents ------------------------------------------------------
 
 
+@pytest.mark.console
 def test_R107_the_asynchronous_client_does_the_same(served: Served) -> None:
     agent = served.agent()
     task_id, _ = a_task(served, agent)
@@ -312,6 +313,7 @@ def test_R107_the_asynchronous_client_does_the_same(served: Served) -> None:
     awaited(work())
 
 
+@pytest.mark.console
 def test_R107_an_agent_of_the_published_package_has_a_memory_that_works(served: Served) -> None:
     agent = served.agent()
 
@@ -372,6 +374,7 @@ def test_R107_only_the_client_that_was_given_one_has_a_memory(served: Served) ->
     awaited(twined.close())
 
 
+@pytest.mark.console
 def test_R107_many_threads_count_through_one_client_and_lose_nothing(served: Served) -> None:
     agent, errors = served.agent(), 0
     guard = threading.Lock()

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx
 import pytest
 from django.test import override_settings
 
@@ -28,6 +27,7 @@ PROOFS: dict[str, tuple[str, str, Any]] = {
 GONE = {"memory", "tasks", "event-streams"}
 
 
+@pytest.mark.console
 def test_the_published_client_discovers_the_host_sync_and_async(served: Served) -> None:
     with served.client(served.agent()) as client:
         found = client.discover()
@@ -48,21 +48,22 @@ def test_the_published_client_discovers_the_host_sync_and_async(served: Served) 
 
 @pytest.mark.parametrize("name", ["openintent.json", "openintent-compat.json"])
 def test_discovery_is_public_and_cacheable(served: Served, name: str) -> None:
-    answer = httpx.get(f"{served.url}/.well-known/{name}")
+    stranger = served.plain()
+    answer = stranger.get(f"/.well-known/{name}")
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "public, max-age=300"
-    same = httpx.get(f"{served.url}/.well-known/{name}", headers={"If-None-Match": answer.headers["etag"]})
+    same = stranger.get(f"/.well-known/{name}", headers={"If-None-Match": answer.headers["etag"]})
     assert (same.status_code, same.content) == (304, b"")
 
 
 def test_the_config_of_the_server_is_for_who_has_a_key(served: Served) -> None:
-    assert httpx.get(f"{served.url}/api/v1/server/config").status_code == 401
+    assert served.plain().get("/api/v1/server/config").status_code == 401
 
 
 def test_what_is_advertised_is_proved_below_and_nothing_else_is(served: Served) -> None:
-    told = httpx.get(f"{served.url}/.well-known/openintent.json").json()["capabilities"]
+    told = served.plain().get("/.well-known/openintent.json").json()["capabilities"]
     assert set(told) == set(PROOFS)
-    compared = httpx.get(f"{served.url}/.well-known/openintent-compat.json").json()
+    compared = served.plain().get("/.well-known/openintent-compat.json").json()
     assert compared["features"] == dict.fromkeys(told, True)
     assert compared["rfcCompliance"]["RFC-0015"] == "full"
 

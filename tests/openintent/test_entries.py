@@ -70,6 +70,7 @@ def test_the_published_client_makes_reads_changes_and_deletes(served: Served) ->
             client.get_memory(made.id)
 
 
+@pytest.mark.console
 def test_the_published_client_does_so_without_blocking(served: Served) -> None:
     agent = served.agent()
 
@@ -397,7 +398,7 @@ def test_R106_every_error_is_flat_json_with_its_code(served: Served) -> None:
     agent, other = served.agent(), served.agent()
     entry = served.remembers(agent)
     path = f"/api/v1/memory/{entry['id']}"
-    with served.http(agent) as own, served.http(other) as stranger, httpx.Client(base_url=served.url) as nobody:
+    with served.http(agent) as own, served.http(other) as stranger, served.plain() as nobody:
         answers = {
             "UNAUTHENTICATED": (nobody.get(path), 401),
             "ACCESS_DENIED": (stranger.get(path), 403),
@@ -437,10 +438,11 @@ def test_R108_both_headers_carry_the_key(served: Served) -> None:
     agent, key = served.agent(), served.key()
     entry = served.remembers(agent)
     for headers in ({"X-API-Key": key}, {"Authorization": f"Bearer {key}"}):
-        answer = httpx.get(f"{served.url}/api/v1/memory/{entry['id']}", headers={**headers, "X-Agent-ID": agent})
+        answer = served.plain(**headers, **{"X-Agent-ID": agent}).get(f"/api/v1/memory/{entry['id']}")
         assert (answer.status_code, answer.json()) == (200, entry)
 
 
+@pytest.mark.console
 def test_what_can_be_read_can_be_asked_for_its_head(served: Served) -> None:
     agent = served.agent()
     entry = served.remembers(agent)

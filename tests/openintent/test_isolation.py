@@ -315,7 +315,7 @@ def test_R91_no_path_shows_a_stranger_anything(work: Work) -> None:
 
 def test_R108_C19_a_key_is_the_first_agent_it_was_given_and_the_header_chooses_another(served: Served) -> None:
     first, second, other = served.agent("zed"), served.agent("abe"), served.agent()
-    with httpx.Client(base_url=served.url, headers={"X-API-Key": served.key("agent", first, second)}) as client:
+    with served.plain(**{"X-API-Key": served.key("agent", first, second)}) as client:
         given = {"namespace": "ns", "key": "k", "value": {}}
         assert client.post("/api/v1/memory", json=given).json()["agent_id"] == first
         chosen = client.post("/api/v1/memory", json=given, headers={"X-Agent-ID": second})
@@ -329,7 +329,7 @@ def test_R108_C19_a_key_is_the_first_agent_it_was_given_and_the_header_chooses_a
 def test_R108_a_bearer_is_as_good_as_a_header_and_no_key_is_401_in_json(served: Served) -> None:
     agent, given = served.agent(), {"namespace": "ns", "key": "k", "value": {}}
     bearer = {"Authorization": f"Bearer {served.key()}", "X-Agent-ID": agent}
-    with httpx.Client(base_url=served.url) as client:
+    with served.plain() as client:
         assert client.post("/api/v1/memory", json=given, headers=bearer).status_code == 201
         for headers in ({}, {"X-API-Key": "owk_wrong"}, {"Authorization": "Bearer x"}):
             answer = client.post("/api/v1/memory", json=given, headers=headers)
@@ -411,7 +411,7 @@ def _ends(address: str, end: str) -> bool:
     return PARAMETER.sub(lambda found: found[1], address).endswith(end)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def globex(served: Served) -> dict[str, str]:
     """Globex's own ids, all of them of something that is there."""
     work = Work(served, "globex")

@@ -160,13 +160,17 @@ def test_R54_all_of_the_tags_are_meant(served: Served, agent: str) -> None:
     assert keys(served, agent, agent, tags="round,in progress") == ["round"]
     assert keys(served, agent, agent, tags="red,square") == []
     assert keys(served, agent, agent, tags="Red") == []
+    with served.client(agent) as client:
+        assert [entry.key for entry in client.list_memory(agent, tags=["round", "red"])] == ["both"]
 
+
+@pytest.mark.console
+@pytest.mark.usefixtures("tagged")
+def test_R54_all_of_the_tags_are_meant_by_the_async_client_too(served: Served, agent: str) -> None:
     async def listed() -> list[str]:
         async with served.async_client(agent) as client:
             return [entry.key for entry in await client.list_memory(agent, tags=["red", "round"])]
 
-    with served.client(agent) as client:
-        assert [entry.key for entry in client.list_memory(agent, tags=["round", "red"])] == ["both"]
     assert awaited(listed()) == ["both"]
 
 

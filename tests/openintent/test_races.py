@@ -3,18 +3,22 @@
 150 rounds in all. No round may ever see a status of 500 and more.
 """
 
+from __future__ import annotations
+
 import json
 import multiprocessing
 from collections import Counter
 from collections.abc import Iterator
 from multiprocessing.pool import Pool
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from tests.openintent.conftest import Served
+if TYPE_CHECKING:  # the client processes import this module, and Django is not set up in them
+    from tests.openintent.conftest import Served
 
+pytestmark = pytest.mark.console
 CLIENTS = 4
 Call = tuple[str, str, str, Any, dict[str, str]]
 Answer = tuple[int, Any]
@@ -50,9 +54,9 @@ class Racers:
 
 
 @pytest.fixture(scope="module")
-def racers(served: Served) -> Iterator[Racers]:
+def racers(served_by_console: Served) -> Iterator[Racers]:
     processes = multiprocessing.get_context("spawn")
-    with processes.Pool(CLIENTS, _open, (served.url, served.key())) as pool:
+    with processes.Pool(CLIENTS, _open, (served_by_console.url, served_by_console.key())) as pool:
         yield Racers(pool)
 
 

@@ -69,7 +69,7 @@ def places_of(process: ConsoleProcess, text: str) -> list[str]:
 def own(console_process: ConsoleProcess) -> Served:
     """A console of the test's own, which it may stop."""
     console_process.start("--workers", "2")
-    return Served(console_process)
+    return Served(console_process.url, console_process)
 
 
 def until(found: Any, seconds: float = 30) -> None:
@@ -79,6 +79,7 @@ def until(found: Any, seconds: float = 30) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.console
 def test_R93_a_sealed_value_is_in_no_byte_that_the_host_keeps(own: Served) -> None:
     agent, shared = own.agent(), own.agent("shared")
     canaries = {each: f"PELICAN{each.upper()}4711" for each in SEALED}
@@ -329,6 +330,7 @@ def test_R93_who_locks_an_entry_behind_a_rotation_is_given_the_value() -> None:
     assert seen == [{"v": "pelican"}]
 
 
+@pytest.mark.console
 def test_R93_all_sealed_values_are_read_while_the_vault_s_key_is_rotated(served: Served) -> None:
     agents = [served.agent() for _ in range(4)]
     over, problems, made = threading.Event(), [], []
@@ -466,6 +468,7 @@ def test_R96_a_second_delete_finds_nothing(served: Served) -> None:
 
 
 @pytest.mark.only_db("sqlite")
+@pytest.mark.console
 def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(own: Served) -> None:
     """Entries are changed and deleted among others that stay: SQLite moves those about, and leaves copies behind."""
     agent = own.agent()

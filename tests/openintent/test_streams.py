@@ -42,6 +42,7 @@ def listening(stream: SSEStream) -> Iterator[Callable[[], SSEEvent]]:
     stream.stop()
 
 
+@pytest.mark.console
 def test_R65_the_published_client_hears_of_its_agent_s_memory_as_it_changes(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client, listening(client.subscribe_agent()) as heard:
@@ -57,6 +58,7 @@ def test_R65_the_published_client_hears_of_its_agent_s_memory_as_it_changes(serv
     assert "HERON" not in str(created.data)
 
 
+@pytest.mark.console
 def test_R65_the_published_client_hears_of_an_intent_and_what_it_hears_is_what_the_log_says(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -72,6 +74,7 @@ def test_R65_the_published_client_hears_of_an_intent_and_what_it_hears_is_what_t
     assert told[0].intent_id == intent_id
 
 
+@pytest.mark.console
 def test_R5_R65_a_number_of_any_size_cuts_no_reader_off(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -82,6 +85,7 @@ def test_R5_R65_a_number_of_any_size_cuts_no_reader_off(served: Served) -> None:
             assert [heard().data["payload"]["n"] for _ in range(2)] == [2**200, 1]
 
 
+@pytest.mark.console
 def test_R65_an_event_queue_of_the_published_client_is_filled(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client, client.create_event_queue() as queue:
@@ -94,6 +98,7 @@ def test_R65_an_event_queue_of_the_published_client_is_filled(served: Served) ->
     assert told.type == "memory.created"
 
 
+@pytest.mark.console
 def test_R65_a_reader_that_was_cut_off_goes_on_behind_the_last_event_it_has(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -108,6 +113,7 @@ def test_R65_a_reader_that_was_cut_off_goes_on_behind_the_last_event_it_has(serv
             assert [heard().data["data"]["key"] for _ in range(2)] == ["k1", "k2"]
 
 
+@pytest.mark.console
 def test_R65_a_reader_that_was_cut_off_before_its_first_event_misses_none(served: Served) -> None:
     agent = served.agent()
     served.remembers(agent, key="before")
@@ -123,6 +129,7 @@ def test_R65_a_reader_that_was_cut_off_before_its_first_event_misses_none(served
             assert heard().data["data"]["key"] == "between"
 
 
+@pytest.mark.console
 @pytest.mark.parametrize("last", ["x", "-1", "9" * 40, ""])
 def test_R65_an_id_that_is_none_begins_with_what_comes(served: Served, last: str) -> None:
     agent = served.agent()
@@ -135,6 +142,7 @@ def test_R65_an_id_that_is_none_begins_with_what_comes(served: Served, last: str
             assert heard().data["data"]["key"] == "after"
 
 
+@pytest.mark.console
 def test_R91_a_stream_is_for_whoever_may_read_what_it_is_of(served: Served) -> None:
     owner, stranger = served.agent("owner"), served.agent("stranger")
     served.remembers(owner)
@@ -145,7 +153,8 @@ def test_R91_a_stream_is_for_whoever_may_read_what_it_is_of(served: Served) -> N
         with served.http(stranger) as http:
             answer = http.get(address, headers={"Accept": "text/event-stream"})
             assert (answer.status_code, answer.json()["error"]) == (403, "ACCESS_DENIED")
-        assert httpx.get(f"{served.url}{address}").status_code == 401
+        with served.plain() as unknown:
+            assert unknown.get(address).status_code == 401
         with served.http(owner, tenant="globex") as http:
             assert http.get(addresses[0]).status_code == 404
     with served.http("", role="operator") as http:
@@ -165,6 +174,7 @@ def raw(served: Served, agent: str, **who: Any) -> Iterator[str]:
         yield from answer.iter_lines()
 
 
+@pytest.mark.console
 def test_R65_a_stream_that_has_nothing_to_say_gives_a_sign_of_life(served: Served) -> None:
     began = time.monotonic()
     assert next(line for line in raw(served, served.agent()) if line.startswith(":")) == ":keepalive"

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import httpx
 import pytest
 from django.db import connection
 from django.test import Client
@@ -39,8 +38,8 @@ OWN, OTHER = "billing-01", "support-02"
 
 def console(served: Served, path: str, **query: Any) -> Any:
     """What the console's own API says to an operator of Acme."""
-    headers = {"X-API-Key": served.key("operator")}
-    answer = httpx.get(f"{served.url}/v1/host/console/{path}", params=query, headers=headers, timeout=30)
+    with served.http(role="operator") as client:
+        answer = client.get(f"/v1/host/console/{path}", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -105,8 +104,8 @@ def test_what_is_deleted_over_openintent_is_gone_from_the_other_face(served: Ser
 def test_a_key_bound_to_agents_finds_what_those_wrote_and_nothing_of_others(served: Served) -> None:
     mine, theirs = served.agent(), served.agent()
     own, foreign = served.remembers(mine), served.remembers(theirs)
-    headers = {"X-API-Key": served.key("agent", mine)}
-    with httpx.Client(base_url=f"{served.url}/v1/host/console/", headers=headers, timeout=30) as client:
+    with served.plain(**{"X-API-Key": served.key("agent", mine)}) as client:
+        client.base_url = f"{served.url}/v1/host/console/"
         found = client.get("memory").json()["entries"]
         assert [each["id"] for each in found] == [own["id"]]
         place = f"openintent/working/{theirs}/-"

@@ -212,6 +212,7 @@ def test_agents_tell_on_the_log_of_an_intent_what_the_client_knows(served: Serve
         assert kinds == ["intent_created", "comment", "task.created", "task.started", "task.blocked"]
 
 
+@pytest.mark.console
 def test_the_async_client_does_the_same(served: Served) -> None:
     planner, worker = served.agent("planner"), served.agent("worker")
 
@@ -356,6 +357,7 @@ def test_lists_have_bounds_and_say_how_many_there_are(served: Served) -> None:
         assert raw.get("/api/v1/intents?limit=1").json()["limit"] == 1
 
 
+@pytest.mark.console
 def test_of_many_changes_at_one_version_one_wins(served: Served) -> None:
     planner = served.agent("planner")
     with served.client(planner) as client:
