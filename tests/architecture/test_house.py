@@ -315,7 +315,7 @@ def test_a_test_of_what_differs_by_engine_runs_on_both() -> None:
     unmarked = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         text = path.read_text()
-        in_process = path.parent.name in {"conformance", "openintent"}  # marked where they are given their host
+        in_process = path.parent.name == "conformance"  # marked where they are given their host
         differs = re.search(BY_HAND, text) or (re.search(BETWEEN_TRANSACTIONS, text) and not re.search(BROWSER, text))
         if (differs or imported(path) & forks) and not in_process and "mark.engines" not in text:
             unmarked.append(path.relative_to(ROOT).as_posix())

@@ -288,6 +288,7 @@ def test_R74_the_end_of_a_sub_task_leaves_its_parent_s_memory_alone(desk: Desk) 
 
 
 @pytest.mark.console
+@pytest.mark.engines
 @pytest.mark.parametrize("_", range(3))
 def test_R28_what_races_the_end_of_a_task_is_archived_or_refused(desk: Desk, _: int) -> None:
     version, key = desk.chief.get_task(desk.task).version, desk.served.key("agent")

@@ -21,7 +21,7 @@ from memory.tiers import Caller
 from openwop_console.runtime.run_memory import NodeMemory
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 REF = "openintent/semantic/shared"
 WORDS = "the pelican nests in April"
 

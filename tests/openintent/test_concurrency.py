@@ -72,6 +72,7 @@ def test_R44_an_entry_that_is_not_there_is_404_and_no_conflict(served: Served) -
 
 
 @pytest.mark.console
+@pytest.mark.engines
 def test_R46_of_changes_at_one_version_one_wins(served: Served) -> None:
     agent = served.agent()
     for number in range(5):
@@ -88,6 +89,7 @@ def test_R46_of_changes_at_one_version_one_wins(served: Served) -> None:
 
 
 @pytest.mark.console
+@pytest.mark.engines
 @pytest.mark.parametrize("tier", ["working", "episodic", "semantic"])
 def test_R46_R17_of_creates_of_one_key_one_wins_and_the_others_are_told(served: Served, tier: str) -> None:
     agent = served.agent()
@@ -107,6 +109,7 @@ def test_R46_R17_of_creates_of_one_key_one_wins_and_the_others_are_told(served: 
 
 
 @pytest.mark.console
+@pytest.mark.engines
 def test_R46_changes_and_deletes_at_once_end_in_one_order(served: Served) -> None:
     agent = served.agent()
     entry = served.remembers(agent)

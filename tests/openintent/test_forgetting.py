@@ -24,7 +24,7 @@ from memory.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
 from tests import building
 from tests.memory.test_forgetting import MARTA, carry_out, confirm, everything_stored, forget, preview
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 AGENT = "billing-01"
 Wire = dict[str, Any]
 

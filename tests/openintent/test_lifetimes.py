@@ -154,6 +154,7 @@ def test_R62_a_lapsed_entry_is_nowhere_before_anything_has_removed_it(served: Se
         assert http.get("/api/v1/memory", params={"agent_id": agent, "memory_type": "working"}).json()["total"] == 1
 
 
+@pytest.mark.engines
 @pytest.mark.django_db
 def test_R95_the_sweep_of_every_minute_removes_what_has_lapsed_and_tells_it() -> None:
     caller, now = Caller(building.scope(), "billing-01"), timezone.now()

@@ -27,7 +27,7 @@ from memory.work import NewIntent
 from tests import building
 from tests.openintent import test_closing
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 PATIENCE = 1.5
 
 

@@ -57,6 +57,7 @@ def test_R38_the_first_writer_makes_the_namespace_and_everybody_reads_it(served:
 
 
 @pytest.mark.console
+@pytest.mark.engines
 def test_R38_of_many_first_writers_one_makes_the_namespace(served: Served) -> None:
     name = served.agent("race")
     agents = [served.agent() for _ in range(6)]

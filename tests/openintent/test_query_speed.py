@@ -26,7 +26,7 @@ from memory.models.address import EntryAddress
 from memory.tiers import Caller
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 ME, TASK, INTENT = "reader", "task_1", "intent_1"
 WHOLE = ("TEMP B-TREE", "SCAN memory_", "Seq Scan", "(tenant_id=?)")
 

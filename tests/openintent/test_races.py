@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:  # the client processes import this module, and Django is not set up in them
     from tests.openintent.conftest import Served
 
-pytestmark = pytest.mark.console
+pytestmark = [pytest.mark.console, pytest.mark.engines]
 CLIENTS = 4
 Call = tuple[str, str, str, Any, dict[str, str]]
 Answer = tuple[int, Any]

@@ -309,6 +309,7 @@ def test_R93_who_reads_beside_a_rotation_is_given_the_value(client: Any, monkeyp
         assert found[first]["value"] == {"v": "pelican a"}
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_R93_who_locks_an_entry_behind_a_rotation_is_given_the_value() -> None:
     made = remembered("k", {"v": "pelican"}, sensitivity="restricted")

@@ -190,6 +190,7 @@ def frames(answer: Any, quick: pytest.MonkeyPatch) -> Iterator[bytes]:
     yield from answer.streaming_content
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_R65_a_stream_ends_with_the_credential(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     text = building.key("acme", "agent", agents=("a",))
@@ -203,6 +204,7 @@ def test_R65_a_stream_ends_with_the_credential(client: Any, monkeypatch: pytest.
     answer.close()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_R65_a_stream_ends_with_the_reader_s_part_in_the_work(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     said_so = iter([True, True, False])
@@ -217,6 +219,7 @@ def test_R65_a_stream_ends_with_the_reader_s_part_in_the_work(client: Any, monke
     answer.close()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_R65_a_stream_ends_with_the_process(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = client.get("/api/v1/agents/a/subscribe", HTTP_X_API_KEY=building.key("acme", "agent", agents=("a",)))
@@ -229,6 +232,7 @@ def test_R65_a_stream_ends_with_the_process(client: Any, monkeypatch: pytest.Mon
     answer.close()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_R65_streams_of_both_protocols_have_one_bound(client: Any, settings: Any) -> None:
     settings.OPENWOP_MAX_STREAMS = 1

@@ -358,6 +358,7 @@ def test_lists_have_bounds_and_say_how_many_there_are(served: Served) -> None:
 
 
 @pytest.mark.console
+@pytest.mark.engines
 def test_of_many_changes_at_one_version_one_wins(served: Served) -> None:
     planner = served.agent("planner")
     with served.client(planner) as client:
