@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import audit, ids, registry, runs, scheduling, vault
+from memory.host.errors import Forbidden
 from memory.host.models import ArtifactKind, Installation, ScheduleTick
-from openwop_console.runtime import intake
+from openwop_console.runtime import forking, intake
 from openwop_console.runtime.timed import firing
 from proposals import lifecycle
 from proposals.models import Proposal
@@ -106,6 +107,20 @@ def test_a_disabled_pack_stops_its_agents_and_a_disabled_agent_stops_alone() -> 
     start("agent-pack:private.acme.office@1.0.0")
     assert outcome(acting("private.acme.other"), workflow_id="other-third") == ("completed", "")
     assert outcome(acting(), workflow_id="still") == ("failed", DISABLED)
+
+
+def test_a_fork_of_a_run_does_not_wake_an_agent_that_was_stopped_since() -> None:
+    proposing.applied(proposing.agent_pack(), kind="agent-pack")
+    building.install("acme", building.definition("forked", acting()))
+    source = building.execute(building.scope(), "forked")
+    assert source.status == "completed"
+    stop(f"agent:{CLERK}@1.0.0")
+    branch = forking.fork(building.scope(), source.id, forking.ForkRequest("branch", 0), now=timezone.now())
+    done = building.advance(branch)
+    assert (done.status, done.error["code"]) == ("failed", DISABLED)
+    foreign = building.scope(role="agent", agents=("private.acme.other",))
+    with pytest.raises(Forbidden):
+        forking.fork(foreign, source.id, forking.ForkRequest("branch", 0), now=timezone.now())
 
 
 def test_a_disabled_chain_starts_no_run_and_lets_none_go_on() -> None:
