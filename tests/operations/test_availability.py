@@ -308,6 +308,30 @@ def test_a_statement_that_sqlite_does_not_understand_stays_a_bug() -> None:
 
 
 @pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_a_disk_that_is_full_is_503_and_what_was_begun_leaves_nothing(client: Client) -> None:
+    headers = building.headers()
+    body = {"namespace": "n", "key": "k", "value": {"text": "x" * 60_000}}
+
+    def write() -> Any:
+        return client.post("/api/v1/memory", body, content_type="application/json", HTTP_X_AGENT_ID="a-1", **headers)
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA page_count")
+        pages = cursor.fetchone()[0]
+        cursor.execute("PRAGMA freelist_count")
+        assert cursor.fetchone()[0] < 12
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+        full = write()
+        read = client.get("/v1/host/console/memory", **headers)
+        cursor.execute("PRAGMA max_page_count = 1073741823")
+    assert (full.status_code, full.json()["error"]) == (503, "STORE_UNAVAILABLE")
+    assert int(full.headers["Retry-After"]) >= 1
+    assert (read.status_code, read.json()["total"]) == (200, 0)
+    assert write().status_code == 201
+
+
+@pytest.mark.only_db("sqlite")
 def test_the_database_of_a_console_is_for_its_owner_alone(console_process: ConsoleProcess) -> None:
     console_process.data_folder.mkdir()
     file = console_process.data_folder / "console.sqlite3"
