@@ -37,6 +37,7 @@ QUICK = {
     "install_agent",
     "import_workflow",
     "restore",
+    "rotate_vault_key",
 }
 RUN_COMMANDS = """
 import contextlib, io, json, os, sys
