@@ -1,5 +1,5 @@
 # run: the console with a demo tenant. check: what CI asks before testing. test: every test on SQLite, and those where
-# the engine can matter on PostgreSQL too. test-all: every test on both, with a larger budget for the fuzz test.
+# the engine can matter on PostgreSQL too. test-all: every test on both, with more examples of each property.
 # Needed: Python 3.11 or newer, and make. ARGS goes to the command: make run ARGS="--bind 127.0.0.1:9000".
 
 NEWEST := $(shell for p in python3 python3.13 python3.12 python3.11 python; do \

@@ -5,7 +5,6 @@ answer that succeeds is as the document says.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from schemathesis import Case, GenerationMode
 
 from openwop_console import api_document
+from tests.budgets import THOROUGH
 from tests.conformance import schemas
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
 
@@ -31,7 +31,7 @@ MEANT = {501, 503}
 FACES = ("v1/", "api/v1/")
 ROUTES = {told.name: (route, method) for route in routes(faces=FACES) for method, told in route.operations.items()}
 # Of each operation, route by route and mode by mode; `make test-all` sends ten times as many.
-EXAMPLES = 100 if os.environ.get("OPENWOP_TEST_THOROUGH") else 10
+EXAMPLES = 100 if THOROUGH else 10
 # A stream that waits for what comes ends with its reader; test_streams.py reads them.
 ENDLESS = frozenset({"subscribeToIntent", "subscribeToAgent"})
 

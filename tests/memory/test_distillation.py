@@ -27,6 +27,7 @@ from memory.retention import collect_archives
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
+from tests.budgets import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -342,7 +343,7 @@ def test_no_secret_of_the_vault_is_in_anything_that_a_distillation_leaves() -> N
     assert not [text for text in texts if SECRET in text]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.characters(min_codepoint=33, max_codepoint=0x17F, exclude_characters="]"), min_size=8, max_size=30),
     st.lists(st.sampled_from(["Acme", "must", "\n- ", ". ", "pay", '"', "42", "<REDACTED:old>"]), max_size=12),

@@ -13,6 +13,7 @@ from rs_bpe.bpe import openai
 from memory import distillers, token_budget
 from memory.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
 from memory.distillers.sentences import split
+from tests.budgets import examples
 
 MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)
 WORDS = [
@@ -77,7 +78,7 @@ def test_no_text_takes_long_to_split(text) -> None:
     assert datetime.now(UTC) - started < timedelta(seconds=2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(corpora(), st.integers(0, 400), st.randoms(use_true_random=False))
 def test_whatever_is_given_the_budget_holds_and_the_minimum_is_exact(corpus, more, chance) -> None:
     with pytest.raises(BudgetTooSmall) as refused:
@@ -95,7 +96,7 @@ def test_whatever_is_given_the_budget_holds_and_the_minimum_is_exact(corpus, mor
         assert distillers.distil(shuffled, budget) == made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(corpora(), st.integers(40, 2000))
 def test_every_sentence_stands_word_for_word_in_its_sources(corpus, budget) -> None:
     texts = {source.id: source.text for source in corpus}
@@ -317,7 +318,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(JSON)
 def test_bytes_are_those_of_rfc_8785(value) -> None:
     assert distillers.canonical(value) == rfc8785.dumps(value)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,6 +25,7 @@ from memory.ledger import Derivation
 from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
 from tests import building
+from tests.budgets import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 KINDS = ("compact", "consolidate", "distill")
@@ -55,7 +56,7 @@ CORPORA = st.lists(ENTRIES, min_size=1, max_size=14).flatmap(
 )
 
 few = settings(
-    max_examples=12 if connection.vendor == "sqlite" else 4,
+    max_examples=examples(12),
     deadline=None,
     database=None,
     derandomize=True,

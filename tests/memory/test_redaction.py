@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memory.encodings import forms_of
 from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
+from tests.budgets import examples
 
 pytestmark = pytest.mark.engines
 
@@ -92,7 +93,7 @@ def redacted_by_definition(secrets: list[tuple[str, str]], text: str) -> str:
     return text
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.randoms(use_true_random=False))
 def test_few_patterns_redact_as_all_of_them_would(rng: random.Random) -> None:
     letters = rng.choice(["a", "ab", "abc", "a/", "a \u00e9"])

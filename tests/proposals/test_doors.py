@@ -4,7 +4,6 @@ A door that is found in the code and not in the tables fails, and so does a role
 refusal nothing has changed, and of a denial there is one record.
 """
 
-import os
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from openwop_console.management.commands import proposal as command
 from proposals import policies, rules, urls
 from proposals.models import Decision, State
 from tests import building, proposing
+from tests.budgets import THOROUGH
 from tests.peopled import routes
 from tests.proposals import doors
 from tests.proposals.doors import (
@@ -242,7 +242,6 @@ STATELESS = {
 # Who may depends on no state, and what comes of it on no role. So everybody is tried in these states and the owner in
 # each; `make test-all` tries everybody in each.
 EVERYBODY_IN = {"draft", "waiting", "applied"}
-THOROUGH = bool(os.environ.get("OPENWOP_TEST_THOROUGH"))
 # What these two are beside being applied shows in a few actions alone.
 SHOWS_IN = {"uninstallable": {"archive", "archive in bulk"}, "superseded": {"roll back", "archive", "apply"}}
 

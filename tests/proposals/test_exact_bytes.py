@@ -23,6 +23,7 @@ from proposals import artifacts
 from proposals.api.parsing import MAX_BODY
 from proposals.models import Kind, Proposal
 from tests import building
+from tests.budgets import examples
 
 pytestmark = pytest.mark.django_db
 EXTENSION, PROPOSALS = "/v1/host/console/proposals", "/v1/host/sample/proposals"
@@ -271,7 +272,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(author=STRINGS, default=VALUES, gap=SPACE)
 def test_any_json_in_any_form_is_installed_as_it_was_written(author: str, default: str, gap: str) -> None:
     one = f'{{"name":"x","type":"object","required":false,"defaultValue":{gap}{default}}}'

@@ -13,6 +13,7 @@ from proposals.miners import sentences, versions
 from proposals.miners.prompts import extended
 from proposals.miners.traces import Correction, Finding, RunTrace, Traces
 from tests import mining
+from tests.budgets import examples
 from tests.mining import NOW, correction, found, prompt, reading, run
 
 KIND = "prompt-template"
@@ -193,13 +194,13 @@ def test_versions_count_on_and_leave_out_those_that_were_there() -> None:
     assert versions.next_minor("1.0") == versions.next_patch("x") == ""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(alphabet="{} ax\n\u202e", max_size=30))
 def test_whatever_is_escaped_holds_no_placeholder(text: str) -> None:
     assert not PLACEHOLDER.search(extended("", "Known:", sentences.escaped(sentences.cleaned(text))))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(st.sampled_from([SENTENCE, "Be kind.", "be KIND", "Never be kind.", "{{x}}"]), max_size=14), st.integers()
 )
