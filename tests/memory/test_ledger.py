@@ -118,6 +118,18 @@ def test_a_secret_the_run_has_resolved_is_redacted_everywhere_and_in_every_proce
     assert "tok-123456789" not in str(event_log.read(acme.tenant_id, run.id))
 
 
+def test_what_a_pass_makes_goes_through_every_secret_of_the_tenant_and_every_shape_of_one() -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())
+    draft = drafts.EntryDraft("tok-123456789 and AKIAABCDEFGH12345678", ("tok-123456789",), subject="tok-123456789")
+    made = [ledger.Derivation(draft, "merged")]
+    [written] = ledger.write_derived(building.ref(acme, "notes"), made, run=run, now=timezone.now())
+    entry = MemoryEntry.objects.get(id=written.id)
+    assert entry.content == "[REDACTED:crm] and [REDACTED:secret-shape]"
+    assert (entry.tags, entry.subject) == (["[REDACTED:crm]"], "[REDACTED:crm]")
+
+
 def test_a_secret_the_run_has_not_resolved_is_not_this_run_s_business() -> None:
     acme = building.scope()
     vault.put(acme.tenant_id, "crm", "tok-123456789", now=timezone.now())

@@ -19,6 +19,7 @@ from django.conf import settings
 from openwop_console import serving
 from openwop_console.bench import attacking
 from openwop_console.listening import Address
+from openwop_console.slots import Slots
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tests.operations.test_streams import connections_of, open_streams, waiting_run
 
@@ -331,3 +332,24 @@ def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else() -> None:
 
 def test_a_header_with_an_underscore_does_not_pass_for_one_with_a_hyphen(client: httpx.Client, key: str) -> None:
     assert client.get("/v1/runs", headers={"X-API-Key": "", "X_API_Key": key}).status_code == 401
+
+
+def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
+    slots, served = Slots(1), list[int]()
+
+    def wait(number: int) -> None:
+        slots.take()
+        served.append(number)
+        slots.give()
+
+    slots.take()
+    waiting = [threading.Thread(target=wait, args=[number], daemon=True) for number in range(4)]
+    for before, thread in enumerate(waiting):
+        thread.start()
+        while len(slots._queue) == before:
+            time.sleep(0.001)
+    slots.give()
+    for thread in waiting:
+        thread.join(20)
+    assert served == [0, 1, 2, 3]
+    assert not slots.wanted

@@ -508,6 +508,7 @@ def test_retention_tells_what_leaves_and_what_never_does(ada: Client) -> None:
     assert page(ada, "/retention").count('<svg class="spark"') >= 2
 
 
+@pytest.mark.engines
 def test_growth_counts_entries_duplicates_tokens_and_bytes_per_week(ada: Client) -> None:
     building.remember("acme", "\u00e9t\u00e9", "\u00c9T\u00c9", "other", memory_ref="notes")
     carried_out()

@@ -206,6 +206,7 @@ def test_what_is_set_stands_as_chips_and_each_comes_off_alone(ada: Client) -> No
     assert 'href="/proposals?show=mine">Clear all' in body
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -223,6 +224,7 @@ def test_the_search_finds_every_word_in_the_title_as_it_stands(ada: Client, text
     assert listed(ada, q=text) == found
 
 
+@pytest.mark.engines
 def test_the_search_finds_an_id_and_a_part_of_it(ada: Client) -> None:
     made = inboxes.at(1, timezone.now(), title="this one")
     inboxes.at(2, timezone.now(), title="not this one")
@@ -241,6 +243,7 @@ def test_an_unknown_word_matches_nothing_and_can_be_taken_off(ada: Client, query
     assert 'class="chip"' in body
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "query", ["q=%00", "q=" + "x" * 5000, "after=prop_1", "seen=-1", "show=all&show=x", "q=%ff%fe"]
 )
