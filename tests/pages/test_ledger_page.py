@@ -144,6 +144,7 @@ def test_no_cell_of_a_file_is_a_formula(ada: Client, start: str) -> None:
         "seen=-1",
         "seen=" + "9" * 99,
         "q=%00%00",
+        "agent=%00",
         "tag=" + "x" * 9999,
         "state=%F0%9F%92%A9",
         "run=run_1",
