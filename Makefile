@@ -20,8 +20,8 @@ IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 run: .venv/.run
 	@exec $(PY) manage.py console --demo $(ARGS)
 
-# All cores, a file at a time; fewer or more processes with: make test WORKERS=4.
-WORKERS ?= auto
+# A file at a time, in more processes than there are cores, since tests of consoles wait. Other numbers: make test WORKERS=4.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 test: .venv/.dev

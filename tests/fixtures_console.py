@@ -67,7 +67,8 @@ class ConsoleProcess:
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         ours = {key: value for key, value in os.environ.items() if not key.startswith(("OPENWOP_", "DJANGO_"))}
-        self.environment = ours | {"OPENWOP_DATA_DIR": str(data_folder)}
+        # One web process starts sooner than two; tests of races between processes ask for two.
+        self.environment = ours | {"OPENWOP_DATA_DIR": str(data_folder), "OPENWOP_WEB_PROCESSES": "1"}
         if database_url:
             self.environment["DATABASE_URL"] = database_url
         self._log = data_folder.with_suffix(".log")

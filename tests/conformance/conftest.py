@@ -95,7 +95,7 @@ def seamed_console_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ho
 def a_console(folder: Path, **environment: str) -> Iterator[Host]:
     with fresh_database() as database:
         process = ConsoleProcess(folder / "data", database)
-        process.start(**environment)
+        process.start(OPENWOP_WEB_PROCESSES="2", **environment)
         try:
             yield Host(process.url, {name: key_of(process, *name.split("/")) for name in KEYS}, process)
         finally:

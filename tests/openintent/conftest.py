@@ -119,7 +119,7 @@ def served_in_process(application: in_process.Application, monkeypatch: pytest.M
 def served_by_console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with fresh_database() as database:
         process = ConsoleProcess(tmp_path_factory.mktemp("openintent") / "data", database)
-        process.start("--workers", "2")
+        process.start("--workers", "2", "--web-processes", "2")
         try:
             yield Served(process.url, process)
         finally:

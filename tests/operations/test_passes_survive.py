@@ -169,7 +169,7 @@ def test_the_command_carries_a_pass_out_here_and_now(console_process: ConsolePro
         (["compact", *where], "nothing_to_compact"),
         (["compact", *where, "--option", "full=true"], "options"),
         (["compact", *where, "--option", "full"], "NAME=VALUE"),
-        (["compact", "--tenant", "acme", "--ref", "../x"], "no memory by that ref"),
+        (["compact", "--tenant", "acme", "--ref", "../x"], "memoryRef must be"),
         (["compact", "--tenant", "nobody", "--ref", "x"], "no tenant"),
     ):
         refused = console_process.manage("run_pass", *words)
