@@ -307,6 +307,17 @@ def test_applying_twice_with_one_key_is_one_gate(ada: Caller) -> None:
     assert first.json() == second.json()
 
 
+def test_a_change_is_made_once_and_so_is_a_deletion(ada: Caller) -> None:
+    made = proposing.propose()
+    path = f"/v1/host/sample/proposals/{ids.wire('prop', made.id)}"
+    first, second = (ada.send(path, {"note": "why", "title": "Anew"}, method="PATCH") for _ in range(2))
+    assert (first.status_code, second.status_code, second.headers.get(REPLAY)) == (200, 200, "true")
+    made.refresh_from_db()
+    assert made.revision == 2
+    first, second = (ada.send(path, method="DELETE") for _ in range(2))
+    assert (first.status_code, second.status_code, second.headers.get(REPLAY)) == (200, 200, "true")
+
+
 def test_an_answer_without_a_body_is_replayed_without_one(ada: Caller) -> None:
     path = "/v1/host/console/secrets/crm-token"
     for _ in range(2):

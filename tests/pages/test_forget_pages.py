@@ -165,6 +165,14 @@ def test_a_secret_beside_a_mention_is_a_mark_even_where_the_excerpt_would_cut_it
     assert "q7w9" not in shown
 
 
+def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Preview) -> None:
+    building.remember("acme", f"{MARTA} gave us tok-8h3k-q7w9-aa11")
+    vault.put(building.tenant().id, "crm", "tok-8h3k-q7w9-aa11", now=timezone.now())
+    shown = body_of(ada.get(preview(ada)))
+    assert f"{MARTA} gave us [REDACTED:crm]" in shown
+    assert "q7w9" not in shown
+
+
 def test_suspects_come_by_page_and_decisions_are_kept_across_pages(
     ada: Client, drain: Drain, preview: Preview, monkeypatch: pytest.MonkeyPatch
 ) -> None:
