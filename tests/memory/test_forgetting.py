@@ -680,6 +680,11 @@ def test_a_forgotten_name_is_in_no_file_and_no_statistic_of_postgresql() -> None
         assert in_files(cursor, canary) > 0
         forget(acme, canary, typed=canary)
         assert retention.scrub(now=timezone.now())
+        for _ in range(20):  # a table whose lock is not free, for autovacuum has it, waits for the next time
+            if in_files(cursor, canary) == 0:
+                break
+            time.sleep(0.5)
+            retention.scrub(now=timezone.now())
         assert canary not in statistics_of(cursor)
         assert in_files(cursor, canary) == 0
     assert "VACUUM FULL is run by hand" in ForgetRequest.objects.get().receipt["storage"]
