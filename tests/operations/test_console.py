@@ -192,7 +192,7 @@ def test_when_the_web_server_dies_the_console_ends_and_says_so(console_process):
 
 @once
 def test_a_web_process_that_dies_is_replaced(console_process):
-    console_process.start()
+    console_process.start("--web-processes", "2")
     granian = console_process.child("granian")
     one = granian.children()[0]
 
