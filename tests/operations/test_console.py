@@ -28,7 +28,7 @@ def one_line(text: str) -> str:
 def test_it_answers_until_sigterm_leaves_nothing_behind_and_starts_again_also_after_a_crash(empty_console_process):
     empty_console_process.start()
     assert f"Console: {empty_console_process.url}/\n" in empty_console_process.output
-    assert len(empty_console_process.processes()) > 4
+    assert len(empty_console_process.processes()) >= 4  # this one, web, the worker and its children
 
     assert empty_console_process.terminate() == 0
 

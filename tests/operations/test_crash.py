@@ -42,7 +42,12 @@ def client(console_process: ConsoleProcess, tmp_path: Path) -> Iterator[httpx.Cl
 
 
 def create(client: httpx.Client, label: str) -> str:
-    created = client.post("/v1/runs", json={"workflowId": "crash-flow", "inputs": {"label": label}})
+    """The id of a new run; asked for again where SQLite's one writer was busy for too long, as the 503 says."""
+    for _ in range(10):
+        created = client.post("/v1/runs", json={"workflowId": "crash-flow", "inputs": {"label": label}})
+        if created.status_code != 503:
+            break
+        time.sleep(int(created.headers["Retry-After"]))
     assert created.status_code == 201, created.text
     run_id: str = created.json()["runId"]
     return run_id
