@@ -14,7 +14,7 @@ IN_TEST := OPENWOP_ENV=test OPENWOP_DATA_DIR=var/check
 IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 	OPENWOP_SECRET_KEY=no-host-has-this-key-it-is-long-only-because-check-asks-for-it
 
-.PHONY: run test test-all check bench lock
+.PHONY: run test test-all check bench docs lock
 .DEFAULT_GOAL := run
 
 run: .venv/.run
@@ -44,6 +44,10 @@ check: .venv/.dev
 
 bench: .venv/.bench
 	$(PY) manage.py bench $(ARGS)
+
+# Writes the generated parts of docs/, and fails when a document names a file that is not there.
+docs: .venv/.dev
+	$(IN_TEST) $(PY) -m tools.make_docs
 
 # For developers: writes the lock files anew from pyproject.toml. They name no package index.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
