@@ -12,8 +12,8 @@ from django import forms
 
 from memory import masking
 from memory.host import ids, interrupts
-from memory.host.bodies import MAX_DEPTH, depth_of
 from memory.host.errors import Forbidden
+from memory.host.json_depth import MAX_DEPTH, depth_of
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
 from memory.trail import Question

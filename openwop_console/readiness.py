@@ -12,8 +12,6 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from openwop_console import error_envelope
-
 HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_EVERY_S = 10
 # A worker that was not heard of for so long is gone.
@@ -53,6 +51,8 @@ def _last_migrations() -> list[tuple[str, str]]:
 
 def is_worker_alive() -> bool:
     """Whether any worker on this database was heard of lately. Without the cache's table none ever was."""
+    from openwop_console import error_envelope  # what it imports takes longer than most commands
+
     try:
         return caches["default"].get(HEARTBEAT) is not None
     except DatabaseError as problem:
@@ -72,6 +72,8 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 def _first_reason(checks: dict[str, bool]) -> str:
     """Why this host cannot serve; empty when it can. ``checks`` is filled as far as it was looked."""
+    from openwop_console import error_envelope
+
     try:
         checks["database"] = True
         checks["migrations"] = not unapplied_migrations()

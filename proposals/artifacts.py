@@ -16,7 +16,7 @@ import rfc8785
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory.host import bodies, installing, registry
+from memory.host import installing, json_depth, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.installing import Installer
 from memory.host.registry import Artifact
@@ -90,7 +90,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def _object_in(text: str) -> dict[str, Any]:
-    if bodies.depth_of(text) > MAX_DEPTH:
+    if json_depth.depth_of(text) > MAX_DEPTH:
         raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
     document = _parsed(text)
     if not isinstance(document, dict):

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from memory import archives, distillers, endpoint, passes
+from memory import archives, distillers, passes
 from memory.distillation.gathering import Gathered
 from memory.distillation.options import Asked
 from memory.distillers import EXTRACTIVE, BudgetTooSmall, Distilled, Method, NothingToKeep
@@ -134,6 +134,8 @@ def _told(commission: Commission, plan: Distilled) -> Made:
     tenant_id = commission.work.tenant_id
     answer = archives.remembered(tenant_id, request)
     if answer is None:
+        from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+
         answer = endpoint.distil(commission.policy, tenant_id, prompt, max_tokens=room)
     try:
         distilled = distillers.told(plan, answer, commission.asked.budget)

@@ -1,6 +1,5 @@
 """JSON bodies of every face, parsed strictly: no NaN, no half surrogates, no NUL, no depth bomb, and none too large."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,20 +10,10 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 
 from memory.host.errors import TooLarge
+from memory.host.json_depth import MAX_DEPTH, depth_of
 
-MAX_DEPTH = 64
 # Where ``META`` has the refusal of a body that the server did not read to its end.
 REFUSED = "openwop.refused"
-TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-
-
-def depth_of(text: str) -> int:
-    """How deep the brackets of ``text`` are nested, whether it is JSON or not; linear, and without recursion."""
-    deepest = depth = 0
-    for token in TOKEN.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        deepest = max(deepest, depth)
-    return deepest
 
 
 class StrictJSONParser(BaseParser):

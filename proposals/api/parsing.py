@@ -13,7 +13,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
-from memory.host import bodies
+from memory.host import json_depth
 from memory.host.bodies import StrictJSONParser
 from memory.host.errors import TooLarge
 from proposals import artifacts
@@ -44,7 +44,7 @@ class ArtifactParser(StrictJSONParser):
 
 def _verbatim(body: str) -> Verbatim:
     """The text of the artifact in ``body``, which is known to be a JSON object that has one."""
-    if bodies.depth_of(body) > artifacts.MAX_DEPTH + 1:
+    if json_depth.depth_of(body) > artifacts.MAX_DEPTH + 1:
         raise ParseError(f"The body is nested more than {artifacts.MAX_DEPTH + 1} levels deep.")
     found = [text for name, text in _members(body) if name == ARTIFACT]
     if len(found) != 1:

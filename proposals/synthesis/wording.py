@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from memory import endpoint, harness, policies
+from memory import harness, policies
 from memory.policies import Policy
 from proposals import drafts
 from proposals.miners.traces import Finding
@@ -84,6 +84,8 @@ class Voice:
         if not is_configured(policy):
             self.reachable = False
             return None, NOT_CONFIGURED
+        from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+
         prompt = ASKED.format(finding=_told(self.tenant_id, finding))
         said, code = ask(partial(endpoint.distil, policy, self.tenant_id, prompt, max_tokens=MAX_TOKENS))
         self.reachable = said is not None

@@ -8,7 +8,8 @@ from typing import Any
 
 from rest_framework.exceptions import ParseError
 
-from memory.host.bodies import MAX_DEPTH, StrictJSONParser, depth_of
+from memory.host.bodies import StrictJSONParser
+from memory.host.json_depth import MAX_DEPTH, depth_of
 
 # Around a value of the depth that is allowed: the entry, the list, and the batch that it comes in.
 AROUND = 3

@@ -10,7 +10,7 @@ from memory import addresses
 from memory.addresses import AGENT_ID, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
 from memory.agent_memory import changes, lifetimes
 from memory.agent_memory.asked import moment_of
-from memory.host import bodies
+from memory.host import json_depth
 from memory.host.serializing import Closed, Flag, Text
 from memory.ledger import Given
 
@@ -68,8 +68,8 @@ class Value(AnyField):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object")
-        if _depth(data) > bodies.MAX_DEPTH:
-            raise serializers.ValidationError(f"is nested deeper than {bodies.MAX_DEPTH} levels")
+        if _depth(data) > json_depth.MAX_DEPTH:
+            raise serializers.ValidationError(f"is nested deeper than {json_depth.MAX_DEPTH} levels")
         return data
 
 
