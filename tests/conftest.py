@@ -1,25 +1,38 @@
 """Fixtures that any test may ask for; what each is for stands where it is defined."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from openwop_console.testing import flush
+from tests import templates
 
 pytest_plugins = ["tests.fixtures_browser", "tests.fixtures_console", "tests.fixtures_queue", "tests.in_process"]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def transactional_tests_may_empty_what_is_append_only():
-    """Between transactional tests every table is emptied, history too; and the database goes at the end, even when a
-    thread of a test still has a connection to it."""
+def the_test_database_is_copied_emptied_and_dropped():
+    """The test database is a copy of a migrated one. Between transactional tests every table is emptied, history too;
+    and the database goes at the end, even when a thread of a test still has a connection to it."""
     with pytest.MonkeyPatch.context() as patching:
         operations = type(connection.ops)
         patching.setattr(operations, "execute_sql_flush", flush.past_the_triggers(operations.execute_sql_flush))
         if connection.vendor == "postgresql":
             patching.setattr(type(connection.creation), "_destroy_test_db", _drop_by_force)
+        patching.setattr(type(connection.creation), "_create_test_db", _copy_template)
         yield
+
+
+def _copy_template(creation: Any, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:
+    name: str = creation._get_test_db_name()
+    if connection.vendor == "postgresql":
+        templates.execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        templates.copy_database(name)
+    else:
+        templates.copy_file(Path(name))
+    return name
 
 
 def _drop_by_force(creation: Any, name: str, verbosity: int) -> None:

@@ -1,31 +1,25 @@
 """The real ``manage.py console``, as its own processes on its own data."""
 
-import atexit
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
-from typing import LiteralString
 from urllib.request import urlopen
 
 import psutil
-import psycopg
 import pytest
 from django.conf import settings
-from psycopg import sql
 
 from openwop_console import process_ties
 from openwop_console.testing import plugin
+from tests import templates
 
 # Commands that one process runs one after the other: to start Django takes longer than each of them.
 QUICK = {
@@ -86,7 +80,7 @@ class ConsoleProcess:
         """The console answers on ``url``. ``environment`` is added to its own."""
         if not self._begins_empty and not self.data_folder.exists():
             self.data_folder.mkdir(mode=0o700)
-            shutil.copy(_migrated_file(), self.data_folder)
+            templates.copy_file(self.data_folder / "console.sqlite3")
         with self._log.open("ab") as log:
             self._supervisor = psutil.Popen(
                 [sys.executable, "manage.py", "console", "--bind", f"127.0.0.1:{self.port}", *options],
@@ -223,48 +217,9 @@ def fresh_database(*, empty: bool = False) -> Iterator[str | None]:
         yield None
         return
     name = f"console_{uuid.uuid4().hex}"
-    _execute("CREATE DATABASE {}", name) if empty else _execute("CREATE DATABASE {} TEMPLATE {}", name, _template())
-    yield _url_of(name)
-    _execute("DROP DATABASE {} WITH (FORCE)", name)
-
-
-@cache
-def _migrated_file() -> Path:
-    """A SQLite file with all tables and no rows: making them takes longer than all else that a console begins with."""
-    folder = Path(tempfile.mkdtemp(prefix="console-")) / "data"
-    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
-    _migrate(ConsoleProcess(folder, None, empty=True))
-    assert not (folder / "console.sqlite3-wal").exists()
-    return folder / "console.sqlite3"
-
-
-@cache
-def _template() -> str:
-    """The same as a PostgreSQL database to be copied."""
-    name = f"template_{uuid.uuid4().hex}"
-    _execute("CREATE DATABASE {}", name)
-    atexit.register(_drop, name)
-    with tempfile.TemporaryDirectory(prefix="console-") as folder:
-        _migrate(ConsoleProcess(Path(folder) / "data", _url_of(name)))
-    return name
-
-
-def _migrate(process: ConsoleProcess) -> None:
-    done = process.manage("migrate")
-    assert done.returncode == 0, done.stderr
-
-
-def _drop(name: str) -> None:
-    with suppress(psycopg.Error):  # a server of the tests' own is gone before
-        _execute("DROP DATABASE {} WITH (FORCE)", name)
-
-
-def _url_of(name: str) -> str:
-    server, _, rest = os.environ[plugin.PG_URL].rpartition("/")
-    _, mark, options = rest.partition("?")
-    return f"{server}/{name}{mark}{options}"
-
-
-def _execute(statement: LiteralString, *names: str) -> None:
-    with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+    if empty:
+        templates.execute("CREATE DATABASE {}", name)
+    else:
+        templates.copy_database(name)
+    yield templates.url_of(name)
+    templates.execute("DROP DATABASE {} WITH (FORCE)", name)
