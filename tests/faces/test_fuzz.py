@@ -26,12 +26,12 @@ from tests.budgets import THOROUGH
 from tests.conformance import schemas
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MEANT = {501, 503}
 FACES = ("v1/", "api/v1/")
 ROUTES = {told.name: (route, method) for route in routes(faces=FACES) for method, told in route.operations.items()}
-# Of each operation, route by route and mode by mode; `make test-all` sends ten times as many.
-EXAMPLES = 100 if THOROUGH else 10
+# Of each operation, sound and again unsound: ten for a route. `make test-all` sends twenty times as many.
+EXAMPLES = 100 if THOROUGH else 5
 # A stream that waits for what comes ends with its reader; test_streams.py reads them.
 ENDLESS = frozenset({"subscribeToIntent", "subscribeToAgent"})
 
@@ -44,6 +44,12 @@ def operations() -> Iterator[Any]:
         operation = found.ok()
         if operation.path.startswith(("/v1/", "/api/v1/")) and operation.definition.raw["operationId"] not in ENDLESS:
             yield operation
+
+
+def can_be_unsound(operation: Any) -> bool:
+    """Whether the document leaves anything to break: any text will do in a path or a header that is only a string."""
+    told = [each.definition["schema"] for each in (*operation.path_parameters, *operation.headers)]
+    return bool([*operation.query, *operation.body] or [each for each in told if each != {"type": "string"}])
 
 
 OPERATIONS = {each.definition.raw["operationId"]: each for each in operations()}
@@ -166,9 +172,12 @@ def api_name(parameter: str) -> str:
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 def test_every_answer_is_as_documented(acme: World, mode: GenerationMode) -> None:
     seen: Counter[tuple[str, int]] = Counter()
-    found = [wrong for name in OPERATIONS if (wrong := fuzz(acme, name, mode, seen))]
+    names = [name for name in OPERATIONS if mode.is_positive or can_be_unsound(OPERATIONS[name])]
+    found = [wrong for name in names if (wrong := fuzz(acme, name, mode, seen))]
     assert found == [], f"{len(found)} operations\n" + "\n\n".join(found)
-    assert sum(seen.values()) > 2 * len(OPERATIONS)
+    assert {name for name, _ in seen} == set(names)
+    assert sum(seen.values()) > 4 * len(names)
+    assert len(names) > len(OPERATIONS) / 2
 
 
 NOT_WITHOUT_HELP = {
@@ -180,6 +189,7 @@ NOT_WITHOUT_HELP = {
 }
 
 
+@pytest.mark.engines
 def test_a_sound_request_succeeds_as_documented(acme: World) -> None:
     wrong = {}
     for name in sorted(set(OPERATIONS) - set(NOT_WITHOUT_HELP)):
@@ -246,22 +256,24 @@ ODD_HEADERS: list[dict[str, str]] = [
 ]
 
 
-def odd_requests(world: World, route: Route, name: str) -> Iterator[tuple[str, bytes, dict[str, str]]]:
-    """Address, body and headers."""
+def odd_requests(world: World, route: Route, name: str, turn: int) -> Iterator[tuple[str, bytes, dict[str, str]]]:
+    """Address, body and headers; in a quick run a quarter of each kind, and of the next operation the next quarter."""
+    own_turn = slice(None) if THOROUGH else slice(turn % 4, None, 4)
     body = json.dumps(BODIES[name]).encode() if name in BODIES else b""
     own = "/" + route.address(route.real(world))
-    for odd in ODD_IDS if route.parameters else []:
+    for odd in ODD_IDS[own_turn] if route.parameters else []:
         yield "/" + route.address(dict.fromkeys(route.parameters, odd)), body, {}
-    yield from ((f"{own}?timeout=0&{odd}", body, {}) for odd in ODD_QUERIES)
-    yield from ((f"{own}?timeout=0", odd, {}) for odd in ODD_BODIES)
-    yield from ((f"{own}?timeout=0", body, odd) for odd in ODD_HEADERS)
+    yield from ((f"{own}?timeout=0&{odd}", body, {}) for odd in ODD_QUERIES[own_turn])
+    yield from ((f"{own}?timeout=0", odd, {}) for odd in ODD_BODIES[own_turn])
+    yield from ((f"{own}?timeout=0", body, odd) for odd in ODD_HEADERS[own_turn])
 
 
+@pytest.mark.engines
 def test_no_odd_request_makes_the_host_fail(acme: World) -> None:
     found, asked = [], 0
-    for name in OPERATIONS:
+    for turn, name in enumerate(OPERATIONS):
         route, method = ROUTES[name]
-        for url, body, headers in odd_requests(acme, route, name):
+        for url, body, headers in odd_requests(acme, route, name, turn):
             given: dict[str, Any] = {"HTTP_X_API_KEY": acme.key, "content_type": "application/json", **headers}
             if "CONTENT_TYPE" in headers:
                 given["content_type"] = given.pop("CONTENT_TYPE")
