@@ -78,7 +78,7 @@ def test_a_visitor_with_an_unknown_parameter_signs_in_first(client: Client) -> N
 
 
 def test_no_link_and_no_form_of_a_page_carries_a_parameter_that_its_target_does_not_have() -> None:
-    """Every parameter that is seen in a link to an address is sent there; in a thorough run every combination of them."""
+    """Every parameter of a link is sent to its address once; in a thorough run every combination of them is."""
     peopled_world = World("acme")
     for attribute in (
         "proposal",
