@@ -4,13 +4,14 @@ A new role, tier or verb has no answer in the table, and fails until it has one.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import product
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -28,6 +29,7 @@ from memory.work import coordinators, grants, intents, tasks
 from memory.work.drafts import CoordinatorChange, NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.work.grants import NewGrant
 from tests import building
+from tests.budgets import THOROUGH
 
 pytestmark = pytest.mark.django_db
 VERBS = ("get", "list", "total", "conflict", "summary", "patch", "delete", "batch", "sweep", "create")
@@ -90,6 +92,13 @@ author as the owner              | ---     | ---      | ---
 reviewer as the owner            | ---     | ---      | ---
 auditor as the owner             | ---     | ---      | ---
 """
+# The other three ask the same rule as one of these. In a quick run they are tried by those in whose lines every mark of
+# each of them is, and `make test-all` tries them by all.
+FIRST_VERBS = tuple(verb for verb in VERBS if verb not in {"total", "delete", "batch"})
+ALL_VERBS = {
+    "owner", "other agent", "coordinator", "granted reader of the task", "granted writer of the task", "writer by rule",
+    "viewer as the owner", "auditor as the owner", "same agent of another tenant",
+}  # fmt: skip
 HEAD, *LINES = [[part.strip() for part in line.split("|")] for line in TABLE.strip().splitlines()]
 KEYS = ("seen", "patch", "delete", "batch", "sweep")
 TIERS = HEAD[1:]
@@ -376,30 +385,43 @@ PEOPLE: dict[str, tuple[Callable[[House], Any], dict[str, Any]]] = {
 }
 
 
-def arranged(who: str, sensitivity: str = "") -> Door:
+@pytest.fixture(scope="module")
+def house(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
+    """The house with the owner's entries of this sensitivity, built once; each test undoes what it did there."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        built = House()
+        for tier in TIERS:
+            built.remember(tier, request.param)
+        yield built
+        transaction.set_rollback(True)
+
+
+def arranged(house: House, who: str) -> Door:
     """The caller at the door, and the owner's entries behind it."""
-    house = House()
-    for tier in TIERS:
-        house.remember(tier, sensitivity)
     prepare, how = PEOPLE[who]
     prepare(house)
     return Door(house, **how)
 
 
+@pytest.mark.parametrize("house", [""], ids=["open"], indirect=True)
 @pytest.mark.parametrize("who", list(ANSWERS))
-def test_the_table_is_what_happens(who: str) -> None:
-    door = arranged(who)
+def test_the_table_is_what_happens(house: House, who: str) -> None:
+    door = arranged(house, who)
     require_one_rule(door)
-    found = dict.fromkeys(TIERS, "")
-    for verb, tier in product(VERBS, TIERS):
+    found, meant = dict.fromkeys(TIERS, ""), dict.fromkeys(TIERS, "")
+    for verb, tier in product(VERBS if THOROUGH or who in ALL_VERBS else FIRST_VERBS, TIERS):
         door.tier = tier
         found[tier] += ASKED[verb](door, door.house.entries[f"{tier}-{verb if verb in KEYS else 'seen'}"])
-    assert found == ANSWERS[who]
+        meant[tier] += ANSWERS[who][tier][VERBS.index(verb)]
+    assert found == meant
 
 
+@pytest.mark.parametrize("house", ["restricted"], indirect=True)
 @pytest.mark.parametrize(("who", *TIERS), OF_SEALED)
-def test_the_table_of_what_is_sealed_is_what_happens(who: str, working: str, episodic: str, semantic: str) -> None:
-    door = arranged(who, "restricted")
+def test_the_table_of_what_is_sealed_is_what_happens(
+    house: House, who: str, working: str, episodic: str, semantic: str
+) -> None:
+    door = arranged(house, who)
     require_one_rule(door)
     found = dict.fromkeys(TIERS, "")
     for verb, tier in product(SHOWN, TIERS):
@@ -409,10 +431,14 @@ def test_the_table_of_what_is_sealed_is_what_happens(who: str, working: str, epi
 
 
 def require_one_rule(door: Door) -> None:
-    """A list shows exactly what may be read one by one, and a filter deletes exactly what may be deleted one by one."""
+    """A list shows exactly what may be read one by one, and a filter deletes exactly what may be deleted one by one.
+
+    The entries of a tier differ in their key alone, so one of each is asked about.
+    """
     caller, now = door.caller, timezone.now()
-    rows, own = list(EntryAddress.objects.select_related("entry")), EntryAddress.objects.of(caller.tenant_id)
-    assert len(rows) == len(TIERS) * len(KEYS)
+    seen = EntryAddress.objects.filter(key__endswith="-seen")
+    rows, own = list(seen.select_related("entry")), seen.filter(tenant_id=caller.tenant_id)
+    assert len(rows) == len(TIERS)
     readable = {row.id for row in rows if tiers.may_read(caller, row, now)}
     writable = {row.id for row in rows if tiers.may_write(caller, row, now)}
     if caller.scope.can("memory:read"):
