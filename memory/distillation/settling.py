@@ -110,7 +110,7 @@ def _tell(
     work = commission.work
     assert archive.entry_id is not None, "an archive of a pass has its entry"
     if commission.asked.index:
-        archives.write_index(commission.scope.tenant, archive, run=work.run, now=now)
+        archives.write(commission.scope.tenant, archive, run=work.run, now=now)
     entry = adapter.get_entry(commission.scope, archive.entry_id, now=now)
     assert entry is not None, "agents read the archive's text there"
     size = len(entry.content.encode())

@@ -499,7 +499,7 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     entry = ids.parse("mem", building.remember("acme", f"{MARTA} lives in Bonn").entries[0])
     assert entry
     archiving.archive("acme", [("A customer lives in Bonn", [entry])])
-    for place in ("memory.archives.withdraw", "memory.archives.withdrawing.withdraw"):
+    for place in ("memory.archives.withdraw", "memory.archives.withdraw"):
         monkeypatch.setattr(place, lambda *_, **__: 0)
     left = forget(acme)
     assert (left.state, left.receipt["residue"]["archives"]) == (ForgetState.RESIDUE, 1)

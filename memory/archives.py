@@ -1,0 +1,463 @@
+"""Archives: what distillations made, kept as bytes that never change, and the texts that an endpoint has distilled.
+
+An archive is withdrawn when its time is over, when a subject is forgotten that it speaks of or was made from, or when
+something that it was made from becomes confidential; its bytes are gone then, its row says why for good (RFC 0062 B.4,
+design.md 3.13), and the memory index forgets it.
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import BinaryField
+from django.db.models.functions import Substr
+
+from memory import adapter, harness, ledger, lineage, passes, policies, wire, workspace
+from memory.distillers import canonical, coverage
+from memory.file_drafts import FileDraft
+from memory.host import access, ids, tenancy
+from memory.host.errors import Conflict, Gone, NotFound
+from memory.host.models import Run, Tenant
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.matching import FORGOTTEN as UNNAMED
+from memory.models import Archive, ArchiveState, Distillate, Pass, Trigger
+from memory.passes import PassOrder
+
+WRITER = "memory.archives"
+FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
+DISTILL = "distill"
+INDEX = "MEMORY-INDEX.json"
+CHUNK = 500
+VERSION = 1
+TEXT = "MEMORY-INDEX.md"
+PATHS = (INDEX, TEXT)
+JSON_TYPE, TEXT_TYPE = "application/json", "text/markdown"
+MOST = 2000
+# Canonical JSON sorts its keys: what an archive covers stands at its very beginning.
+BEGINNING, OPENING = 256, '{"coverage":'
+NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
+Line = dict[str, Any]
+
+
+def of_ref(tenant_id: UUID, memory_ref: str) -> Any:
+    return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
+
+
+def parts(rows: Iterable[UUID]) -> list[list[UUID]]:
+    whole = list(rows)
+    return [whole[start : start + CHUNK] for start in range(0, len(whole), CHUNK)]
+
+
+def look(scope: TenantScope, archive_id: UUID | None) -> Archive:
+    """The archive, withdrawn or not; ``NotFound`` for any other id.
+
+    A key that is bound to agents is shown none: an archive tells of what all agents of its ref wrote.
+    """
+    row: Archive | None = visible(scope).filter(id=archive_id).first() if archive_id else None
+    if row is None:
+        raise NotFound("There is no archive by that id.")
+    return row
+
+
+def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
+    """The archive with its bytes; ``Gone`` when it was withdrawn, with the reason and the archive that came after."""
+    row = look(scope, archive_id)
+    if row.state == ArchiveState.WITHDRAWN:
+        after = successor_of(row)
+        told = {"successor": ids.wire("arc", after.id)} if after else {}
+        raise Gone("That archive was withdrawn.", reason=row.withdrawn_because, **told)
+    return row
+
+
+def visible(scope: TenantScope) -> Any:
+    """The tenant's archives, as far as this principal may know of them."""
+    scope.check("memory:read")
+    rows = Archive.objects.of(scope.tenant_id)
+    return rows if scope.principal.agent_ids is None else rows.none()
+
+
+def named(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, Archive]:
+    """Those of these archives that are the tenant's, by their ids and without their bytes."""
+    rows = Archive.objects.of(tenant_id).defer("body")
+    return {row.id: row for part in parts(archive_ids) for row in rows.filter(id__in=part)}
+
+
+def of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
+    """The archive whose text agents read under this entry, without its bytes."""
+    found: Archive | None = visible(scope).defer("body").filter(entry_id=entry_id).order_by("-id").first()
+    return found
+
+
+def successor_of(row: Archive) -> Archive | None:
+    """The archive that is current in the ref of this one, when it was made later."""
+    rows = of_ref(row.tenant_id, row.memory_ref).filter(state=ArchiveState.CURRENT, id__gt=row.id)
+    found: Archive | None = rows.first()
+    return found
+
+
+def predecessor_of(row: Archive) -> Archive | None:
+    """The last archive of the ref before this one that still has its bytes."""
+    rows = of_ref(row.tenant_id, row.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
+    found: Archive | None = rows.filter(id__lt=row.id).order_by("-id").first()
+    return found
+
+
+def sources_of(body: bytes) -> list[UUID]:
+    """The entries that the archive of these bytes was made from."""
+    found = (ids.parse("mem", str(each.get("id"))) for each in json.loads(body).get("sources", []))
+    return [each for each in found if each]
+
+
+def write(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> None:
+    """Both files have a new version that lists the current archives, after ``archive`` was made; told on ``run``."""
+    lines, total = _lines(scope.tenant_id)
+    newest = archive.sha256, archive.source_count
+    for path in PATHS:
+        workspace.write_file(scope, path, _draft(path, newest, lines, total, now), run=run, now=now)
+
+
+def take_out(tenant_id: UUID, withdrawn: Collection[Archive], *, now: datetime) -> None:
+    """No file of the index names these archives, which were withdrawn; told on the tenant's log.
+
+    A file that names none of them stays as it is, and none is made. Needs the lock of the tenant.
+    """
+    gone = {name for row in withdrawn for name in (ids.wire("arc", row.id), row.sha256)}
+    scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
+    paths = [path for path in _files_there(scope) if gone & _names_in(scope, path)]
+    if not paths:
+        return
+    lines, total = _lines(tenant_id)
+    last = max(lines, key=lambda line: line["archiveId"], default=None)
+    newest = (last["archiveChecksum"], last["covered"]) if last else (None, 0)
+    for path in paths:
+        workspace.write_file(scope, path, _draft(path, newest, lines, total, now), now=now)
+
+
+def _files_there(scope: TenantScope) -> Iterable[str]:
+    there = {row.path for row in workspace.list_files(scope, prefix="MEMORY-INDEX")}
+    return [path for path in PATHS if path in there]
+
+
+def _names_in(scope: TenantScope, path: str) -> set[str]:
+    """The ids and checksums of archives that the file names."""
+    return set(NAMES.findall(workspace.read_file(scope, path).content))
+
+
+def _draft(path: str, newest: tuple[str | None, int], lines: list[Line], total: int, now: datetime) -> FileDraft:
+    """One of the two files. ``newest`` is the checksum of the last archive and of how many sources it is."""
+    if path == TEXT:
+        return FileDraft(_readable(lines, total, now), TEXT_TYPE)
+    checksum, count = newest
+    document = {
+        "version": VERSION,
+        "archiveChecksum": checksum,
+        "entryCount": count,
+        "updatedAt": wire.instant(now),
+        "archives": lines,
+        "archiveCount": total,
+    }
+    return FileDraft(canonical(document).decode(), JSON_TYPE)
+
+
+def _lines(tenant_id: UUID) -> tuple[list[Line], int]:
+    """The current archives by their refs, the newest ``MOST`` of them, and how many there are."""
+    rows = Archive.objects.of(tenant_id).filter(state=ArchiveState.CURRENT)
+    beginning = Substr("body", 1, BEGINNING, output_field=BinaryField())
+    columns = ("memory_ref", "id", "sha256", "source_count", "corpus_count")
+    found = rows.order_by("-id").annotate(beginning=beginning).values_list(*columns, "beginning")[:MOST]
+    lines = [
+        {
+            "memoryRef": memory_ref,
+            "archiveId": ids.wire("arc", archive_id),
+            "archiveChecksum": checksum,
+            "covered": covered,
+            "of": corpus,
+            "topics": _topics(bytes(beginning)),
+        }
+        for memory_ref, archive_id, checksum, covered, corpus, beginning in found
+    ]
+    return sorted(lines, key=lambda line: line["memoryRef"]), rows.count()
+
+
+def _topics(beginning: bytes) -> int:
+    """How many topics the archive says it has; 0 when it does not say."""
+    head, _, _ = beginning.decode(errors="replace").partition("}")
+    found: int = json.loads(f"{head}}}}}")["coverage"].get("topics", 0) if head.startswith(OPENING) else 0
+    return found
+
+
+def _readable(lines: list[Line], total: int, now: datetime) -> str:
+    rows = [
+        f"| {_cell(line['memoryRef'])} | {coverage(line['covered'], line['of'])} | {line['topics']} "
+        f"| {line['archiveId']} |"
+        for line in lines
+    ]
+    said = f"{len(lines):,} of {total:,} archives, as of {wire.instant(now)}."
+    return "\n".join(
+        ["# Memory index", "", said, "", "| Memory | Covers | Topics | Archive |", "|---|---|---|---|", *rows, ""]
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveDraft:
+    """What a distillation wants kept: ``body`` is canonical JSON, the rest says how it came about."""
+
+    body: bytes
+    sources_sha256: str
+    source_count: int
+    corpus_count: int
+    token_budget: int
+    tokens_used: int
+    output_tokens: int
+    tokenizer: str
+    distiller: str
+    trigger: str
+    index_updated: bool
+
+
+def same_work(scope: MemoryScope, sources_sha256: str) -> Archive | None:
+    """The newest archive of that very work that has not been withdrawn."""
+    rows = of_ref(scope.tenant_id, scope.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
+    found: Archive | None = rows.filter(sources_sha256=sources_sha256).order_by("-id").first()
+    return found
+
+
+@transaction.atomic
+def store(
+    scope: MemoryScope,
+    draft: ArchiveDraft,
+    *,
+    archive_id: UUID,
+    entry_id: UUID | None,
+    run: Run,
+    keep_until: datetime,
+    now: datetime,
+) -> Archive:
+    """The archive is the current one of its ref, and the one before it superseded.
+
+    Refuses with ``Conflict`` when one of its sources was forgotten or sealed while it was being made. Write its entry
+    first: the lock of the ledger comes before that of the tenant.
+    """
+    if run.tenant_id != scope.tenant_id:
+        raise NotFound("There is no run by that id.")
+    access.lock_tenant(scope.tenant_id)
+    if adapter.closed_among(scope.tenant_id, sources_of(draft.body)):
+        raise Conflict("A source of the archive was forgotten or sealed while it was being made.", reason=FORGOTTEN)
+    _supersede(scope.tenant_id, scope.memory_ref)
+    return Archive(
+        tenant_id=scope.tenant_id,
+        id=archive_id,
+        memory_ref=scope.memory_ref,
+        sha256=hashlib.sha256(draft.body).hexdigest(),
+        entry_id=entry_id,
+        run_id=run.id,
+        created_at=now,
+        keep_until=keep_until,
+        **asdict(draft),
+    ).insert(by=WRITER)
+
+
+@transaction.atomic
+def recall(archive: Archive) -> None:
+    """The archive is the current one of its ref again, because its very work was asked for once more.
+
+    Refuses with ``Conflict`` when it was withdrawn meanwhile.
+    """
+    access.lock_tenant(archive.tenant_id)
+    _supersede(archive.tenant_id, archive.memory_ref)
+    rows = Archive.objects.written_by(WRITER).filter(tenant_id=archive.tenant_id, id=archive.id)
+    if rows.exclude(state=ArchiveState.WITHDRAWN).update(state=ArchiveState.CURRENT) != 1:
+        raise Conflict("The archive was withdrawn.")
+    archive.state = ArchiveState.CURRENT
+
+
+def _supersede(tenant_id: UUID, memory_ref: str) -> None:
+    rows = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref)
+    rows.filter(state=ArchiveState.CURRENT).update(state=ArchiveState.SUPERSEDED)
+
+
+def remembered(tenant_id: UUID, request_sha256: str) -> str | None:
+    """What an endpoint has made of that very request before."""
+    rows = Distillate.objects.of(tenant_id).filter(request_sha256=request_sha256)
+    text: str | None = rows.values_list("text", flat=True).first()
+    return text
+
+
+def remember(scope: MemoryScope, request_sha256: str, text: str, *, now: datetime) -> None:
+    """The endpoint's answer is kept, redacted; an answer to the same request that was kept before stays."""
+    kept = Distillate(
+        tenant_id=scope.tenant_id,
+        memory_ref=scope.memory_ref,
+        request_sha256=request_sha256,
+        text=harness.for_derived(scope.tenant_id)(text).text,
+        created_at=now,
+    )
+    Distillate.objects.written_by(WRITER).bulk_create([kept], ignore_conflicts=True)
+
+
+@transaction.atomic
+def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, now: datetime) -> int:
+    """These archives have no bytes any more and say why; how many had until now.
+
+    Unless its time is over, one takes along what agents read of it, what an endpoint made for its ref, and the archives
+    that were distilled from it. The memory index names none of them any more. Entries go first: the lock of the ledger
+    comes before those of the tenant and of archives.
+    """
+    rows = _with_bytes(tenant_id, archive_ids)
+    if because != RETENTION:
+        rows = _and_resting_on_them(tenant_id, rows)
+        _remove_beside(tenant_id, rows, now)
+    if not rows:
+        return 0
+    access.lock_tenant(tenant_id)
+    withdrawn = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(state=ArchiveState.WITHDRAWN)
+    empty = {"state": ArchiveState.WITHDRAWN, "body": b"", "withdrawn_at": now, "withdrawn_because": because}
+    count: int = sum(withdrawn.filter(id__in=part).update(**empty) for part in parts(row.id for row in rows))
+    take_out(tenant_id, rows, now=now)
+    return count
+
+
+def _with_bytes(tenant_id: UUID, archive_ids: Collection[UUID]) -> list[Archive]:
+    rows = Archive.objects.of(tenant_id).defer("body").exclude(state=ArchiveState.WITHDRAWN).order_by("id")
+    return [row for part in parts(archive_ids) for row in rows.filter(id__in=part)]
+
+
+def _and_resting_on_them(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
+    found, fresh = {row.id: row for row in rows}, rows
+    while fresh:
+        made = resting_on(tenant_id, [row.entry_id for row in fresh if row.entry_id])
+        fresh = _with_bytes(tenant_id, made - found.keys())
+        found |= {row.id: row for row in fresh}
+    return list(found.values())
+
+
+def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
+    for part in parts(row.entry_id for row in rows if row.entry_id):
+        ledger.remove(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
+    distillates = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
+    distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
+
+
+def resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """The archives with bytes that were distilled from one of these entries."""
+    return {row.id for row in _with_bytes(tenant_id, adapter.went_into(tenant_id, entry_ids))}
+
+
+def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
+    """The archives with bytes that were distilled from something which was forgotten since, by lineage."""
+    rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
+    found: set[UUID] = set()
+    for part in parts(rows.values_list("id", flat=True)):
+        sources = lineage.sources_of(tenant_id, part)
+        asked = [each.source_id for descents in sources.values() for each in descents]
+        gone = adapter.forgotten_among(tenant_id, asked)
+        found |= {row for row, descents in sources.items() if any(each.source_id in gone for each in descents)}
+    return found
+
+
+def all_resting_on(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Collection[UUID]) -> set[UUID]:
+    """Those of these archives that have bytes, those distilled from these entries, and those distilled from such."""
+    first = {*archive_ids, *resting_on(tenant_id, entry_ids)}
+    return {row.id for row in _and_resting_on_them(tenant_id, _with_bytes(tenant_id, first))}
+
+
+def entries_resting_on(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """The entries that stand for the archives which were distilled from these entries, or from such."""
+    first = _with_bytes(tenant_id, resting_on(tenant_id, entry_ids))
+    return {row.entry_id for row in _and_resting_on_them(tenant_id, first) if row.entry_id}
+
+
+def withdraw_made_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> int:
+    """The entries were forgotten, and with them go the archives that were distilled from them.
+
+    An archive that is being stored meanwhile is either seen here or sees that its source is gone.
+    """
+    access.lock_tenant(tenant_id)
+    made = resting_on(tenant_id, entry_ids)
+    return withdraw(tenant_id, made, FORGOTTEN, now=now) if made else 0
+
+
+def seal_made_of(tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime) -> list[Archive]:
+    """The entries are confidential now: the archives that were distilled from them are withdrawn, and no text that an
+    endpoint made for their ref is kept. Which archives they were, the oldest first."""
+    access.lock_tenant(tenant_id)
+    going = all_resting_on(tenant_id, (), entry_ids)
+    withdraw(tenant_id, going, SEALED, now=now)
+    Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref).delete()
+    rows = Archive.objects.of(tenant_id).defer("body").order_by("id")
+    return sorted((row for part in parts(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
+
+
+def unname(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
+    """The withdrawn archives of a ref that names a forgotten subject do not say their ref any more."""
+    rows = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id, state=ArchiveState.WITHDRAWN)
+    return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in parts(archive_ids))
+
+
+def drop_distillates(tenant_id: UUID, distillate_ids: Collection[UUID]) -> int:
+    """What an endpoint made is kept no longer."""
+    rows = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
+    return sum(int(rows.filter(id__in=part).delete()[0]) for part in parts(distillate_ids))
+
+
+def forgotten(tenant_id: UUID, *, since: datetime) -> list[Archive]:
+    """The archives that a forget has withdrawn since then, the oldest first."""
+    rows = Archive.objects.of(tenant_id).filter(withdrawn_because=FORGOTTEN, withdrawn_at__gte=since)
+    return list(rows.defer("body").order_by("id"))
+
+
+def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list[Pass]:
+    """Each ref that has ``lost`` its current archive to something but time waits to be distilled from what remains.
+
+    With the budget of the last archive that went; a ref with nothing left is not distilled.
+    """
+    scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
+    newest = {row.memory_ref: row for row in lost}
+    return [
+        _again(row, now)
+        for memory_ref, row in newest.items()
+        if not of_ref(tenant_id, memory_ref).filter(state=ArchiveState.CURRENT).exists()
+        and _has_memory(scope, memory_ref, now)
+    ]
+
+
+def _has_memory(scope: TenantScope, memory_ref: str, now: datetime) -> bool:
+    found = tenancy.memory_scope(scope, memory_ref)
+    return found is not None and adapter.counts_of(found, now=now).entries > 0
+
+
+def _again(row: Archive, now: datetime) -> Pass:
+    window, options = f"redistil/{row.id.hex}", {"tokenBudget": row.token_budget}
+    order = PassOrder(DISTILL, window, "host", row.memory_ref, options, Trigger.HOST_MANAGED)
+    return passes.request(row.tenant_id, order, now=now)
+
+
+def gc(*, now: datetime) -> int:
+    """Archives whose time is over are withdrawn, of every tenant, and endpoint texts that are as old; how many."""
+    withdrawn = 0
+    while lapsed := _lapsed(now):
+        for tenant_id, rows in lapsed.items():
+            withdrawn += withdraw(tenant_id, rows, RETENTION, now=now)
+    for tenant_id in Distillate.objects.order_by().values_list("tenant_id", flat=True).distinct():
+        oldest = ids.first_of(now - timedelta(days=policies.policy_of(tenant_id).archive_days))
+        Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__lt=oldest).delete()
+    return withdrawn
+
+
+def _lapsed(now: datetime) -> dict[UUID, list[UUID]]:
+    rows = Archive.objects.filter(keep_until__lte=now).exclude(state=ArchiveState.WITHDRAWN).order_by("keep_until")
+    found: dict[UUID, list[UUID]] = defaultdict(list)
+    for tenant_id, row in rows.values_list("tenant_id", "id")[:CHUNK]:
+        found[tenant_id].append(row)
+    return found
