@@ -1,0 +1,446 @@
+"""A proposal's life: created, revised, asked to apply, decided about, applied, rejected, archived. Only here.
+
+Every step asks ``rules`` under the lock of the proposal, and commits with its audit record. What a principal may never
+do is refused before that, with the denial on record.
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host import access, effects, ids, registry, runs
+from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.events import ProposalActivated, ProposalCreated
+from memory.host.models import Installation, Run
+from memory.host.run_orders import RunOrder
+from memory.host.tenancy import TenantScope
+from memory.matching import FORGOTTEN
+from proposals import (
+    artifacts,
+    comments,
+    denials,
+    drafts,
+    duplicates,
+    gate,
+    installation,
+    locking,
+    policies,
+    records,
+    revisions,
+    rules,
+)
+from proposals.drafts import Change, ProposalDraft
+from proposals.locking import Held
+from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Purpose, Revision, State
+
+WRITER = "proposals.lifecycle"
+INTAKE = "host-proposal-intake"
+INTAKE_NODE, INTAKE_TYPE = "submit", "vendor.console.submit-proposal"
+MOST_AT_ONCE = 200
+
+
+def checked(scope: TenantScope, action: str, proposal_id: UUID | None, now: datetime) -> Held:
+    """The proposal, locked, after ``rules`` allowed ``action``."""
+    held = locking.lock(scope.tenant_id, proposal_id, now=now)
+    rules.check(action, scope, held.proposal, held.gate, now=now)
+    return held
+
+
+def leave_review(proposal: Proposal, action: str, *, by: str, now: datetime) -> None:
+    """The locked proposal is in the state that ``action`` leads to, and says who led it there."""
+    proposal.state = rules.NEXT_STATES[action][proposal.state]
+    proposal.closed_by, proposal.closed_at, proposal.updated_at = by, now, now
+    proposal.save(by=WRITER)
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """What became of an apply: the gate that was opened or is open, or the ref that is installed."""
+
+    proposal: Proposal
+    gate: Gate | None = None
+    installed_ref: str = ""
+
+
+def ask_to_apply(
+    scope: TenantScope, proposal_id: UUID | None, *, expected: int | None = None, now: datetime
+) -> Activation:
+    """A gate over the current revision's digest is under way, and asking again gives the same one, until it expires.
+
+    What could not be installed is refused here already. A host without gates (``direct-rbac``) installs at once.
+    """
+    denials.authorize(scope, "apply", proposal_id, now=now)
+    with transaction.atomic():
+        held = checked(scope, "apply", proposal_id, now)
+        proposal = held.proposal
+        if held.gate and held.gate.state == GateState.OPEN and rules.has_expired(held.gate, now):
+            expire(held.gate, now=now)
+        elif proposal.installed_ref or held.gate:
+            return Activation(proposal, held.gate, proposal.installed_ref or "")
+        revision = revisions.current(proposal)
+        revisions.require_current(revision, expected)
+        installation.require_news(proposal, installation.require_installable(proposal, revision.text))
+        artifacts.require_timely(proposal.kind, revision.text, now=now)
+        if rules.activates_directly():
+            return _apply_directly(proposal, revision, scope.principal.id, now)
+        policy = policies.of_kind(proposal.tenant_id, proposal.kind)
+        opened = gate.open_gate(proposal, revision, policy, opened_by=scope.principal.id, now=now)
+        records.step(proposal, "gate.open", by=scope.principal.id, now=now, **records.about_gate(opened))
+    return Activation(proposal, opened)
+
+
+def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: datetime) -> Activation:
+    pins = {"proposalId": ids.wire("prop", proposal.id), "sha256": revision.sha256}
+    run = installation.begin_directly(proposal.tenant_id, by=by, pins=pins, now=now)
+    installed = _install(proposal, revision, run, sha256=revision.sha256, approval_id=None, by=by, now=now)
+    installation.end_directly(run, now=now)
+    return Activation(proposal, None, installed.ref)
+
+
+def install_granted(run: Run, now: datetime) -> Installation:
+    """What the gate of ``run`` granted is installed and the proposal applied. The engine holds the lock of the run."""
+    effects.refuse_in_replay(run)
+    granted = gate.of_run(run)
+    if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
+        raise Conflict("The gate of this run was not granted; nothing was installed.")
+    proposal = locking.lock_proposal(run.tenant_id, granted.proposal_id)
+    if proposal.state not in UNDER_REVIEW:
+        raise Conflict(f"Proposal is {proposal.state}; nothing was installed.", state=proposal.state, action="apply")
+    revision = revisions.numbered(proposal, granted.revision)
+    installed = _install(
+        proposal, revision, run, sha256=granted.sha256, approval_id=granted.id, by=granted.opened_by, now=now
+    )
+    gate.close(granted, GateState.GRANTED, now=now)
+    return installed
+
+
+def _install(
+    proposal: Proposal,
+    revision: Revision,
+    run: Run,
+    *,
+    sha256: str,
+    approval_id: UUID | None,
+    by: str,
+    now: datetime,
+) -> Installation:
+    installed = installation.install(proposal, revision, sha256=sha256, by=by, now=now)
+    proposal.approval_id, proposal.installed_ref = approval_id, installed.ref
+    leave_review(proposal, "apply", by=by, now=now)
+    approval = ids.wire("gate", approval_id) if approval_id else None
+    runs.note(run, ProposalActivated(proposal.id, proposal.kind, approval, installed.ref), now=now)
+    details = {"installedArtifactRef": installed.ref, "sha256": installed.sha256, "runId": ids.wire("run", run.id)}
+    records.step(proposal, "install", by=by, now=now, approvalId=approval, **details)
+    return installed
+
+
+def decide(
+    scope: TenantScope,
+    proposal_id: UUID | None,
+    *,
+    revision: int,
+    sha256: str,
+    decision: str,
+    reason: str = "",
+    now: datetime,
+) -> Gate:
+    """The vote is on record, for exactly the revision and digest that its principal saw; a grant lets the run go on, a
+    rejection or a request for changes (which says which) ends the gate and leaves the proposal under review."""
+    denials.authorize(scope, "decide", proposal_id, now=now)
+    with transaction.atomic():
+        held = checked(scope, "decide", proposal_id, now)
+        under_way, run = held.activation()
+        gate.require_about(under_way, revision, sha256)
+        if decision not in Decision.values:
+            message = f"must be one of {', '.join(Decision.values)}"
+            raise Invalid("There is no such decision.", errors=[{"field": "decision", "message": message}])
+        stored = drafts.reason(scope.tenant_id, reason)
+        if decision == Decision.CHANGES_REQUESTED and not stored:
+            errors = [{"field": "reason", "message": "says what is to be changed"}]
+            raise Invalid("Asking for changes needs a reason.", errors=errors)
+        gate.vote(under_way, run, principal=scope.principal, decision=decision, reason=stored, now=now)
+        details = {**records.about_gate(under_way), "decision": decision, "gateState": under_way.state}
+        records.step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
+    return under_way
+
+
+def expire(under_way: Gate, *, now: datetime) -> None:
+    """The gate's time is over: nothing is installed by it. The lock of its run is held."""
+    gate.close(under_way, GateState.EXPIRED, now=now)
+    records.step(under_way.proposal, "gate.expire", by="host", now=now, **records.about_gate(under_way))
+
+
+def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
+    """The gate under way is cancelled with its run, for the reason; the proposal is under review as before."""
+    denials.authorize(scope, "withdraw", proposal_id, now=now)
+    with transaction.atomic():
+        held = checked(scope, "withdraw", proposal_id, now)
+        under_way, run = held.activation()
+        gate.cancel(under_way, run, reason=drafts.reason(scope.tenant_id, reason), now=now)
+        records.step(held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **records.about_gate(under_way))
+    return held.proposal
+
+
+def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, now: datetime) -> Proposal:
+    """A draft with its first revision; ``proposal.created`` stands on ``run``, or on a small run of its own.
+
+    ``run`` is the running run whose node submits the proposal. Nothing any run resolves has changed.
+    """
+    denials.authorize(scope, "create", now=now)
+    scope.check_agent(draft.agent_id)
+    with transaction.atomic():
+        drafts.require_origin(scope.tenant_id, draft)
+        sealed = drafts.seal(scope.tenant_id, draft.kind, draft.artifact)
+        artifacts.require_timely(draft.kind, sealed.text, now=now)
+        texts = drafts.texts(scope.tenant_id, title=draft.title, rationale=draft.rationale)
+        author = scope.principal.id
+        proposal = Proposal(
+            tenant_id=scope.tenant_id,
+            kind=draft.kind,
+            purpose=draft.purpose,
+            pattern=draft.pattern,
+            evidence=list(draft.evidence),
+            duplicate_of=duplicates.find(scope.tenant_id, draft.kind, sealed.text) if _is_new(draft) else None,
+            source_run_ids=list(draft.source_run_ids),
+            synthesizer_model=draft.synthesizer_model,
+            author=author,
+            agent_id=draft.agent_id,
+            title=texts.title,
+            rationale=texts.rationale,
+            last_reviser=author,
+            contributors=access.with_persons(scope.tenant_id, {author, *draft.contributors}),
+            created_at=now,
+            updated_at=now,
+        ).insert(by=WRITER)
+        revisions.add(proposal, sealed, texts, against=_installed_text(proposal, sealed.text), by=author, now=now)
+        with _intake(scope, run, now) as log:
+            sources = tuple(proposal.source_run_ids)
+            runs.note(log, ProposalCreated(proposal.id, proposal.kind, sources, proposal.duplicate_of), now=now)
+        told = {"kind": proposal.kind, "purpose": proposal.purpose, "sha256": sealed.sha256}
+        records.step(proposal, "create", by=author, now=now, **told)
+        _require_room(scope.tenant_id)
+    return proposal
+
+
+def _require_room(tenant_id: UUID) -> None:
+    """Refuse the proposal that is one too many. The audit has let nobody else of the tenant pass, so none is missed."""
+    if Proposal.objects.of(tenant_id).filter(state__in=UNDER_REVIEW).count() > drafts.MAX_UNDER_REVIEW:
+        most = drafts.MAX_UNDER_REVIEW
+        raise Conflict(f"{most:,} proposals are under review; decide about some of them first.", most=most)
+
+
+def _is_new(draft: ProposalDraft) -> bool:
+    """Whether the draft could restate something by accident; a rollback restates on purpose."""
+    return draft.purpose == Purpose.INSTALL
+
+
+def _installed_text(proposal: Proposal, text: str) -> str:
+    """What is installed now under the name that ``text`` would have; empty when nothing is."""
+    name = artifacts.name_in(proposal.kind, text)
+    there = registry.current(proposal.tenant_id, proposal.kind, name) if name else None
+    return there.text if there else ""
+
+
+@contextmanager
+def _intake(scope: TenantScope, run: Run | None, now: datetime) -> Iterator[Run]:
+    """The run that tells of a new proposal: the given one, or a system run that completes behind the fact."""
+    if run is not None:
+        if run.tenant_id != scope.tenant_id:
+            raise NotFound("There is no run by that id.")
+        yield run
+        return
+    definition = gate.definition_of((INTAKE_NODE, INTAKE_TYPE), workflow=INTAKE, name="take in a proposal")
+    order = RunOrder(INTAKE, definition, scope.principal.id, system=True)
+    own = runs.open_run(scope.tenant_id, order, now=now, ready=False)
+    runs.start(own, snapshot_position=0, now=now)
+    yield own
+    runs.complete(own, now=now)
+
+
+def revise(
+    scope: TenantScope,
+    proposal_id: UUID | None,
+    change: Change,
+    *,
+    expected: int | None = None,
+    voids_gate: bool = False,
+    now: datetime,
+) -> Proposal:
+    """The next revision stands and the one before it is kept. ``expected`` is the revision its author has read.
+
+    Refused while a gate is under way, because what is installed is what the reviewers saw; with ``voids_gate`` that
+    gate is void, and so are the votes at it. A rollback keeps its artifact.
+    """
+    denials.authorize(scope, "revise", proposal_id, now=now)
+    with transaction.atomic():
+        held = locking.lock(scope.tenant_id, proposal_id, now=now)
+        proposal, voided = held.proposal, held.gate if voids_gate else None
+        rules.check("revise", scope, proposal, None if voided else held.gate, now=now)
+        before = revisions.current(proposal)
+        revisions.require_current(before, expected)
+        if change.is_empty:
+            raise Invalid("The revision changes nothing.", errors=[{"field": "artifact", "message": "is not given"}])
+        _require_changeable(proposal, change)
+        if voided:
+            gate.cancel(*held.activation(), state=GateState.VOID, now=now)
+        made = _revised(proposal, before, change, by=scope.principal.id, now=now)
+        digests = {"sha256Before": before.sha256, "sha256": made.sha256, "revision": made.number}
+        voids = {"voidedApprovalId": ids.wire("gate", voided.id)} if voided else {}
+        records.step(proposal, "revise", by=scope.principal.id, now=now, **digests, **voids)
+    return proposal
+
+
+def _require_changeable(proposal: Proposal, change: Change) -> None:
+    if change.artifact is not None and not rules.may_change_artifact(proposal):
+        message = "A rollback installs exactly what was installed before; propose a new version instead."
+        raise Conflict(message, state=proposal.state, action="revise")
+
+
+def _revised(proposal: Proposal, before: Revision, change: Change, *, by: str, now: datetime) -> Revision:
+    """The locked proposal has its next revision."""
+    artifact = before.text if change.artifact is None else change.artifact
+    sealed = drafts.seal(proposal.tenant_id, proposal.kind, artifact)
+    artifacts.require_timely(proposal.kind, sealed.text, now=now)
+    title = proposal.title if change.title is None else change.title
+    rationale = proposal.rationale if change.rationale is None else change.rationale
+    texts = drafts.texts(proposal.tenant_id, title=title, rationale=rationale, note=change.note)
+    if change.artifact is not None:
+        proposal.duplicate_of = duplicates.find(proposal.tenant_id, proposal.kind, sealed.text, besides=proposal.id)
+    proposal.state = rules.NEXT_STATES["revise"][proposal.state]
+    proposal.revision += 1
+    proposal.title, proposal.rationale = texts.title, texts.rationale
+    proposal.last_reviser, proposal.updated_at = by, now
+    proposal.contributors = access.with_persons(proposal.tenant_id, {*proposal.contributors, by})
+    proposal.save(by=WRITER)
+    return revisions.add(proposal, sealed, texts, against=before.text, by=by, now=now)
+
+
+def reject(
+    scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", expected: int | None = None, now: datetime
+) -> Proposal:
+    """The proposal is rejected, and a gate under way cancelled; rejecting again changes nothing.
+
+    ``expected`` is the revision that was read.
+    """
+    return _end_review(scope, "reject", proposal_id, reason, now, expected=expected)
+
+
+def archive(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
+    """The proposal is archived, and a gate under way cancelled; archiving again changes nothing.
+
+    What an applied one installed is uninstalled with it, where the policy of its kind says so; else it is refused.
+    """
+    return _end_review(scope, "archive", proposal_id, reason, now)
+
+
+def end_many(
+    scope: TenantScope, action: str, proposal_ids: Collection[UUID], *, reason: str, now: datetime
+) -> list[Proposal]:
+    """All of these are rejected, or archived, or none is: refused with every id that stands in the way, and why."""
+    if action not in ("reject", "archive"):
+        errors = [{"field": "action", "message": "must be reject or archive"}]
+        raise Invalid("Only rejecting and archiving is done in bulk.", errors=errors)
+    if not proposal_ids or len(proposal_ids) > MOST_AT_ONCE:
+        errors = [{"field": "ids", "message": f"must be 1 to {MOST_AT_ONCE}"}]
+        raise Invalid("Name the proposals.", errors=errors)
+    denials.authorize(scope, action, now=now)
+    if not drafts.reason(scope.tenant_id, reason):
+        raise Invalid("Say why.", errors=[{"field": "reason", "message": "is required"}])
+    with transaction.atomic():
+        held = {each: _held_or_none(scope, each, now) for each in sorted(set(proposal_ids))}
+        standing = {each: _obstacle_to(action, scope, found, now) for each, found in held.items()}
+        problems = [{"id": ids.wire("prop", each), "message": why} for each, why in standing.items() if why]
+        if problems:
+            raise Conflict("Nothing was changed: not all of these can be.", action=action, problems=problems)
+        return [_leave(scope, action, found, reason, now) for found in held.values() if found]
+
+
+def _held_or_none(scope: TenantScope, proposal_id: UUID, now: datetime) -> Held | None:
+    there = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).exists()
+    return locking.lock(scope.tenant_id, proposal_id, now=now) if there else None
+
+
+def _obstacle_to(action: str, scope: TenantScope, held: Held | None, now: datetime) -> str:
+    if held is None:
+        return "There is no proposal by that id."
+    if held.proposal.state == State.APPLIED:
+        return "Proposal is applied; that is not undone in bulk."
+    refusal = rules.refusal_to(action, scope, held.proposal, held.gate, now=now)
+    return refusal.message if refusal else ""
+
+
+def _end_review(
+    scope: TenantScope,
+    action: str,
+    proposal_id: UUID | None,
+    reason: str,
+    now: datetime,
+    *,
+    expected: int | None = None,
+) -> Proposal:
+    seen: Proposal | None = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).first() if proposal_id else None
+    policy = policies.of_kind(scope.tenant_id, seen.kind) if seen else None
+    wanted = rules.archiving(seen, policy) if seen and policy and action == "archive" else action
+    denials.authorize(scope, wanted, proposal_id, now=now)
+    with transaction.atomic():
+        held = locking.lock(scope.tenant_id, proposal_id, now=now)
+        rules.check(wanted, scope, held.proposal, held.gate, policy=policy, now=now)
+        revisions.require_current(revisions.current(held.proposal), expected)
+        return _leave(scope, wanted, held, reason, now)
+
+
+def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: datetime) -> Proposal:
+    """The locked proposal is out of review, after ``rules`` allowed ``action``."""
+    proposal = held.proposal
+    if rules.NEXT_STATES[action][proposal.state] == proposal.state:
+        return proposal
+    if held.gate:
+        gate.cancel(*held.activation(), reason=drafts.reason(scope.tenant_id, reason), now=now)
+    told: dict[str, Any] = {"sha256": revisions.current(proposal).sha256}
+    if action == "uninstall":
+        told |= _uninstalled(proposal, now)
+    proposal.closing_reason = drafts.reason(scope.tenant_id, reason) or proposal.closing_reason
+    leave_review(proposal, action, by=scope.principal.id, now=now)
+    records.step(proposal, action, by=scope.principal.id, now=now, **told)
+    return proposal
+
+
+def _uninstalled(proposal: Proposal, now: datetime) -> dict[str, Any]:
+    """What the applied proposal installed is not what runs resolve any more, unless another applied one has installed
+    the same; what the audit says of it."""
+    ref = proposal.installed_ref or ""
+    same = Proposal.objects.of(proposal.tenant_id).filter(state=State.APPLIED, installed_ref=ref)
+    other: Proposal | None = same.exclude(id=proposal.id).order_by("id").first()
+    taken_out = other is None and installation.uninstall(proposal.tenant_id, ref, now=now)
+    proposal.uninstalled_ref, proposal.installed_ref, proposal.approval_id = ref, None, None
+    told = {"installedArtifactRef": ref, "wasCurrent": taken_out}
+    return told | {"alsoInstalledBy": ids.wire("prop", other.id)} if other else told
+
+
+@transaction.atomic
+def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
+    """Nothing of what was said in this proposal is left, and it is archived; of an applied one, which stays applied,
+    the text that it has installed is left."""
+    held = locking.lock(tenant_id, proposal_id, now=now)
+    proposal = held.proposal
+    applied = proposal.state == State.APPLIED
+    if held.gate:
+        gate.cancel(*held.activation(), now=now)
+    revisions.blank(proposal, installed=proposal.revision if applied else None, now=now)
+    gate.forget_reasons(tenant_id, proposal_id)
+    comments.blank(proposal)
+    proposal.evidence, proposal.duplicate_of = [], None
+    proposal.synthesizer_model, proposal.agent_id = "", ""
+    proposal.uninstalled_ref = FORGOTTEN if proposal.uninstalled_ref else ""
+    proposal.title, proposal.rationale, proposal.closing_reason = FORGOTTEN, FORGOTTEN, ""
+    if applied:
+        proposal.updated_at = now
+        proposal.save(by=WRITER)
+    else:
+        leave_review(proposal, "archive", by="host", now=now)
+    records.step(proposal, "forget", by="host", now=now)
