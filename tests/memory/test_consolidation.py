@@ -14,7 +14,6 @@ from django.utils import timezone
 from memory import adapter, background, consolidation, forgetting, ledger, lineage, passes, policies, retention
 from memory.adapter import RunView
 from memory.background import Wanted
-from memory.consolidation import acting
 from memory.host import event_log, ids, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
@@ -388,20 +387,20 @@ def test_an_option_that_makes_no_sense_is_refused(desk: Desk, options: dict[str,
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acting, "ROOM", 3)
+    monkeypatch.setattr(consolidation, "ROOM", 3)
 
 
 def interrupted_at(monkeypatch: pytest.MonkeyPatch, call: int, act: Callable[[], Any]) -> None:
     """Before the part of that number is made, something happens; once."""
-    make, calls = acting.Acting._make, [0]
+    make, calls = consolidation.Acting._make, [0]
 
-    def wrapped(self: acting.Acting, part: Any, now: datetime) -> None:
+    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
         calls[0] += 1
         if calls[0] == call:
             act()
         make(self, part, now)
 
-    monkeypatch.setattr(acting.Acting, "_make", wrapped)
+    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)
 
 
 def crash() -> None:
@@ -529,5 +528,5 @@ def test_more_than_a_hundred_ids_are_not_named(desk: Desk) -> None:
 
 def test_its_kind_is_what_it_is_asked_for_by() -> None:
     assert consolidation.KIND == "consolidate"
-    assert set(asdict(acting.Totals())) >= {"merged", "superseded"}
+    assert set(asdict(consolidation.Totals())) >= {"merged", "superseded"}
     assert Run.objects.count() == 0

@@ -7,9 +7,8 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import adapter, background, passes, policies
+from memory import adapter, background, consolidation, passes, policies
 from memory.background import Wanted
-from memory.consolidation import acting
 from memory.host import event_log, ids
 from memory.host.errors import Conflict, PassCancelled
 from memory.models import Pass, PassState
@@ -105,15 +104,15 @@ class Slow:
 
     def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch, *, of_call: int = 1) -> None:
         self.at, self.calls = desk.start, 0
-        act = acting.Acting._make
+        act = consolidation.Acting._make
 
-        def late(acts: acting.Acting, part: Any, now: datetime) -> None:
+        def late(acts: consolidation.Acting, part: Any, now: datetime) -> None:
             self.calls += 1
             if self.calls >= of_call:
                 self.at = desk.start + timedelta(seconds=40)
             act(acts, part, self.at)
 
-        monkeypatch.setattr(acting.Acting, "_make", late)
+        monkeypatch.setattr(consolidation.Acting, "_make", late)
 
     def __call__(self) -> datetime:
         return self.at
@@ -288,19 +287,19 @@ def test_a_compaction_takes_no_entry_whose_tags_find_no_room(desk: Desk) -> None
 
 @pytest.fixture
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acting, "ROOM", 3)
+    monkeypatch.setattr(consolidation, "ROOM", 3)
 
 
 def before_part(monkeypatch: pytest.MonkeyPatch, number: int, act: Any) -> None:
-    make, calls = acting.Acting._make, [0]
+    make, calls = consolidation.Acting._make, [0]
 
-    def wrapped(self: acting.Acting, part: Any, now: datetime) -> None:
+    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
         calls[0] += 1
         if calls[0] == number:
             act()
         make(self, part, now)
 
-    monkeypatch.setattr(acting.Acting, "_make", wrapped)
+    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)
 
 
 @pytest.mark.usefixtures("_small_parts")
@@ -366,7 +365,7 @@ def test_a_pass_that_ends_before_it_did_anything_tells_of_nothing(desk: Desk, mo
         desk.say(text)
     row = desk.order()
     before_part(monkeypatch, 1, lambda: passes.stop(row.tenant_id, row.id, now=timezone.now()))
-    monkeypatch.setattr(acting.Acting, "_settle", cancelled)
+    monkeypatch.setattr(consolidation.Acting, "_settle", cancelled)
 
     done = desk.work(row)
 

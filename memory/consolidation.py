@@ -1,0 +1,586 @@
+"""Consolidation (RFC 0068): what says the same becomes one, what a newer value replaces rests, and nothing is lost.
+
+A pass goes over one ref, in short transactions. What it takes away can be restored for a while, and lineage says what
+became of it. A second pass over the same entries finds nothing to do.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import transaction
+
+from memory import adapter, harness, ledger, lineage, passes, reconciled, similarity, token_budget
+from memory.adapter import CorpusEntry, Outline
+from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
+from memory.host import event_log, ids, sql, tenancy
+from memory.host.errors import Invalid
+from memory.host.events import MemoryConsolidated
+from memory.host.tenancy import MemoryScope
+from memory.ledger import Derivation, Hidden
+from memory.lineage import Descent
+from memory.models import LineageKind, Pass
+from memory.reconciled import Standing
+from memory.redaction import Redacted
+from memory.similarity import (
+    Ids,
+    Merge,
+    Reading,
+    Signatures,
+    Statement,
+    Supersession,
+    comparable,
+    packed,
+    resolved,
+    unpacked,
+)
+
+TAKEN = ("", "merged")
+FEW = 0.2
+Strengths = dict[UUID, tuple[int, datetime]]
+Redact = Callable[[str], Redacted]
+ROOM = ledger.CHUNK - 1
+KIND = "consolidate"
+ENUMERATED = 100
+SHOWN = 200
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How many entries are considered, of how many tokens in all, and when the first of them expires."""
+
+    entries: int
+    tokens: int
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen when the ledger stood at ``head``: the entries that were read, and what is known from before.
+
+    ``known`` is None when everything was read, and else what an earlier pass left.
+    """
+
+    head: int
+    figures: Figures
+    entries: dict[UUID, CorpusEntry] = field(default_factory=dict)
+    strengths: Strengths = field(default_factory=dict)
+    reading: Reading = field(default_factory=lambda: Reading(()))
+    known: Standing | None = None
+    fresh: frozenset[UUID] = frozenset()
+
+
+def look(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
+    """The ref as this pass has to see it."""
+    known = None if work.options.get("full") else reconciled.standing(scope.tenant_id, scope.memory_ref)
+    head, now = adapter.head(scope.tenant_id), clock()
+    if known is None or known.method != similarity.METHOD:
+        return _at_all(work, scope, head, clock)
+    if known.head == head and (known.until is None or now < known.until):
+        return Look(head, Figures(known.entries, known.tokens, known.until), known=known)
+    if known.chunks >= reconciled.MOST_CHUNKS:
+        return _at_all(work, scope, head, clock)
+    return _at_what_is_new(work, scope, known, clock) or _at_all(work, scope, head, clock)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Nothing here makes a cycle, and to look for some among all that was read takes a third of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@uncollected()
+def _at_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> Look:
+    entries: dict[UUID, CorpusEntry] = {}
+    total = adapter.counts_of(scope, now=clock()).entries
+    for chunk in adapter.corpus(scope, now=clock()):
+        entries.update((entry.id, entry) for entry in chunk if entry.derived in TAKEN)
+        passes.progress(work, done=len(entries), total=max(total, len(entries)), doing="reading", now=clock())
+    strengths = adapter.strengths_under(scope)
+    reading = _read(work, entries, strengths, clock)
+    return Look(head, _numbers_in(entries.values()), entries, strengths, reading)
+
+
+def _read(work: Pass, entries: dict[UUID, CorpusEntry], strengths: Strengths, clock: Clock) -> Reading:
+    """The entries as they are compared; the pass keeps its lease while they are read, and while they are compared."""
+
+    def tick(read: int) -> None:
+        passes.progress(work, done=read, total=len(entries), doing="comparing", now=clock())
+
+    return Reading([statement(entry, strengths) for entry in entries.values()], tick)
+
+
+def _numbers_in(entries: Iterable[CorpusEntry]) -> Figures:
+    entries = list(entries)
+    until = min((entry.expires_at for entry in entries if entry.expires_at), default=None)
+    return Figures(len(entries), sum(entry.tokens for entry in entries), until)
+
+
+def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
+    """The entry as it is compared. About whom it is is part of what it says, and when it was said last its time."""
+    owner = (f"subject:{entry.subject}",) if entry.subject else ()
+    said = max(entry.created_at, strengths[entry.id][1]) if entry.id in strengths else entry.created_at
+    return Statement(entry.id, entry.content, said, (*entry.tags, *owner), entry.protected, entry.agent_id)
+
+
+def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Clock) -> Look | None:
+    """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
+    head, now = adapter.head(scope.tenant_id), clock()
+    there = adapter.outline(scope, derived=TAKEN, now=now)
+    stored = [Signatures.from_bytes(each) for each in reconciled.signatures(scope.tenant_id, scope.memory_ref)]
+    free = comparable(_free(there))
+    fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
+    if len(fresh) > FEW * len(there):
+        return None
+    new = {entry.id: entry for entry in adapter.those(scope, unpacked(fresh), now=now)}
+    reading = _read(work, new, {}, clock)
+    near = {each for signatures in stored for each in signatures.candidates(reading)} - set(new)
+    entries = {entry.id: entry for entry in adapter.those(scope, sorted(near), now=now) if entry.derived in TAKEN} | new
+    strengths = adapter.strengths_of(scope.tenant, list(entries))
+    reading = _read(work, entries, strengths, clock)
+    return Look(head, _outlined(there), entries, strengths, reading, known, frozenset(new))
+
+
+def _free(there: list[Outline]) -> Ids:
+    free = [each.id for each in there if not each.protected]
+    if sql.is_postgres():
+        return packed(free)
+    return np.frombuffer(bytes.fromhex("".join(free)), dtype=packed([]).dtype)
+
+
+def _outlined(there: list[Outline]) -> Figures:
+    expiries = [each.expires_at for each in there if each.expires_at]
+    until = min(map(datetime.fromisoformat, expiries), default=None)
+    return Figures(len(there), sum(each.tokens for each in there), until)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``sources`` go into ``target``: merged, or superseded by it, with the fixed word for why.
+
+    A ``target`` that is ``lacking`` is written anew, with what the group carries; one that is superseded itself is not.
+    """
+
+    target: CorpusEntry
+    sources: tuple[CorpusEntry, ...]
+    kind: str
+    why: str
+    lacking: bool = False
+
+
+@uncollected()
+def planned(look: Look, redact: Redact) -> list[Change]:
+    """The changes, merges first; none of them can be refused when it is written.
+
+    In the order of what they take away, so that rows that stand side by side are changed in one transaction.
+    """
+    found = resolved(look.reading)
+    merges, apart = _merges(look, found.merges, redact)
+    replaced = _replaced(look, found.superseded, merges, apart)
+    gone = {entry.id for change in replaced for entry in change.sources}
+    merges = [replace(change, lacking=change.lacking and change.target.id not in gone) for change in merges]
+    return sorted(merges, key=_place) + sorted(replaced, key=_place)
+
+
+def _merges(look: Look, found: Iterable[Merge], redact: Redact) -> tuple[list[Change], dict[UUID, list[UUID]]]:
+    """The merges that can be made, and by their survivors the entries that stay apart from it all the same."""
+    merges, apart = [], {}
+    for each in found:
+        target, sources = look.entries[each.survivor], _entries(look, each.merged)
+        change = _merge(target, _with_room(target, sources), redact)
+        if not change.sources or (change.lacking and not fits(change, redact)):
+            change = replace(change, sources=())
+        else:
+            merges.append(change)
+        if len(change.sources) < len(sources):
+            taken = {entry.id for entry in change.sources}
+            apart[target.id] = [entry.id for entry in sources if entry.id not in taken]
+    return merges, apart
+
+
+def _replaced(
+    look: Look, found: Iterable[Supersession], merges: list[Change], apart: dict[UUID, list[UUID]]
+) -> list[Change]:
+    """What is replaced by what is there at least as long, whatever went into either."""
+    ends = {change.target.id: draft_of(change.target, change.sources).expires_at for change in merges}
+
+    def end(entry_id: UUID) -> datetime | None:
+        return ends[entry_id] if entry_id in ends else look.entries[entry_id].expires_at
+
+    older: dict[tuple[UUID, str], list[UUID]] = {}
+    for each in found:
+        for entry_id in (each.older, *apart.get(each.older, ())):
+            if _outlives(end(each.newer), end(entry_id)):
+                older.setdefault((each.newer, each.why), []).append(entry_id)
+    return [
+        Change(look.entries[newer], _entries(look, ids), LineageKind.SUPERSEDED, why)
+        for (newer, why), ids in older.items()
+    ]
+
+
+def _place(change: Change) -> UUID:
+    return change.sources[0].id
+
+
+def _merge(target: CorpusEntry, sources: tuple[CorpusEntry, ...], redact: Redact) -> Change:
+    lacking = is_lacking(target, draft_of(target, sources), redact)
+    return Change(target, sources, LineageKind.MERGED, "same", lacking)
+
+
+def _with_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> tuple[CorpusEntry, ...]:
+    """As many of ``sources`` as have room for all their tags beside those of ``target``."""
+    tags = set(target.tags)
+    if len(tags.union(*(entry.tags for entry in sources))) <= MAX_TAGS:
+        return sources
+    taken = []
+    for entry in sources:
+        if len(tags.union(entry.tags)) <= MAX_TAGS:
+            tags.update(entry.tags)
+            taken.append(entry)
+    return tuple(taken)
+
+
+def _entries(look: Look, ids: Iterable[UUID]) -> tuple[CorpusEntry, ...]:
+    return tuple(look.entries[each] for each in ids)
+
+
+def _outlives(end: datetime | None, other: datetime | None) -> bool:
+    """Whether what ends then is there at least as long as the other."""
+    return end is None or (other is not None and end >= other)
+
+
+def draft_of(target: CorpusEntry, sources: Sequence[CorpusEntry]) -> EntryDraft:
+    """The words of ``target`` with all that the group carries."""
+    group = (target, *sources)
+    tags = dict.fromkeys(tag for entry in group for tag in entry.tags)
+    ends = [entry.expires_at for entry in group]
+    last = None if None in ends else max(end for end in ends if end)
+    subject = next((entry.subject for entry in group if entry.subject), "")
+    return EntryDraft(target.content, tuple(tags), subject, target.agent_id, last)
+
+
+def is_lacking(target: CorpusEntry, draft: EntryDraft, redact: Redact) -> bool:
+    """Whether ``target`` cannot stand for what the draft holds, and the draft has to be written."""
+    carried = (tuple(target.tags), target.subject, target.expires_at)
+    return carried != (draft.tags, draft.subject, draft.expires_at) or redact(draft.content).text != draft.content
+
+
+def fits(change: Change, redact: Redact) -> bool:
+    """Whether what would have to be written can be stored when its secrets are replaced."""
+    draft = draft_of(change.target, change.sources)
+    labels = (draft.subject, *draft.tags)
+    return (
+        len(redact(draft.content).text.encode()) <= MAX_CONTENT_BYTES
+        and all(len(redact(label).text) <= MAX_LABEL for label in labels)
+        and redact(change.target.content).text != ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a pass has done: how many entries, how many tokens less, and by how many steps it moved the ledger."""
+
+    merged: int = 0
+    superseded: int = 0
+    strengthened: int = 0
+    written: int = 0
+    tokens: int = 0
+    steps: int = 0
+
+    def plus(self, other: "Totals") -> "Totals":
+        return Totals(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
+
+
+class TargetGone(Exception):
+    """An entry that others were to go into is there no more."""
+
+    def __init__(self, entry_ids: set[UUID]) -> None:
+        self.entry_ids = entry_ids
+
+
+class Acting:
+    """One pass at work: what it has done, what stands for each target now, and of how many sources each speaks."""
+
+    def __init__(self, work: Pass, scope: MemoryScope, redact: Redact, strengths: Strengths, done: Totals) -> None:
+        self.work, self.scope, self.redact = work, scope, redact
+        self.strengths, self.done = dict(strengths), done
+        self.stands: dict[UUID, CorpusEntry] = {}
+        self.hidden: set[UUID] = set()
+
+    def act(self, changes: Sequence[Change], clock: Callable[[], datetime]) -> None:
+        """All of ``changes`` are made, part by part; progress is told between them."""
+        total, at = sum(len(change.sources) for change in changes), 0
+        for part in parts(changes):
+            passes.progress(self.work, done=at, total=total, doing="merging", now=clock())
+            self._make(part, clock())
+            at += sum(len(change.sources) for change in part)
+
+    def _make(self, part: list[Change], now: datetime) -> None:
+        """The part is made, but for what was to go into entries that are gone, and for what has expired by now."""
+        there = {entry.id for change in part for entry in change.sources if _is_live(entry, now)}
+        part = [change for change in _of_those(part, there) if _is_live(self._target(change), now)]
+        while part:
+            try:
+                with transaction.atomic():
+                    self._settle(part, now)
+                return
+            except TargetGone as gone:  # known before anything else of the part was
+                part = [change for change in part if self._target(change).id not in gone.entry_ids]
+
+    def _target(self, change: Change) -> CorpusEntry:
+        return self.stands.get(change.target.id, change.target)
+
+    def _settle(self, part: list[Change], now: datetime) -> None:
+        """Hidden first, because the ledger's lock then holds everybody else back until the commit."""
+        tenant = self.work.tenant_id
+        anew = [change for change in part if self._is_lacking(change)]
+        away = [Hidden(entry.id, change.kind) for change in part for entry in change.sources]
+        away += [Hidden(self._target(change).id, LineageKind.MERGED) for change in anew]
+        hidden = set(ledger.hide(tenant, away, now=now))
+        done = list(_of_those(part, hidden))
+        self._require_there(done, {self._target(change).id for change in anew}, hidden, now)
+        lacking = {change.target.id for change in anew}
+        written = self._write([change for change in done if change.target.id in lacking], now)
+        descents = [
+            Descent(entry.id, self._target(change).id, change.kind) for change in done for entry in change.sources
+        ]
+        lineage.record(tenant, [*written, *descents], pass_id=self.work.id, now=now)
+        stronger = self._strengthen([change for change in done if change.kind == LineageKind.MERGED])
+        self._count(done, len(written), stronger, bool(hidden))
+        self.hidden |= hidden
+        passes.note(self.work, {**self.work.outcome, "totals": asdict(self.done)})
+
+    def _is_lacking(self, change: Change) -> bool:
+        target = self._target(change)
+        return change.lacking and is_lacking(target, draft_of(target, change.sources), self.redact)
+
+    def _require_there(self, done: list[Change], anew: set[UUID], hidden: set[UUID], now: datetime) -> None:
+        """Every target is there still; one that is to be written anew was until just now, and has something to take."""
+        targets = {self._target(change).id for change in done}
+        standing = adapter.still_there(self.scope, targets - anew - hidden, now=now)
+        gone = (targets - anew - hidden - standing) | {each for each in anew if (each in hidden) != (each in targets)}
+        if gone:
+            raise TargetGone(gone)
+
+    def _write(self, changes: list[Change], now: datetime) -> list[Descent]:
+        """An entry of its words stands for each target that lacks something of its group."""
+        if not changes:
+            return []
+        drafts = [draft_of(self._target(change), change.sources) for change in changes]
+        made = [Derivation(draft, "merged") for draft in drafts]
+        written = ledger.write_derived(self.scope, made, run=self.work.run, now=now)
+        descents, tokens = [], 0
+        for change, draft, entry in zip(changes, drafts, written, strict=True):
+            before = self._target(change)
+            after = before._replace(
+                id=entry.id,
+                content=entry.content,
+                tags=entry.tags,
+                subject=draft.subject,
+                expires_at=entry.expires_at,
+                tokens=token_budget.count(entry.content),
+                derived="merged",
+            )
+            descents.append(Descent(before.id, after.id, LineageKind.MERGED))
+            self.strengths[after.id] = self._strength(before)
+            self.stands[change.target.id] = after
+            tokens += before.tokens - after.tokens
+        self.done = self.done.plus(Totals(written=len(written), steps=len(written), tokens=tokens))
+        return descents
+
+    def _strength(self, entry: CorpusEntry) -> tuple[int, datetime]:
+        return self.strengths.get(entry.id, (1, entry.created_at))
+
+    def _strengthen(self, changes: list[Change]) -> int:
+        """Each target speaks for all that went into it, and was said when the last of them was."""
+        found: dict[UUID, tuple[int, datetime]] = {}
+        for change in changes:
+            target = self._target(change)
+            each = [self._strength(entry) for entry in (target, *change.sources)]
+            found[target.id] = sum(sources for sources, _ in each), max(last for _, last in each)
+            self.strengths[target.id] = found[target.id]
+        ledger.strengthen(self.work.tenant_id, [(entry, *strength) for entry, strength in found.items()])
+        return len(found)
+
+    def _count(self, done: list[Change], written: int, stronger: int, moved: bool) -> None:
+        by_kind = {
+            kind: sum(len(change.sources) for change in done if change.kind == kind)
+            for kind in (LineageKind.MERGED, LineageKind.SUPERSEDED)
+        }
+        tokens = sum(entry.tokens for change in done for entry in change.sources)
+        self.done = self.done.plus(
+            Totals(by_kind[LineageKind.MERGED], by_kind[LineageKind.SUPERSEDED], stronger, 0, tokens, int(moved))
+        )
+
+
+def _is_live(entry: CorpusEntry, now: datetime) -> bool:
+    return entry.expires_at is None or entry.expires_at > now
+
+
+def _of_those(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:
+    """The changes as far as their sources were taken."""
+    for change in changes:
+        sources = tuple(entry for entry in change.sources if entry.id in taken)
+        if sources:
+            yield change if len(sources) == len(change.sources) else replace(change, sources=sources)
+
+
+def parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    """The changes in parts that the ledger takes at once; one that is larger is made in several, one target in each."""
+    part: list[Change] = []
+    targets: set[UUID] = set()
+    room = ROOM
+    for change in changes:
+        for first in range(0, len(change.sources), ROOM - 1):
+            sources = change.sources[first : first + ROOM - 1]
+            needed = len(sources) + change.lacking
+            if needed > room or change.target.id in targets:
+                yield part
+                part, targets, room = [], set(), ROOM
+            part.append(replace(change, sources=sources))
+            targets.add(change.target.id)
+            room -= needed
+    if part:
+        yield part
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """``full`` looks at everything again, whatever is known of the ref."""
+    errors = [{"field": name, "message": "is no option of a consolidation"} for name in sorted(set(options) - {"full"})]
+    if not isinstance(options.get("full", False), bool):
+        errors.append({"field": "full", "message": "must be true or false"})
+    if errors:
+        raise Invalid("The options of the consolidation are not valid.", errors=errors)
+    return options
+
+
+def carry_out(work: Pass, *, clock: Clock) -> None:
+    """The ref is consolidated, its event on record once, and the pass done. A dry run writes its outcome alone."""
+    scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
+    assert scope is not None, "a pass is over a ref of its tenant"
+    ledger.require_writable(scope, work.run)
+    ledger.require_durable("agents.memoryConsolidation")
+    seen, redact = look(work, scope, clock), harness.for_derived(work.tenant_id)
+    changes = planned(seen, redact)
+    if work.dry_run:
+        passes.finish(work, outcome=_foreseen(seen, changes), now=clock())
+        return
+    before = Totals(**work.outcome.get("totals", {}))
+    work.outcome |= _outcome(seen, before, before) | _reasons(work, changes)
+    acting = Acting(work, scope, redact, seen.strengths, before)
+    acting.act(changes, clock)
+    _end(scope, seen, acting, before, now=clock())
+
+
+@transaction.atomic
+def _end(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
+    work, done = acting.work, acting.done
+    outcome = _outcome(seen, done, before) | _reasons(work, ())
+    counts = outcome["inputCount"], outcome["outputCount"]
+    fact = MemoryConsolidated(work.memory_ref, *counts, merged_ids(work), work.trigger)
+    event_log.append(work.tenant_id, work.run_id, fact, now=now)
+    _keep(scope, seen, acting, before, now=now)
+    passes.finish(work, outcome=outcome, now=now)
+
+
+def leave_off(work: Pass, *, now: datetime) -> dict[str, Any]:
+    """The outcome of a pass that ends short of its end: its one event tells what it did, if it did anything."""
+    done = Totals(**work.outcome.get("totals", {}))
+    if done == Totals():
+        return {}
+    outcome = _figures(work.outcome["inputCount"], work.outcome["tokensBefore"], done)
+    counts = outcome["inputCount"], outcome["outputCount"]
+    fact = MemoryConsolidated(work.memory_ref, *counts, merged_ids(work), work.trigger)
+    event_log.append(work.tenant_id, work.run_id, fact, now=now)
+    return outcome | _reasons(work, ())
+
+
+def merged_ids(work: Pass) -> Any:
+    """The entries that this pass took away, or None when they are more than a hundred."""
+    found = lineage.of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
+    return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None
+
+
+def _outcome(seen: Look, done: Totals, before: Totals) -> dict[str, Any]:
+    """What the whole pass has done; ``before`` is what was done of it before the look."""
+    count = seen.figures.entries + before.merged + before.superseded
+    return _figures(count, seen.figures.tokens + before.tokens, done)
+
+
+def _figures(count: int, tokens: int, done: Totals) -> dict[str, Any]:
+    return {
+        "inputCount": count,
+        "outputCount": count - done.merged - done.superseded,
+        "merged": done.merged,
+        "superseded": done.superseded,
+        "strengthened": done.strengthened,
+        "written": done.written,
+        "tokensBefore": tokens,
+        "tokensAfter": tokens - done.tokens,
+    }
+
+
+def _reasons(work: Pass, changes: Sequence[Change]) -> dict[str, Any]:
+    """The first sources that are superseded, each with the word for why; those that are on record stay."""
+    why = dict(work.outcome.get("reasons", {}))
+    for change in changes:
+        if change.kind == LineageKind.SUPERSEDED:
+            why |= {ids.wire("mem", entry.id): change.why for entry in change.sources[: SHOWN - len(why)]}
+    return {"reasons": why} if why else {}
+
+
+def _foreseen(seen: Look, changes: Sequence[Change]) -> dict[str, Any]:
+    """What would be done if nobody else touched the ref, with the first groups, by ids alone."""
+    merges = [change for change in changes if change.kind == LineageKind.MERGED]
+    written = sum(change.lacking for change in changes)
+    sources = [sum(len(change.sources) for change in each) for each in (merges, changes)]
+    tokens = sum(entry.tokens for change in changes for entry in change.sources)
+    totals = Totals(sources[0], sources[1] - sources[0], len(merges), written, tokens)
+    groups = [
+        {
+            "kind": change.kind,
+            "into": ids.wire("mem", change.target.id),
+            "from": [ids.wire("mem", entry.id) for entry in change.sources[:SHOWN]],
+            "why": change.why,
+        }
+        for change in changes[:SHOWN]
+    ]
+    return {**_outcome(seen, totals, Totals()), "groups": groups, "groupCount": len(changes)}
+
+
+def _keep(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now: datetime) -> None:
+    """What the next pass starts from: the signatures of what is left, and how the ledger stands if only we wrote."""
+    done, tenant = acting.done, scope.tenant_id
+    head = adapter.head(tenant)
+    alone = head == seen.head + done.steps - before.steps
+    left = Standing(
+        similarity.METHOD,
+        head if alone else -1,
+        seen.figures.entries - (done.merged - before.merged) - (done.superseded - before.superseded),
+        seen.figures.tokens - (done.tokens - before.tokens),
+        seen.figures.until,
+        seen.known.chunks if seen.known else 0,
+    )
+    store = reconciled.add if seen.known else reconciled.replace
+    store(tenant, scope.memory_ref, left, _chunks(seen, acting), now=now)
+
+
+def _chunks(seen: Look, acting: Acting) -> list[bytes]:
+    """The signatures of what was read and is left, of what was new when the rest was known; none of nothing."""
+    read = seen.reading.statements
+    wanted = [each.id not in acting.hidden and (not seen.known or each.id in seen.fresh) for each in read]
+    if not any(wanted):
+        return []
+    return [Signatures.of(seen.reading, np.array(wanted, dtype=bool)).to_bytes()]
