@@ -13,8 +13,7 @@ from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql, suspensions
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
-from memory.host.events import MemoryArchived
-from memory.host.events.openintent import VENDOR
+from memory.host.events import VENDOR, MemoryArchived
 from memory.host.models import Interrupt, InterruptVote, Resolution, Run, RunStatus
 from memory.host.tenancy import TenantScope
 

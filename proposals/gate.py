@@ -14,14 +14,7 @@ from memory import event_notes
 from memory.host import access, ids, runs, suspensions
 from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
-from memory.host.events import (
-    ApprovalAsk,
-    ApprovalGranted,
-    ApprovalOverridden,
-    ApprovalRejected,
-    Event,
-    QuorumProgress,
-)
+from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
 from memory.host.run_orders import RunOrder

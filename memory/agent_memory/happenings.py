@@ -16,8 +16,7 @@ from memory.agent_memory.readership import Log
 from memory.event_notes import Note
 from memory.host import event_log, events, ids
 from memory.host.event_log import Recorded
-from memory.host.events import IntentLogged, MemoryArchived
-from memory.host.events.openintent import VENDOR
+from memory.host.events import VENDOR, IntentLogged, MemoryArchived
 
 Document = dict[str, Any]
 LIFECYCLE = tuple(kind.type for kind in vars(events).values() if getattr(kind, "type", "").startswith(VENDOR))

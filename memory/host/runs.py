@@ -17,8 +17,17 @@ from memory.host import event_log, ids, registry
 from memory.host.effects import is_replay, refuse_in_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.event_log import Recorded
-from memory.host.events.base import Event, Failure, Owner
-from memory.host.events.lifecycle import RunCancelled, RunCompleted, RunFailed, RunPaused, RunResumed, RunStarted
+from memory.host.events import (
+    Event,
+    Failure,
+    Owner,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+)
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
 from memory.host.run_orders import RunOrder
 

@@ -17,7 +17,7 @@ from memory.agent_memory import revealing
 from memory.forms import ReasonForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
-from memory.host.events.openintent import VENDOR
+from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
 from memory.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind

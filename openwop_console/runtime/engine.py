@@ -28,9 +28,7 @@ from memory.host.events import (
     NodeSkipped,
     NodeStarted,
 )
-from memory.host.events import (
-    NodeFailed as NodeFailedEvent,
-)
+from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.models import Interrupt, Run, RunStatus
 from openwop_console.runtime import definitions, graph, limits, retelling, steps
 from openwop_console.runtime.chains import plans

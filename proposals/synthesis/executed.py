@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.host import event_log, ids, registry
-from memory.host.events.lifecycle import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
+from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
 from memory.host.models import ApiKey, ArtifactKind, Definition, ForkMode, Resolution, Run
 from memory.host.node_types import tools_of
 from proposals.miners.traces import NodeTrace, Origin, RunTrace

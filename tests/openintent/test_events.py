@@ -11,7 +11,7 @@ from openintent.exceptions import OpenIntentError
 from openintent.models import EventType
 
 from memory.agent_memory import happenings
-from memory.host.events.openintent import VENDOR
+from memory.host.events import VENDOR
 from memory.work.kinds import KINDS
 from tests.openintent.conftest import Served
 

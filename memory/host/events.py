@@ -1,0 +1,594 @@
+"""The event vocabulary: one frozen dataclass a type, and none with a field that could hold content.
+
+Fields are ids, names, numbers, codes and tags. ``payload_of`` gives the wire form, without absent ones.
+"""
+
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, ClassVar
+from uuid import UUID
+
+from memory.host import ids
+
+VENDOR = "openintent."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run or node failed: a stable code and the fixed sentence that belongs to it."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """RFC 0048: opaque ids, never a person's data."""
+
+    tenant: str
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The base: ``type`` on the wire, whether it ends its stream, and the row it is about.
+
+    ``wire_names`` are the fields that the wire calls otherwise than this house, or than Python lets us; ``beside`` are
+    those that stand on the event and not in its payload, because the wire's is closed.
+    """
+
+    type: ClassVar[str]
+    terminal: ClassVar[bool] = False
+    wire_names: ClassVar[dict[str, str]] = {}
+    beside: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def node(self) -> str:
+        return str(getattr(self, "node_id", None) or "")
+
+    @property
+    def subject(self) -> UUID | None:
+        """The memory entry or proposal this event is about, for the index that answers "who wrote this?"."""
+        return None
+
+
+WIRE_PREFIX = {
+    "memory_id": "mem",
+    "entry_id": "mem",
+    "output_id": "mem",
+    "source_ids": "mem",
+    "merged_ids": "mem",
+    "proposal_id": "prop",
+    "commitment_id": "cmt",
+}
+
+
+def payload_of(event: Any) -> dict[str, Any]:
+    """The wire form of an event: camelCase keys, wire ids, no absent optional."""
+    beside: frozenset[str] = getattr(event, "beside", frozenset())
+    values = ((field.name, getattr(event, field.name)) for field in fields(event) if field.name not in beside)
+    names: dict[str, str] = getattr(event, "wire_names", {})
+    return {names.get(name) or _camel(name): _plain(name, value) for name, value in values if value is not None}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, UUID):
+        return ids.wire(WIRE_PREFIX[name], value)
+    if is_dataclass(value):
+        return payload_of(value)
+    return [_plain(name, item) for item in value] if isinstance(value, tuple) else value
+
+
+@cache
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsk:
+    """RFC 0051: what an approval asks for, by id and digest; the artifact itself is read elsewhere."""
+
+    artifact_id: str
+    artifact_type: str
+    title: str
+    actions: tuple[str, ...]
+    gate_id: str | None = None
+    required_scope: str | None = None
+    required_approvals: int = 1
+    artifact_sha256: str | None = None
+    rejection_policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as the workflow's definition words it, never with a value of the run in it."""
+
+    id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClarificationAsk:
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationDigest:
+    """What correlates, as its digest: the values are read from the interrupt itself."""
+
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalEventAsk:
+    event_type: str
+    correlation: CorrelationDigest
+
+
+@dataclass(frozen=True, slots=True)
+class CustomAsk:
+    custom_kind: str
+
+
+Ask = ApprovalAsk | ClarificationAsk | ExternalEventAsk | CustomAsk
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptRequested(Event):
+    type = "interrupt.requested"
+    node_id: str
+    interrupt_id: str
+    kind: str
+    key: str
+    data: Ask
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptResolved(Event):
+    """``outcome`` and ``cause`` are fixed words, and absent when somebody simply answered."""
+
+    type = "interrupt.resolved"
+    wire_names = {"cause": "reason"}
+    node_id: str
+    interrupt_id: str
+    kind: str
+    outcome: str | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalReceived(Event):
+    """An approval of the plain kind was acted on; ``decided_by`` is absent for a timeout."""
+
+    type = "approval.received"
+    node_id: str
+    action: str
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumProgress:
+    granted: int
+    required: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGranted(Event):
+    type = "approval.granted"
+    gate_id: str
+    principal: str
+    quorum_progress: QuorumProgress
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRejected(Event):
+    type = "approval.rejected"
+    gate_id: str
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalOverridden(Event):
+    """``justification`` says where the reason is on record; it is not the reason somebody typed."""
+
+    type = "approval.overridden"
+    wire_names = {"justification": "reason"}
+    gate_id: str
+    principal: str
+    justification: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationDecided(Event):
+    """RFC 0049: a decision that was denied; ``reason`` is a fixed word, never what somebody typed."""
+
+    type = "authorization.decided"
+    principal: str
+    action: str
+    resource: str
+    allowed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWritten(Event):
+    """RFC 0057 B: identifiers and labels; ``node_id`` is absent for a host write."""
+
+    type = "memory.written"
+    memory_ref: str
+    memory_id: UUID
+    node_id: str | None
+    agent_id: str | None
+    tags: tuple[str, ...]
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.memory_id
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalCreated(Event):
+    """``duplicate_of`` is the ref or the id of what it restates, or null (RFC 0096)."""
+
+    type = "proposal.created"
+    proposal_id: UUID
+    kind: str
+    source_run_ids: tuple[str, ...]
+    duplicate_of: str | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.proposal_id
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalActivated(Event):
+    type = "proposal.activated"
+    proposal_id: UUID
+    kind: str
+    approval_id: str | None
+    installed_artifact_ref: str
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.proposal_id
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactCreated(Event):
+    """A node left a typed artifact; its content is read from the run's artifacts."""
+
+    type = "artifact.created"
+    artifact_id: str
+    artifact_type: str
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceUpdated(Event):
+    """RFC 0059: a file has this version now, or had it last; the path is a name the tenant chose, as a memory_ref is.
+
+    ``node_id`` is the node of a run that wrote it.
+    """
+
+    type = "workspace.updated"
+    beside = frozenset({"node_id"})
+    path: str
+    version: int
+    node_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DistillationFigures:
+    """RFC 0062 B: what the budget was and what was used of it, input and output together."""
+
+    token_budget: int
+    tokens_used: int
+    index_updated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCompacted(Event):
+    """RFC 0012: entries were condensed into ``output_id``; with ``distillation`` it was a budgeted run (RFC 0062).
+
+    ``source_ids`` is exhaustive, or absent when there are more than a hundred.
+    """
+
+    type = "memory.compacted"
+    memory_ref: str
+    output_id: UUID
+    source_count: int
+    trigger: str
+    byte_size: int
+    source_ids: tuple[UUID, ...] | None = None
+    distillation: DistillationFigures | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.output_id
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConsolidated(Event):
+    """RFC 0068 B: a ref was reconciled; ``merged_ids`` are the entries that are read no more."""
+
+    type = "agent.memory.consolidated"
+    memory_ref: str
+    input_count: int
+    output_count: int
+    merged_ids: tuple[UUID, ...] | None = None
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentFired(Event):
+    """RFC 0068 C: identifiers and the kind of condition; what was intended stays in memory."""
+
+    type = "commitment.fired"
+    commitment_id: UUID
+    memory_ref: str
+    condition: str
+    memory_id: UUID | None = None
+    enqueued_run_id: str | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.memory_id
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatEvaluated(Event):
+    """RFC 0060: one tick of a heartbeat; ``status`` is ok, timeout or error."""
+
+    type = "heartbeat.evaluated"
+    heartbeat_id: str
+    status: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedState:
+    """What was observed, as its digest; None before anything was."""
+
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatStateChanged(Event):
+    """RFC 0060: a transition; both states are opaque tokens."""
+
+    type = "heartbeat.stateChanged"
+    wire_names = {"state_before": "from", "state_after": "to"}
+    heartbeat_id: str
+    state_before: ObservedState
+    state_after: ObservedState
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReasoned(Event):
+    """RFC 0002: that an agent reasoned; what it said is not on the log, and ``verbosity`` says so."""
+
+    type = "agent.reasoned"
+    agent_id: str
+    reasoning: str = ""
+    verbosity: str = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDecided(Event):
+    """RFC 0002: ``decision`` is a fixed word."""
+
+    type = "agent.decided"
+    agent_id: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    """``owner`` is whose rights and secrets the run has; of a fork that another principal asked for, ``source_owner``
+    is whose its source has."""
+
+    type = "run.started"
+    workflow_id: str
+    owner: Owner
+    source_owner: Owner | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunCompleted(Event):
+    type = "run.completed"
+    terminal = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed(Event):
+    type = "run.failed"
+    terminal = True
+    error: Failure
+    failed_node_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunCancelled(Event):
+    type = "run.cancelled"
+    terminal = True
+    cancelled_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused(Event):
+    type = "run.paused"
+    drain_policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed(Event):
+    type = "run.resumed"
+
+
+@dataclass(frozen=True, slots=True)
+class CapBreached(Event):
+    """A limit of the run was reached: ``node-executions`` or ``run-duration``."""
+
+    type = "cap.breached"
+    kind: str
+    limit: int
+    observed: int
+    node_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDiverged(Event):
+    """A replay came to something else than its source has on record at ``at_sequence``."""
+
+    type = "replay.diverged"
+    source_run_id: str
+    at_sequence: int
+    divergence_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStarted(Event):
+    type = "node.started"
+    node_id: str
+    type_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCompleted(Event):
+    type = "node.completed"
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFailed(Event):
+    type = "node.failed"
+    node_id: str
+    error: Failure
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRetried(Event):
+    """The attempt ``attempt`` failed with ``last_error``; the next begins ``delay_ms`` later."""
+
+    type = "node.retried"
+    node_id: str
+    attempt: int
+    delay_ms: int
+    last_error: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSkipped(Event):
+    """The node is not executed; ``cause`` is a fixed word."""
+
+    type = "node.skipped"
+    wire_names = {"cause": "reason"}
+    node_id: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCancelled(Event):
+    """The node had begun and goes no further; ``cause`` is a fixed word."""
+
+    type = "node.cancelled"
+    wire_names = {"cause": "reason"}
+    node_id: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSuspended(Event):
+    type = "node.suspended"
+    node_id: str
+    interrupt_id: str
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResumed(Event):
+    type = "node.resumed"
+    node_id: str
+    interrupt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLifecycle(Event):
+    """RFC-0015 5.2. ``agent_id`` owns the entry, ``actor`` is the agent that did it; ``task_id`` is a task of ours."""
+
+    wire_names = {"tier": "memoryType"}
+    entry_id: UUID
+    tier: str
+    version: int
+    agent_id: str
+    actor: str
+    task_id: str | None = None
+    previous_version: int | None = None
+
+    @property
+    def subject(self) -> UUID | None:
+        return self.entry_id
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCreated(EntryLifecycle):
+    type = "openintent.memory.created"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryUpdated(EntryLifecycle):
+    type = "openintent.memory.updated"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDeleted(EntryLifecycle):
+    type = "openintent.memory.deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryEvicted(EntryLifecycle):
+    type = "openintent.memory.evicted"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryExpired(EntryLifecycle):
+    type = "openintent.memory.expired"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryArchived(Event):
+    """RFC-0015 2.1: the working memory of an agent in a task that has ended; its note has the snapshot."""
+
+    type = "openintent.memory.archived"
+    agent_id: str
+    actor: str
+    task_id: str
+    entries_archived: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntentLogged(Event):
+    """Another event of an intent's log, of the client's own vocabulary: ``kind`` is its ``event_type`` (RFC-0001)."""
+
+    type = "openintent.logged"
+    kind: str
+    actor: str
+
+
+CLOSED_PAYLOADS = (
+    ApprovalGranted,
+    ApprovalRejected,
+    ApprovalOverridden,
+    AuthorizationDecided,
+    ProposalCreated,
+    ProposalActivated,
+    WorkspaceUpdated,
+    HeartbeatEvaluated,
+    HeartbeatStateChanged,
+)
