@@ -53,8 +53,8 @@ class MemoryConfig(AppConfig):
 
     def _of_openintent(self) -> "tuple[erasure.Eraser, ...]":
         """What RFC-0015 keeps beside its entries, and the work that they belong to."""
+        from memory import namespaces
         from memory.erasers import addresses, event_notes, sealed_values, work
-        from memory.namespaces import rows as namespaces
         from memory.work import rows
 
         own = (addresses.NAMES_BESIDE_ENTRIES, sealed_values.SEALED_VALUES, event_notes.EVENT_NOTES)

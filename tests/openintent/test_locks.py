@@ -133,7 +133,7 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     text = b"name: W\nplan: []\nmemory:\n  semantic_namespaces: [z-known, a-new]\n"
     workflow = workflow_files.parse(text).workflow
     assert workflow is not None, workflow_files.parse(text).problems
-    for place in ("memory.namespaces.changing.locked", "memory.namespaces.changing.insert"):
+    for place in ("memory.namespaces.locked", "memory.namespaces.insert"):
         meeting.behind(place, "batch")
         meeting.behind(place, "import")
     items = [Item(given("b", Tier.SEMANTIC, "z-known")), Item(given("b", Tier.SEMANTIC, "a-new"))]
