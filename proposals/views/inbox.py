@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import inbox as lists
+from proposals import inbox as proposals_inbox
 from proposals import rules, selections
 from proposals.inbox import InboxFilter, InboxPage, Row
 from proposals.views import facets, filters, looking
@@ -71,7 +71,7 @@ def inbox(request: HttpRequest) -> HttpResponseBase:
     chosen = next((each for each in offered if each.chosen), None)
     wanted = filters.of_query(QueryDict(chosen.row.query) if chosen else request.GET)
     if request.GET.get("format") in exports.FORMATS:
-        rows = map(_document, lists.every(scope, wanted, now=now))
+        rows = map(_document, proposals_inbox.every(scope, wanted, now=now))
         return exports.listing(request.GET["format"], "proposals", rows, columns=COLUMNS)
     return _page(request, scope, wanted, offered, chosen, now)
 
@@ -85,7 +85,7 @@ def _page(
     now: datetime,
 ) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "prop")
-    page = lists.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
+    page = proposals_inbox.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
     base = urlencode({"saved": chosen.row.slug}) if chosen else filters.query_of(wanted)
     here = filters.address(base, after=request.GET.get("after") if cursor.after else "", seen=cursor.seen or "")
     context = {
@@ -114,11 +114,11 @@ def _principals(page: InboxPage, offered: list[Saved]) -> set[str]:
 
 def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, Any]:
     """The scopes and facets, each with how many there are behind it, and what is set."""
-    counts = lists.counts(scope, wanted, now=now)
+    counts = proposals_inbox.counts(scope, wanted, now=now)
     chips = facets.chips(wanted)
     return {
         "shows": [_tab(show, label, counts.shows[show]) for show, label in facets.SHOWS.items()],
-        "anything": counts.shows[lists.ALL],
+        "anything": counts.shows[proposals_inbox.ALL],
         "facets": facets.of(wanted, counts),
         "chips": [(chip, filters.address(filters.query_of(chip.without))) for chip in chips],
         "cleared": filters.address(filters.query_of(InboxFilter(wanted.show))),

@@ -1,0 +1,415 @@
+"""The inbox: lists of proposals with their filters and counts. Reads only; one proposal by itself is in ``review``.
+
+The number of queries is the same however long a list is, and every list says how many there are in all.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, CharField, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.functions import Cast, Coalesce, Replace
+
+from memory.host import access
+from memory.host.tenancy import TenantScope
+from proposals import rules
+from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
+
+NONE, WAITING, GRANTED, OVERRIDDEN = "none", "waiting", "granted", "overridden"
+REFUSED, EXPIRED = "refused", "expired"
+STANDINGS = (WAITING, GRANTED, OVERRIDDEN, REFUSED, EXPIRED, NONE)
+ALL, NEEDS_ME, MINE = "all", "needs-me", "mine"
+SHOWS = (NEEDS_ME, MINE, ALL)
+OLDER = "older"
+AGES: dict[str, timedelta] = {"24h": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+DUPLICATES = {"yes": False, "no": True}
+# In place of the synthesizer: nobody's model, but a person, a key or an agent wrote it.
+NOBODY = "-"
+NOTHING = Q(id__in=())
+PART_OF_AN_ID = re.compile(r"[0-9a-f]{4,32}")
+FACETS = ("gate", "state", "kind", "age", "synthesizer", "duplicate", "purpose")
+# So many synthesizers are offered by name, those with the most proposals first.
+LISTED = 20
+PAGE = 50
+CHUNK = 500
+UNREAD = ("rationale", "evidence")
+
+
+def latest_gate(tenant_id: UUID) -> QuerySet[Gate]:
+    """The gates of the proposal that the outer query looks at, the latest first."""
+    rows: QuerySet[Gate] = Gate.objects.of(tenant_id).filter(proposal_id=OuterRef("id"))
+    return rows.order_by("-id")
+
+
+def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
+    """The word for a row of the outer query, which is one of proposals."""
+    overrides = Vote.objects.of(tenant_id).filter(gate_id=OuterRef("id"), overrides=True)
+    granted = Q(state=GateState.GRANTED)
+    word = Case(
+        When(state=GateState.OPEN, expires_at__lte=now, then=Value(EXPIRED)),
+        When(state=GateState.OPEN, then=Value(WAITING)),
+        When(granted & Exists(overrides), then=Value(OVERRIDDEN)),
+        When(granted, then=Value(GRANTED)),
+        When(state__in=(GateState.REJECTED, GateState.CHANGES_REQUESTED), then=Value(REFUSED)),
+        When(state=GateState.EXPIRED, then=Value(EXPIRED)),
+        default=Value(NONE),
+        output_field=CharField(),
+    )
+    found = Subquery(latest_gate(tenant_id).annotate(word=word).values("word")[:1])
+    return Coalesce(found, Value(NONE), output_field=CharField())
+
+
+@dataclass(frozen=True, slots=True)
+class InboxFilter:
+    """What to show; empty means everything. Any of several values of one facet will do; facets hold together.
+
+    An unknown word matches nothing.
+    """
+
+    show: str = ALL
+    gates: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    age: str = ""
+    synthesizers: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    purposes: tuple[str, ...] = ()
+    text: str = ""
+
+
+def matching(scope: TenantScope, wanted: InboxFilter, *, now: datetime, besides: str = "") -> QuerySet[Proposal]:
+    """The proposals that ``wanted`` describes; ``besides`` is a facet that is left out of account."""
+    asked = [condition for facet, condition in _conditions(wanted, now).items() if facet != besides]
+    rows = _shown(scope, wanted.show, now).alias(standing=standing(scope.tenant_id, now=now), wire=_wire())
+    return rows.filter(*(condition for condition in asked if condition))
+
+
+def ids_matching(scope: TenantScope, wanted: InboxFilter, *, limit: int, now: datetime) -> list[UUID]:
+    """The ids of the newest ``limit`` proposals that match, the newest first."""
+    scope.check("proposals:read")
+    return list(matching(scope, wanted, now=now).order_by("-id").values_list("id", flat=True)[:limit])
+
+
+def _wire() -> Replace:
+    """The id as its 32 digits, on every engine."""
+    return Replace(Cast("id", CharField()), Value("-"), Value(""))
+
+
+def _conditions(wanted: InboxFilter, now: datetime) -> dict[str, Q]:
+    """What each facet asks of a row; an empty one asks nothing."""
+    return {
+        "gate": _any_of("standing", wanted.gates),
+        "state": _any_of("state", wanted.states),
+        "kind": _any_of("kind", wanted.kinds),
+        "age": of_age(wanted.age, now) if wanted.age else Q(),
+        "synthesizer": _any_of("synthesizer_model", _models(wanted.synthesizers)),
+        "duplicate": _duplicates(wanted.duplicates),
+        "purpose": _any_of("purpose", wanted.purposes),
+        "text": _text(wanted.text),
+    }
+
+
+def _any_of(field: str, values: tuple[str, ...]) -> Q:
+    return Q(**{f"{field}__in": values}) if values else Q()
+
+
+def _duplicates(words: tuple[str, ...]) -> Q:
+    absent = {DUPLICATES[word] for word in words if word in DUPLICATES}
+    if not words or len(absent) == len(DUPLICATES):
+        return Q()
+    return Q(duplicate_of__isnull=absent.pop()) if absent else NOTHING
+
+
+def of_age(age: str, now: datetime) -> Q:
+    """What was proposed within that time; ``older`` is what none of these times reaches."""
+    if age == OLDER:
+        return Q(created_at__lte=now - max(AGES.values()))
+    return Q(created_at__gt=now - AGES[age]) if age in AGES else NOTHING
+
+
+def _models(synthesizers: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple({model for each in synthesizers for model in ({each, ""} if each == NOBODY else {each})})
+
+
+def _text(text: str) -> Q:
+    """Every word of ``text`` in the title, whatever its case; or the id, or a part of it.
+
+    Not every database folds the case of letters beyond ASCII, so the usual spellings are asked for.
+    """
+    asked = Q()
+    for word in text.split():
+        spelled = sorted({word, word.lower(), word.upper(), word.capitalize()} if not word.isascii() else {word})
+        asked &= Q(title__iregex="|".join(map(re.escape, spelled)))
+    digits = text.lower().removeprefix("prop_").replace("-", "")
+    return asked | Q(wire__contains=digits) if PART_OF_AN_ID.fullmatch(digits) else asked
+
+
+def _shown(scope: TenantScope, show: str, now: datetime) -> QuerySet[Proposal]:
+    rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id)
+    if show == NEEDS_ME:
+        return _awaiting(scope, rows, now)
+    if show == MINE:
+        return rows.alias(wrote=Cast("contributors", TextField())).filter(_names("wrote", scope.principal.person))
+    return rows if show == ALL else rows.none()
+
+
+def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> QuerySet[Proposal]:
+    """Those with an open gate at which ``rules`` lets this principal vote, and it has not."""
+    if not scope.can(rules.scope_for("decide")) or scope.principal.agent_ids is not None:
+        return rows.none()
+    voted = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), person=scope.principal.person)
+    gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN, closed_at=None)
+    gates = gates.filter(Q(expires_at=None) | Q(expires_at__gt=now), ~Exists(voted))
+    for_me = Q(roles="[]")
+    for role in access.roles_of(scope.tenant_id, scope.principal.id):
+        for_me |= _names("roles", role)
+    gates = gates.alias(roles=Cast("eligible_roles", TextField())).filter(for_me)
+    return rows.alias(wrote=Cast("contributors", TextField())).filter(
+        Exists(gates), ~_names("wrote", scope.principal.person), state__in=UNDER_REVIEW
+    )
+
+
+def awaiting_vote(scope: TenantScope, *, now: datetime) -> QuerySet[Proposal]:
+    """The proposals that wait for this principal's vote."""
+    scope.check("proposals:read")
+    return _awaiting(scope, Proposal.objects.of(scope.tenant_id), now)
+
+
+def drafts(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals under review whose approval has not been requested, when this principal may."""
+    settled = Q(last=None) | ~Q(last=GateState.CHANGES_REQUESTED) | Q(revision__gt=F("last_revision"))
+    return _without_gate(scope).filter(settled) if _may(scope, "apply") else _nothing(scope)
+
+
+def changes_requested(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals whose standing revision a voter wants changed, when this principal may revise them."""
+    asked = Q(last=GateState.CHANGES_REQUESTED, revision=F("last_revision"))
+    return _without_gate(scope).filter(asked) if _may(scope, "revise") else _nothing(scope)
+
+
+def _may(scope: TenantScope, action: str) -> bool:
+    return scope.can("proposals:read") and scope.can(rules.scope_for(action)) and scope.principal.agent_ids is None
+
+
+def _nothing(scope: TenantScope) -> QuerySet[Proposal]:
+    rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id)
+    return rows.none()
+
+
+def _without_gate(scope: TenantScope) -> QuerySet[Proposal]:
+    """Proposals under review with no approval under way, each with how its last gate ended and at which revision."""
+    rows: QuerySet[Proposal] = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW)
+    gates = latest_gate(scope.tenant_id)
+    under_way = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), closed_at=None)
+    return rows.filter(~Exists(under_way)).alias(
+        last=Subquery(gates.values("state")[:1]), last_revision=Subquery(gates.values("revision")[:1])
+    )
+
+
+def _names(column: str, name: str) -> Q:
+    """Whether a list of names, as its JSON text, holds ``name``: no name has a quotation mark in it."""
+    return Q(**{f"{column}__contains": f'"{name}"'})
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """``shows`` counts each scope in all; ``facets`` each value of a facet among what the other facets leave.
+
+    ``synthesizers`` is how many different ones there are, listed or not.
+    """
+
+    shows: dict[str, int]
+    facets: dict[str, dict[str, int]]
+    synthesizers: int
+
+
+def counts(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Counts:
+    """The number behind each choice; what is not named stands behind none."""
+    scope.check("proposals:read")
+    shows = {show: matching(scope, InboxFilter(show), now=now).count() for show in SHOWS}
+    among = {facet: matching(scope, wanted, now=now, besides=facet) for facet in FACETS}
+    gates = among["gate"].annotate(word=standing(scope.tenant_id, now=now))
+    models = _synthesizers(among["synthesizer"])
+    facets = {
+        "gate": _by("word", gates),
+        "state": _by("state", among["state"]),
+        "kind": _by("kind", among["kind"]),
+        "age": _each({age: of_age(age, now) for age in (*AGES, OLDER)}, among["age"]),
+        "synthesizer": dict(models.most_common(LISTED)),
+        "duplicate": _each(
+            {word: Q(duplicate_of__isnull=absent) for word, absent in DUPLICATES.items()}, among["duplicate"]
+        ),
+        "purpose": _by("purpose", among["purpose"]),
+    }
+    return Counts(shows, facets, len(models))
+
+
+def _by(field: str, rows: QuerySet[Proposal]) -> dict[str, int]:
+    return dict(rows.order_by().values_list(field).annotate(number=Count("id")))
+
+
+def _synthesizers(rows: QuerySet[Proposal]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for model, number in sorted(_by("synthesizer_model", rows).items()):
+        found[model or NOBODY] += number
+    return found
+
+
+def _each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str, int]:
+    """How many rows meet each condition, in one query; a row may meet several."""
+    counted = {f"number_{at}": Count("id", filter=each) for at, each in enumerate(conditions.values())}
+    found = rows.aggregate(**counted)
+    return {word: found[f"number_{at}"] for at, word in enumerate(conditions)}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the inbox: the proposal, the size of its change, and its latest gate with where that stands.
+
+    ``grants`` and ``overridden`` tell of the votes at that gate.
+    """
+
+    proposal: Proposal
+    gate: Gate | None = None
+    standing: str = NONE
+    grants: int = 0
+    overridden: bool = False
+    added: int = 0
+    removed: int = 0
+    sha256: str = ""
+
+    @property
+    def under_way(self) -> Gate | None:
+        """The gate of the activation that is under way, or None."""
+        return self.gate if self.gate and self.gate.closed_at is None else None
+
+    @property
+    def under_review(self) -> bool:
+        return self.proposal.state in UNDER_REVIEW
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    """One page; ``total`` counts all that match, ``after`` is the id to continue behind."""
+
+    rows: list[Row]
+    total: int
+    first: int
+    after: UUID | None
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Some standing revisions, each with its ``proposal``; ``total`` counts all that match, ``after`` is the id of the
+    proposal to continue behind."""
+
+    revisions: list[Revision]
+    total: int
+    after: UUID | None
+
+
+def page(
+    scope: TenantScope,
+    wanted: InboxFilter,
+    *,
+    after: UUID | None = None,
+    seen: int = 0,
+    size: int = PAGE,
+    now: datetime,
+) -> InboxPage:
+    """The ``size`` newest proposals behind ``after``; ``seen`` is how many came before it."""
+    scope.check("proposals:read")
+    found = matching(scope, wanted, now=now)
+    rows, more = _behind(scope, found, after, size, now)
+    return InboxPage(rows, found.count(), seen + 1, more)
+
+
+def every(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Iterator[Row]:
+    """Every proposal that matches, the newest first; the permission is checked before the first is read."""
+    scope.check("proposals:read")
+    return _to_the_end(scope, matching(scope, wanted, now=now), now)
+
+
+def chosen(scope: TenantScope, proposal_ids: Collection[UUID], *, now: datetime) -> list[Row]:
+    """Those of this tenant that have one of these ids, the newest first."""
+    scope.check("proposals:read")
+    found = Proposal.objects.of(scope.tenant_id).filter(id__in=proposal_ids)
+    return _lines(scope.tenant_id, found.order_by("-id"), len(proposal_ids), now)
+
+
+def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[Revision]:
+    """The standing revision of every proposal that matches, the newest proposal first, each with its ``proposal``."""
+    scope.check("proposals:read")
+    return list(_standing_of(scope, matching(scope, wanted, now=now)))
+
+
+def listed(scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime) -> Listing:
+    """The same, ``limit`` of them at most: those of the newest proposals behind ``after``."""
+    scope.check("proposals:read")
+    found = matching(scope, wanted, now=now)
+    rows = list(_standing_of(scope, found.filter(id__lt=after) if after else found)[: limit + 1])
+    more = rows[limit - 1].proposal_id if len(rows) > limit else None
+    return Listing(rows[:limit], found.count(), more)
+
+
+def _standing_of(scope: TenantScope, found: QuerySet[Proposal]) -> QuerySet[Revision]:
+    rows: QuerySet[Revision] = Revision.objects.of(scope.tenant_id).select_related("proposal__tenant")
+    return rows.filter(proposal_id__in=found.values("id"), number=F("proposal__revision")).order_by("-proposal_id")
+
+
+def _to_the_end(scope: TenantScope, found: QuerySet[Proposal], now: datetime) -> Iterator[Row]:
+    after: UUID | None = None
+    while True:
+        rows, after = _behind(scope, found, after, CHUNK, now)
+        yield from rows
+        if after is None:
+            return
+
+
+def _behind(
+    scope: TenantScope, found: QuerySet[Proposal], after: UUID | None, size: int, now: datetime
+) -> tuple[list[Row], UUID | None]:
+    """The next ``size`` lines, and the id behind which there are more."""
+    rows = found if after is None else found.filter(id__lt=after)
+    lines = _lines(scope.tenant_id, rows.order_by("-id"), size + 1, now)
+    return lines[:size], lines[size - 1].proposal.id if len(lines) > size else None
+
+
+def _lines(tenant_id: UUID, found: QuerySet[Proposal], limit: int, now: datetime) -> list[Row]:
+    """The first ``limit`` of them as lines, in four queries."""
+    gate_id = Subquery(latest_gate(tenant_id).values("id")[:1])
+    rows: list[Any] = list(found.annotate(stands=standing(tenant_id, now=now), gate_id=gate_id).defer(*UNREAD)[:limit])
+    gates = Gate.objects.of(tenant_id).in_bulk_by_id([row.gate_id for row in rows if row.gate_id])
+    votes = _votes(tenant_id, list(gates))
+    sizes = _sizes(tenant_id, [row.id for row in rows])
+    return [_line(row, gates.get(row.gate_id), votes.get(row.gate_id, (0, False)), sizes[row.id]) for row in rows]
+
+
+def _line(row: Any, gate: Gate | None, votes: tuple[int, bool], size: tuple[int, int, str]) -> Row:
+    (grants, overridden), (added, removed, sha256) = votes, size
+    return Row(row, gate, row.stands, grants, overridden, added, removed, sha256)
+
+
+def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
+    """How many grants each gate has, and whether one of them is an override."""
+    cast: dict[UUID, tuple[int, bool]] = {}
+    granted = Vote.objects.of(tenant_id).filter(gate_id__in=gates, decision=Decision.GRANTED)
+    for gate_id, overrides in granted.values_list("gate_id", "overrides"):
+        grants, overridden = cast.get(gate_id, (0, False))
+        cast[gate_id] = (grants + 1, overridden or overrides)
+    return cast
+
+
+def _sizes(tenant_id: UUID, proposals: list[UUID]) -> dict[UUID, tuple[int, int, str]]:
+    """The lines that the standing revision of each adds and removes, and its digest."""
+    standing_now = Revision.objects.of(tenant_id).filter(proposal_id__in=proposals, number=F("proposal__revision"))
+    told = standing_now.values_list("proposal_id", "lines_added", "lines_removed", "sha256")
+    return {proposal_id: (added, removed, sha256) for proposal_id, added, removed, sha256 in told}
