@@ -1,0 +1,351 @@
+"""What a new version of an artifact would change, in words and by its kind: what a reviewer reads before the lines.
+
+Permissions and tools come first, then what is lost, what is different, and what is worth knowing. Names out of an
+artifact are somebody's text; they are shortened, and shown as text.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from memory.host import node_types, ticks
+from proposals.models import Kind
+
+GAIN, LOSS, CHANGE, NOTE = "gain", "loss", "change", "note"
+TONES = (GAIN, LOSS, CHANGE, NOTE)
+MOST_LINES = 60
+LONGEST_NAME = 80
+MEMORY = {"scratchpad": "a scratchpad", "conversation": "its conversation", "longTerm": "what lasts across runs"}
+TICKS = 5
+FIRE_ONCE = "fire-once"
+POLICIES = {FIRE_ONCE: "the latest missed tick fires once", "skip": "missed ticks are skipped"}
+PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One change. ``tone`` is ``gain``, ``loss``, ``change`` or ``note``."""
+
+    tone: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What changes, and the next instants at which the new one would tick, when it ticks at all."""
+
+    lines: tuple[Line, ...]
+    ticks: tuple[datetime, ...] = ()
+
+
+def gain(words: str) -> Line:
+    return Line(GAIN, words)
+
+
+def loss(words: str) -> Line:
+    return Line(LOSS, words)
+
+
+def change(words: str) -> Line:
+    return Line(CHANGE, words)
+
+
+def note(words: str) -> Line:
+    return Line(NOTE, words)
+
+
+def named(name: object) -> str:
+    """A name out of an artifact, short enough for a line."""
+    text = " ".join(str(name).split())
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def listed(names: Iterable[object]) -> str:
+    return ", ".join(named(name) for name in names)
+
+
+def ordered(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """The lines by tone, gains first; what is beyond the bound is counted."""
+    found = sorted(lines, key=lambda line: TONES.index(line.tone))
+    rest = len(found) - MOST_LINES
+    return (*found[:MOST_LINES], note(f"And {rest} more changes.")) if rest > 0 else tuple(found)
+
+
+def sets(what: str, old: Iterable[str], new: Iterable[str]) -> list[Line]:
+    """What ``new`` has and ``old`` has not, and the other way round, a line each way; its tone says which."""
+    before, after = list(old), list(new)
+    gained = [each for each in after if each not in before]
+    lost = [each for each in before if each not in after]
+    lines = [gain(f"{what}: {listed(gained)}")] if gained else []
+    return lines + ([loss(f"{what}: {listed(lost)}")] if lost else [])
+
+
+def value(what: str, old: object, new: object) -> list[Line]:
+    """``what`` is another one; nothing when it is the same, and only worth knowing when there was none before."""
+    if old == new:
+        return []
+    if old in (None, ""):
+        return [note(f"{what}: {named(new)}")]
+    return [change(f"{what}: {named(old)} → {named(new) if new not in (None, '') else 'none'}")]
+
+
+def words_in(what: str, old: str, new: str) -> list[Line]:
+    """How many words a longer text has gained and lost."""
+    if old == new:
+        return []
+    before, after = old.split(), new.split()
+    if not before:
+        return [note(f"{what}: {len(after):,} words")]
+    gained, lost = _counted(after, before), _counted(before, after)
+    return [change(f"{what}: +{gained:,} \N{MINUS SIGN}{lost:,} words")]
+
+
+def _counted(these: list[str], others: list[str]) -> int:
+    rest = dict[str, int]()
+    for word in others:
+        rest[word] = rest.get(word, 0) + 1
+    found = 0
+    for word in these:
+        left = rest.get(word, 0)
+        rest[word] = left - 1
+        found += left <= 0
+    return found
+
+
+def by(items: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]]:
+    """The items by one of their members."""
+    return {str(each[key]): each for each in items}
+
+
+def compare_agents(old: Document, new: Document) -> list[Line]:
+    before, after = by(old.get("agents", ()), "agentId"), by(new.get("agents", ()), "agentId")
+    return [
+        *value("Version", old.get("version"), new.get("version")),
+        *sets("Agents", before, after),
+        *(line for name in after for line in _agent(name, before.get(name, {}), after[name])),
+        *sets("Permissions of the pack", _requires(old), _requires(new)),
+        *sets("Capabilities it needs of the host", old.get("peerDependencies", ()), new.get("peerDependencies", ())),
+    ]
+
+
+def _requires(pack: Document) -> list[str]:
+    return list(pack.get("runtime", {}).get("requires", ()))
+
+
+def _agent(name: str, old: Any, new: Any) -> list[Line]:
+    """What changes about one agent; everything of one that is new."""
+    who = named(name)
+    return [
+        *sets(f"Tools of {who}", old.get("toolAllowlist", ()), new.get("toolAllowlist", ())),
+        *_memory(who, old.get("memoryShape", {}), new.get("memoryShape", {})),
+        *sets(f"Capabilities of {who}", old.get("requiresCapabilities", ()), new.get("requiresCapabilities", ())),
+        *(value(f"Persona of {who}", old.get("persona"), new.get("persona")) if old else ()),
+        *value(f"Model class of {who}", old.get("modelClass"), new.get("modelClass")),
+        *_confidence(who, old, new),
+        *words_in(f"Prompt of {who}", str(old.get("systemPrompt", "")), str(new.get("systemPrompt", ""))),
+    ]
+
+
+def _memory(who: str, old: dict[str, bool], new: dict[str, bool]) -> list[Line]:
+    lines = []
+    for key, words in MEMORY.items():
+        before, after = old.get(key) is True, new.get(key) is True
+        if after and not before:
+            lines.append(gain(f"Memory of {who}: {words}"))
+        elif before and not after:
+            lines.append(loss(f"Memory of {who}: {words}"))
+    return lines
+
+
+def _confidence(who: str, old: Any, new: Any) -> list[Line]:
+    before = old.get("confidence", {}).get("defaultThreshold")
+    after = new.get("confidence", {}).get("defaultThreshold")
+    if before == after:
+        return []
+    return [change(f"Confidence threshold of {who}: {before if before is not None else 'none'} → {after}")]
+
+
+def compare_automations(old: Document, new: Document) -> list[Line]:
+    before, after = _when(old), _when(new)
+    when = [gain(f"Starts {named(new['workflowId'])}: {after}")] if not old else []
+    when += [change(f"When: {before} → {after}")] if old and before != after else []
+    inputs = _inputs(old)
+    changed = [name for name, given in _inputs(new).items() if name in inputs and inputs[name] != given]
+    return [
+        *value("Version", old.get("version"), new.get("version")),
+        *when,
+        *(value("Workflow", old.get("workflowId"), new.get("workflowId")) if old else ()),
+        *(value("When ticks were missed", _missed(old), _missed(new)) if old else ()),
+        *sets("Inputs", inputs, _inputs(new)),
+        *(change(f"Input {named(name)} has another value") for name in changed),
+    ]
+
+
+def _inputs(document: Document) -> dict[str, Any]:
+    return document.get("inputs", {}) or {}
+
+
+def _missed(document: Document) -> str:
+    return POLICIES.get(document.get("missedTickPolicy", FIRE_ONCE), "")
+
+
+def _when(document: Document) -> str:
+    """The time of an automation as people would say it."""
+    if not document:
+        return ""
+    zone = document.get("timezone", "UTC")
+    if "fireAt" in document:
+        return f"once, at {document['fireAt']}"
+    return f"{ticks.in_words(five_fields(document['cron']))} ({zone})"
+
+
+def five_fields(cron: str) -> str:
+    """The expression without its field of seconds, which is ``0`` where there is one."""
+    fields = cron.split()
+    return " ".join(fields[1:] if len(fields) == 6 else fields)
+
+
+def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
+    """The next five instants at which it would tick, or as many as there are."""
+    if "fireAt" in document:
+        at = parse_datetime(document["fireAt"])
+        return (at,) if at and at.tzinfo and at > now else ()
+    cron = five_fields(document["cron"])
+    if ticks.problem_of(cron):
+        return ()
+    return tuple(islice(ticks.following(cron, document.get("timezone", "UTC"), now), TICKS))
+
+
+def compare_chains(old: Document, new: Document) -> list[Line]:
+    before, after = by(old.get("chains", ()), "chainId"), by(new.get("chains", ()), "chainId")
+    return [
+        *value("Version", old.get("version"), new.get("version")),
+        *sets("Chains", before, after),
+        *(line for name in after for line in _chain(name, before.get(name, {}), after[name])),
+        *sets("Packs it depends on", old.get("dependencies", ()), new.get("dependencies", ())),
+    ]
+
+
+def _chain(name: str, old: Any, new: Any) -> list[Line]:
+    who = named(name)
+    before, after = _nodes(old), _nodes(new)
+    return [
+        *sets(f"Tools used by {who}", _tools(before), _tools(after)),
+        *sets(f"Traits of {who}", old.get("capabilities", ()), new.get("capabilities", ())),
+        *_node_lines(who, before, after),
+        *sets(f"Parameters of {who}", _parameters(old), _parameters(new)),
+        *_edges(who, old, new),
+    ]
+
+
+def _nodes(chain: Any) -> dict[str, Any]:
+    return by(chain.get("dag", {}).get("nodes", ()), "id")
+
+
+def _tools(nodes: dict[str, Any]) -> list[str]:
+    found = (tool for node in nodes.values() for tool in node_types.tools_of(node["typeId"], node.get("config", {})))
+    return list(dict.fromkeys(found))
+
+
+def _parameters(chain: Any) -> list[str]:
+    return list(chain.get("parameters", {}).get("properties", ()))
+
+
+def _node_lines(who: str, old: dict[str, Any], new: dict[str, Any]) -> list[Line]:
+    if not old:
+        return [note(f"{who} is: {' → '.join(named(node['typeId']) for node in new.values())}")]
+    added = [f"{node['typeId']} ({name})" for name, node in new.items() if name not in old]
+    removed = [f"{node['typeId']} ({name})" for name, node in old.items() if name not in new]
+    lines = [gain(f"Nodes of {who}: {listed(added)}")] if added else []
+    lines += [loss(f"Nodes of {who}: {listed(removed)}")] if removed else []
+    for name, node in new.items():
+        if name in old and old[name]["typeId"] != node["typeId"]:
+            lines.append(change(f"Node {named(name)} is another: {old[name]['typeId']} → {node['typeId']}"))
+        elif name in old and old[name] != node:
+            lines.append(change(f"Node {named(name)} ({node['typeId']}) is set otherwise"))
+    return lines
+
+
+def _edges(who: str, old: Any, new: Any) -> list[Line]:
+    before, after = (sorted(map(_edge, chain.get("dag", {}).get("edges", ()))) for chain in (old, new))
+    return [change(f"{who} goes another way: its edges changed")] if before and before != after else []
+
+
+def _edge(edge: dict[str, Any]) -> str:
+    return f"{edge.get('from')} {edge.get('to')} {edge.get('condition')}"
+
+
+def compare_prompts(old: Document, new: Document) -> list[Line]:
+    before, after = by(old.get("variables", ()), "name"), by(new.get("variables", ()), "name")
+    return [
+        *value("Version", old.get("version"), new.get("version")),
+        *value("Kind of prompt", old.get("kind"), new.get("kind")),
+        *sets("Variables", before, after),
+        *(line for name in after if name in before for line in _variable(before[name], after[name])),
+        *_undeclared(new, set(after)),
+        *words_in("Text", str(old.get("text", "")), str(new.get("text", ""))),
+        *sets("Tags", old.get("tags", ()), new.get("tags", ())),
+    ]
+
+
+def _variable(old: Any, new: Any) -> list[Line]:
+    name = named(new["name"])
+    lines = value(f"Type of {name}", old.get("type"), new.get("type"))
+    required = bool(new.get("required"))
+    if bool(old.get("required")) != required:
+        lines.append(change(f"Variable {name} is {'required now' if required else 'not required any more'}"))
+    return lines
+
+
+def _undeclared(new: Document, declared: set[str]) -> list[Line]:
+    """A placeholder that nothing declares fails the node that has no value for it."""
+    used = dict.fromkeys(PLACEHOLDER.findall(str(new.get("text", ""))))
+    unknown = [name for name in used if name not in declared]
+    unused = [name for name in declared if name not in used]
+    lines = [note(f"Used in the text and declared by no variable: {listed(unknown)}")] if unknown else []
+    return lines + ([note(f"Declared and not used in the text: {listed(sorted(unused))}")] if unused else [])
+
+
+Comparison = Callable[[Document, Document], list[Line]]
+
+
+_COMPARISONS: dict[str, Comparison] = {
+    Kind.PROMPT_TEMPLATE: compare_prompts,
+    Kind.AGENT_PACK: compare_agents,
+    Kind.WORKFLOW_CHAIN_PACK: compare_chains,
+    Kind.AUTOMATION: compare_automations,
+}
+
+
+def summary(kind: str, old_text: str, new_text: str, *, also: Iterable[Line] = (), now: datetime) -> Summary:
+    """The summary of the change from ``old_text``, empty when there is nothing yet, to ``new_text``.
+
+    ``also`` is what is to be said beside what the texts say. ``ticks`` are the next five of what would tick. A text
+    that is no artifact of its kind is said to be none.
+    """
+    old, new = _read(old_text), _read(new_text)
+    if new is None or (old_text and old is None):
+        return Summary((note("One of the two is not an artifact that can be read."),))
+    try:
+        lines = _COMPARISONS[kind](old or {}, new)
+        ticks = ticks_of(new, now) if kind == Kind.AUTOMATION else ()
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return Summary((note("One of the two is not a valid artifact of its kind."),))
+    if old_text and not lines:
+        lines = [note("The two do the same.")]
+    return Summary(ordered([*also, *lines]), ticks)
+
+
+def _read(text: str) -> Document | None:
+    try:
+        document = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
