@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from memory.api.openwop import access, agents, views, workspace
-from memory.api.openwop.archives import urls as archives
+from memory.api.openwop import access, agents, archives, views, workspace
 from memory.api.openwop.commitments import urls as commitments
 from memory.api.openwop.passes import urls as passes
 

@@ -1,0 +1,212 @@
+"""Archives, and how a tenant's memory is kept, over HTTP: the console's extension of the OpenWOP face."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import path
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import archive_reports, archives, policies
+from memory.archive_reports import ArchivePage
+from memory.file_drafts import Precondition
+from memory.host import ids
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    SHA256,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    closed,
+    listed,
+    nullable,
+    operation,
+    words,
+)
+from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, checked, query_of
+from memory.host.tenancy import scope_of
+from memory.models import Archive, ArchiveState
+from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, Policy
+from memory.wire import instant
+
+ARCHIVE = closed(
+    "Archive",
+    id=TEXT,
+    memoryRef=TEXT,
+    state=words(ArchiveState.values),
+    sha256=SHA256,
+    distiller=TEXT,
+    tokenizer=TEXT,
+    trigger=TEXT,
+    tokenBudget=COUNT,
+    tokensUsed=COUNT,
+    outputTokens=COUNT,
+    sourceCount=COUNT,
+    corpusCount=COUNT,
+    indexUpdated=FLAG,
+    runId=TEXT,
+    entryId=nullable(TEXT),
+    createdAt=TIME,
+    keepUntil=nullable(TIME),
+    withdrawnAt=nullable(TIME),
+    withdrawnBecause=nullable(TEXT),
+)
+ARCHIVES = closed("ArchivePage", memoryRef=nullable(STRING), archives=listed(ARCHIVE), total=COUNT, next=nullable(TEXT))
+# The bytes as they were stored: a later version of the document may hold more.
+DOCUMENT: Schema = {
+    "title": "ArchiveDocument",
+    "type": "object",
+    "required": ["version", "memoryRef", "sources", "text"],
+    "properties": {
+        "version": COUNT,
+        "memoryRef": TEXT,
+        "sources": listed({"type": "object", "required": ["id", "sha256"]}),
+        "text": STRING,
+    },
+}
+POLICY = closed(
+    "MemoryPolicy",
+    archiveDays=POSITIVE,
+    restoreDays=POSITIVE,
+    staleDays=POSITIVE,
+    timezone=TEXT,
+    commitmentWorkflow=STRING,
+    distiller=words((EXTRACTIVE, ENDPOINT)),
+    endpointUrl=STRING,
+    endpointModel=STRING,
+    endpointSecret=STRING,
+)
+FIELDS = {
+    "archiveDays": "archive_days",
+    "restoreDays": "restore_days",
+    "staleDays": "stale_days",
+    "timezone": "timezone",
+    "commitmentWorkflow": "commitment_workflow",
+    "distiller": "distiller",
+    "endpointUrl": "endpoint_url",
+    "endpointModel": "endpoint_model",
+    "endpointSecret": "endpoint_secret",
+}
+CALLED = {field: name for name, field in FIELDS.items()}
+DEFAULT_LIMIT = 50
+READ = "memory:read"
+TAG = "archives"
+BASE = "v1/host/console"
+
+
+class ArchivesQuery(Closed):
+    """The newest first, of one ref when it is named; ``after`` is what ``next`` gave."""
+
+    memoryRef = SoughtRef()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("arc")
+
+
+class PolicyChange(Closed):
+    """What is not named stays as it was. ``endpointSecret`` is the name of a secret of the vault, never its value."""
+
+    archiveDays = Whole(required=False, min_value=1, max_value=LONGEST_DAYS)
+    restoreDays = Whole(required=False, min_value=1, max_value=LONGEST_DAYS)
+    staleDays = Whole(required=False, min_value=1, max_value=LONGEST_DAYS)
+    timezone = Text(required=False, max_length=64)
+    commitmentWorkflow = Text(required=False, allow_blank=True, max_length=128)
+    distiller = serializers.ChoiceField(choices=(EXTRACTIVE, ENDPOINT), required=False)
+    endpointUrl = Text(required=False, allow_blank=True, max_length=500)
+    endpointModel = Text(required=False, allow_blank=True, max_length=128)
+    endpointSecret = Text(required=False, allow_blank=True, max_length=128)
+
+    def changes(self) -> dict[str, Any]:
+        return {FIELDS[name]: value for name, value in self.validated_data.items()}
+
+
+def policy_document(policy: Policy) -> dict[str, Any]:
+    return {name: getattr(policy, field) for name, field in FIELDS.items()}
+
+
+def archive_document(row: Archive) -> dict[str, Any]:
+    """What is known of an archive, withdrawn or not; its text is in the bytes alone."""
+    return {
+        "id": ids.wire("arc", row.id),
+        "memoryRef": row.memory_ref,
+        "state": row.state,
+        "sha256": row.sha256,
+        "distiller": row.distiller,
+        "tokenizer": row.tokenizer,
+        "trigger": row.trigger,
+        "tokenBudget": row.token_budget,
+        "tokensUsed": row.tokens_used,
+        "outputTokens": row.output_tokens,
+        "sourceCount": row.source_count,
+        "corpusCount": row.corpus_count,
+        "indexUpdated": row.index_updated,
+        "runId": ids.wire("run", row.run_id),
+        "entryId": ids.wire("mem", row.entry_id) if row.entry_id else None,
+        "createdAt": instant(row.created_at),
+        "keepUntil": instant(row.keep_until) if row.keep_until else None,
+        "withdrawnAt": instant(row.withdrawn_at) if row.withdrawn_at else None,
+        "withdrawnBecause": row.withdrawn_because or None,
+    }
+
+
+def page_document(page: ArchivePage, memory_ref: str) -> dict[str, Any]:
+    return {
+        "memoryRef": memory_ref or None,
+        "archives": [archive_document(row) for row in page.archives],
+        "total": page.total,
+        "next": ids.wire("arc", page.after) if page.after else None,
+    }
+
+
+@operation("listArchives", scope=READ, query=ArchivesQuery, gives={200: ARCHIVES}, tag=TAG)
+@api_view(["GET"])
+def archive_list(request: Request) -> Response:
+    """Withdrawn ones too. A key that is bound to agents is shown none."""
+    given = checked(ArchivesQuery, query_of(request)).validated_data
+    memory_ref, limit = given.get("memoryRef", ""), given.get("limit", DEFAULT_LIMIT)
+    page = archive_reports.listed(scope_of(request), memory_ref=memory_ref, before=given.get("after"), limit=limit)
+    return Response(page_document(page, memory_ref))
+
+
+@operation("getArchive", scope=READ, headers=("If-None-Match",), gives={200: DOCUMENT, 304: None}, tag=TAG)
+@api_view(["GET"])
+def archive(request: Request, archive_id: str) -> HttpResponse:
+    """The very bytes that were stored (RFC 0062 B.4), with their SHA-256; 410 when the archive was withdrawn."""
+    found = archives.find(scope_of(request), ids.parse("arc", archive_id))
+    told = {"ETag": f'"{found.sha256}"', "X-Content-SHA256": found.sha256}
+    if not Precondition(if_none_match=request.headers.get("If-None-Match")).holds(told["ETag"]):
+        return HttpResponse(status=304, headers=told)
+    return HttpResponse(bytes(found.body), content_type="application/json", headers=told)
+
+
+@operation("getMemoryPolicy", method="GET", scope=READ, gives={200: POLICY}, tag="memory")
+@operation(
+    "changeMemoryPolicy",
+    method="PUT",
+    scope="policies:manage",
+    takes=PolicyChange,
+    gives={200: POLICY},
+    tag="memory",
+)
+@api_view(["GET", "PUT"])
+def memory_policy(request: Request) -> Response:
+    """For how long memory is kept, in whose zone, and who distils it; what a PUT does not name stays as it was."""
+    scope = scope_of(request)
+    if request.method == "PUT":
+        changes = checked(PolicyChange, request.data).changes()
+        changed = policies.change(scope, changes, called=CALLED, now=timezone.now())
+        return Response(policy_document(changed))
+    scope.check(READ)
+    return Response(policy_document(policies.policy_of(scope.tenant_id)))
+
+
+urlpatterns = [
+    path(f"{BASE}/archives", archive_list, name="api-archives"),
+    path(f"{BASE}/archives/<str:archive_id>", archive, name="api-archive"),
+    path(f"{BASE}/memory-policy", memory_policy, name="api-memory-policy"),
+]
