@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from memory.api.openwop import access, agents, archives, views, workspace
-from memory.api.openwop.commitments import urls as commitments
+from memory.api.openwop import access, agents, archives, commitments, views, workspace
 from memory.api.openwop.passes import urls as passes
 
 urlpatterns = [

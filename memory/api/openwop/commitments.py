@@ -1,0 +1,215 @@
+"""Standing commitments over HTTP: the console's extension of the OpenWOP face."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.urls import URLPattern, path
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import commitments
+from memory.commitments import Shown, Wanted
+from memory.host import ids
+from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, also, closed, listed, nullable, operation, words
+from memory.host.serializing import After, Closed, Instant, SoughtRef, Text, checked, query_of
+from memory.host.tenancy import TenantScope, scope_of
+from memory.models import CommitmentState, Condition, Firing
+from memory.wire import instant
+
+FIRING = closed(
+    "CommitmentFiring", occasion=TEXT, firedAt=TIME, runId=TEXT, enqueuedRunId=nullable(TEXT), code=nullable(TEXT)
+)
+COMMITMENT = closed(
+    "Commitment",
+    id=TEXT,
+    memoryRef=TEXT,
+    memoryId=TEXT,
+    agentId=nullable(TEXT),
+    intention=nullable(STRING),
+    condition=words(Condition.values),
+    dueAt=nullable(TIME),
+    timezone=TEXT,
+    cron=nullable(TEXT),
+    words=listed(TEXT),
+    negated=FLAG,
+    holds=FLAG,
+    state=words(CommitmentState.values),
+    snoozedUntil=nullable(TIME),
+    staleAt=nullable(TIME),
+    reason=nullable(STRING),
+    fireCount=COUNT,
+    fireLimit=nullable(COUNT),
+    lastFiredAt=nullable(TIME),
+    lastRunId=nullable(TEXT),
+    lastCode=nullable(TEXT),
+    createdAt=TIME,
+    changedAt=TIME,
+)
+COMMITMENTS = closed("Commitments", commitments=listed(COMMITMENT), total=COUNT, next=nullable(TEXT))
+ONE = also(COMMITMENT | {"title": "CommitmentWithFirings"}, firings=listed(FIRING))
+DEFAULT_LIMIT = 50
+PLACE = "v1/host/console/commitments"
+
+
+class CommitmentsQuery(Closed):
+    """The newest first, of one state or ref when it is named; ``after`` is what ``next`` gave."""
+
+    state = serializers.ChoiceField(choices=CommitmentState.choices, required=False)
+    memoryRef = SoughtRef()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("cmt")
+
+    def wanted(self) -> Wanted:
+        return Wanted(self.validated_data.get("state", ""), self.validated_data.get("memoryRef", ""))
+
+
+class SnoozeCommitment(Closed):
+    """When it may fire again, with its offset from UTC."""
+
+    until = Instant()
+
+
+class CancelCommitment(Closed):
+    """Why it shall not fire."""
+
+    reason = Text(max_length=500)
+
+    def validate_reason(self, value: str) -> str:
+        if not value.strip():
+            raise serializers.ValidationError("must say why")
+        return value
+
+
+def commitment_document(shown: Shown) -> dict[str, Any]:
+    """A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone."""
+    row = shown.row
+    return {
+        "id": ids.wire("cmt", row.id),
+        "memoryRef": row.memory_ref,
+        "memoryId": ids.wire("mem", row.entry_id),
+        "agentId": row.agent_id or None,
+        "intention": shown.intention,
+        "condition": row.condition,
+        "dueAt": _at(row.due_at),
+        "timezone": row.timezone,
+        "cron": row.repeats or None,
+        "words": row.predicate.get("words", []),
+        "negated": row.predicate.get("negated", False),
+        "holds": row.holds,
+        "state": row.state,
+        "snoozedUntil": _at(row.snoozed_until),
+        "staleAt": _at(row.stale_at),
+        "reason": row.reason or None,
+        "fireCount": row.fired_count,
+        "fireLimit": shown.allowed,
+        "lastFiredAt": _at(row.last_fired_at),
+        "lastRunId": _run(row.last_run_id),
+        "lastCode": row.last_code or None,
+        "createdAt": instant(row.created_at),
+        "changedAt": instant(row.changed_at),
+    }
+
+
+def with_firings(shown: Shown, firings: Iterable[Firing]) -> dict[str, Any]:
+    return commitment_document(shown) | {"firings": [_firing_document(each) for each in firings]}
+
+
+def _firing_document(firing: Firing) -> dict[str, Any]:
+    return {
+        "occasion": firing.occasion,
+        "firedAt": instant(firing.fired_at),
+        "runId": ids.wire("run", firing.run_id),
+        "enqueuedRunId": _run(firing.enqueued_run_id),
+        "code": firing.code or None,
+    }
+
+
+def _at(value: datetime | None) -> str | None:
+    return instant(value) if value else None
+
+
+def _run(value: UUID | None) -> str | None:
+    return ids.wire("run", value) if value else None
+
+
+@operation(
+    "listCommitments",
+    scope="memory:read",
+    query=CommitmentsQuery,
+    gives={200: COMMITMENTS},
+    tag="commitments",
+)
+@api_view(["GET"])
+def commitment_list(request: Request) -> Response:
+    query = checked(CommitmentsQuery, query_of(request))
+    given = query.validated_data
+    page = commitments.page(
+        scope_of(request),
+        query.wanted(),
+        after=given.get("after"),
+        size=given.get("limit", DEFAULT_LIMIT),
+        now=timezone.now(),
+    )
+    return Response(
+        {
+            "commitments": [commitment_document(each) for each in page.commitments],
+            "total": page.total,
+            "next": ids.wire("cmt", page.after) if page.after else None,
+        }
+    )
+
+
+@operation("getCommitment", scope="memory:read", gives={200: ONE}, tag="commitments")
+@api_view(["GET"])
+def commitment(request: Request, commitment_id: str) -> Response:
+    scope = scope_of(request)
+    return Response(_document(scope, _found(scope, commitment_id)))
+
+
+@operation(
+    "snoozeCommitment",
+    scope="memory:retire memory:read",
+    takes=SnoozeCommitment,
+    gives={200: ONE},
+    tag="commitments",
+)
+@api_view(["POST"])
+def snooze(request: Request, commitment_id: str) -> Response:
+    scope, until = scope_of(request), checked(SnoozeCommitment, request.data).validated_data["until"]
+    commitments.snooze(scope, ids.parse("cmt", commitment_id), until=until, now=timezone.now())
+    return Response(_document(scope, _found(scope, commitment_id)))
+
+
+@operation(
+    "cancelCommitment",
+    scope="memory:retire memory:read",
+    takes=CancelCommitment,
+    gives={200: ONE},
+    tag="commitments",
+)
+@api_view(["POST"])
+def cancel(request: Request, commitment_id: str) -> Response:
+    scope, given = scope_of(request), checked(CancelCommitment, request.data).validated_data
+    commitments.cancel(scope, ids.parse("cmt", commitment_id), reason=given["reason"], now=timezone.now())
+    return Response(_document(scope, _found(scope, commitment_id)))
+
+
+def _found(scope: TenantScope, commitment_id: str) -> Shown:
+    return commitments.find(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+
+
+def _document(scope: TenantScope, shown: Shown) -> dict[str, object]:
+    return with_firings(shown, commitments.firings_of(scope, shown.row.id))
+
+
+urlpatterns: list[URLPattern] = [
+    path(PLACE, commitment_list, name="api-commitments"),
+    path(f"{PLACE}/<str:commitment_id>", commitment, name="api-commitment"),
+    path(f"{PLACE}/<str:commitment_id>/snooze", snooze, name="api-commitment-snooze"),
+    path(f"{PLACE}/<str:commitment_id>/cancel", cancel, name="api-commitment-cancel"),
+]

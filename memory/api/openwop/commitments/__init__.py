@@ -1,1 +1,0 @@
-"""Standing commitments over HTTP: the console's extension of the OpenWOP face."""
