@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from memory.api.openwop import access, agents, archives, commitments, views, workspace
-from memory.api.openwop.passes import urls as passes
+from memory.api.openwop import access, agents, archives, commitments, passes, views, workspace
 
 urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),

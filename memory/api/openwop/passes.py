@@ -1,0 +1,303 @@
+"""Passes and their schedules over HTTP: the console's extension of the OpenWOP face, over the nights."""
+
+from typing import Any
+
+from django.db import transaction
+from django.urls import path
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import background, pass_schedules, tasks
+from memory.background import KINDS, Wanted
+from memory.host import ids
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    closed,
+    listed,
+    nullable,
+    operation,
+    words,
+)
+from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
+from memory.host.tenancy import scope_of
+from memory.models import Pass, PassSchedule, PassState, Trigger
+from memory.pass_schedules import PassTimes
+from memory.wire import instant
+
+ANYTHING: Schema = OBJECT
+# What is told of every pass, over a ref or over traces.
+WORK: dict[str, Schema] = {
+    "id": TEXT,
+    "state": words(PassState.values),
+    "trigger": words(Trigger.values),
+    "dryRun": FLAG,
+    "options": ANYTHING,
+    "done": COUNT,
+    "total": COUNT,
+    "doing": STRING,
+    "code": nullable(TEXT),
+    "outcome": ANYTHING,
+    "runId": TEXT,
+    "requestedBy": TEXT,
+    "createdAt": TIME,
+    "finishedAt": nullable(TIME),
+}
+PASS = closed(
+    "Pass",
+    **WORK,
+    kind=TEXT,
+    memoryRef=STRING,
+    stopping=FLAG,
+    details=nullable(ANYTHING),
+)
+PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
+SCHEDULE = closed(
+    "PassSchedule",
+    id=TEXT,
+    kind=TEXT,
+    memoryRef=STRING,
+    cron=TEXT,
+    timezone=TEXT,
+    options=ANYTHING,
+    enabled=FLAG,
+    principal=TEXT,
+    createdAt=TIME,
+    nextTick=nullable(TIME),
+    nextTicks=listed(TIME) | {"maxItems": pass_schedules.SHOWN_TICKS},
+    lastPassId=nullable(TEXT),
+)
+SCHEDULES = closed("PassSchedules", schedules=listed(SCHEDULE), total=COUNT, next=nullable(TEXT))
+MOST = 2**31 - 1
+DEFAULT_LIMIT = 50
+READ, RUN = "memory:read", "passes:run"
+TAG = "passes"
+BASE = "v1/host/console"
+
+
+class PassOptions(Closed):
+    """What a pass is to keep to; each kind refuses those that are not its own."""
+
+    tokenBudget = Whole(required=False, min_value=1, max_value=MOST)
+    indexEmitted = Flag(required=False)
+    includeArchives = Flag(required=False)
+    includeExpiring = Flag(required=False)
+    maxInputEntries = Whole(required=False, min_value=1, max_value=MOST)
+    maxOutputBytes = Whole(required=False, min_value=1, max_value=MOST)
+    full = Flag(required=False)
+
+
+OPTIONS = frozenset(PassOptions().fields)
+
+
+class OrderPass(Closed):
+    """The closed body of an order: a kind of pass over one ref, for real or as a dry run."""
+
+    kind = serializers.ChoiceField(choices=sorted(KINDS))
+    memoryRef = Text()
+    dryRun = Flag(required=False)
+    options = PassOptions(required=False)
+
+    def wanted(self) -> Wanted:
+        given = self.validated_data
+        return Wanted(given["kind"], given["memoryRef"], dict(given.get("options", {})), given.get("dryRun", False))
+
+
+class PassesQuery(Closed):
+    """The newest first, of one kind or ref when it is named; ``after`` is what ``next`` gave."""
+
+    kind = serializers.ChoiceField(choices=sorted(KINDS), required=False)
+    memoryRef = SoughtRef()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    after = After("pass")
+
+
+class PassSchedulesQuery(PassesQuery):
+    """In the order of their making, of one kind or ref when it is named."""
+
+    after = After("psc")
+
+
+class Nothing(Closed):
+    """No body, or an empty one."""
+
+
+class KeepPassSchedule(Closed):
+    """The closed body of a schedule. Its kind and ref name it: a ref has one schedule of a kind."""
+
+    kind = serializers.ChoiceField(choices=sorted(KINDS))
+    memoryRef = Text()
+    cron = Text(max_length=120)
+    timezone = Text(required=False, max_length=64)
+    options = PassOptions(required=False)
+    enabled = Flag(required=False)
+
+    def times(self) -> PassTimes:
+        given = self.validated_data
+        return PassTimes(
+            kind=given["kind"],
+            memory_ref=given["memoryRef"],
+            cron=given["cron"],
+            timezone=given.get("timezone", "UTC"),
+            options=dict(given.get("options", {})),
+            enabled=given.get("enabled", True),
+        )
+
+
+def work_document(row: Pass) -> dict[str, Any]:
+    """What is told of every pass, whatever became of it. ``outcome`` is numbers, codes and ids."""
+    return {
+        "id": ids.wire("pass", row.id),
+        "state": row.state,
+        "trigger": row.trigger,
+        "dryRun": row.dry_run,
+        "options": row.options,
+        "done": row.done,
+        "total": row.total,
+        "doing": row.doing,
+        "code": row.code or None,
+        "outcome": row.outcome,
+        "runId": ids.wire("run", row.run_id),
+        "requestedBy": row.requested_by,
+        "createdAt": instant(row.created_at),
+        "finishedAt": instant(row.finished_at) if row.finished_at else None,
+    }
+
+
+def pass_document(row: Pass) -> dict[str, Any]:
+    """A pass over memory."""
+    return work_document(row) | {
+        "kind": row.kind,
+        "memoryRef": row.memory_ref,
+        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
+        "stopping": row.stopping,
+        "details": row.outcome.get("details"),
+        "outcome": {name: value for name, value in row.outcome.items() if name != "details"},
+    }
+
+
+def schedule_document(row: PassSchedule) -> dict[str, Any]:
+    coming = [instant(tick) for tick in pass_schedules.coming(row)]
+    return {
+        "id": ids.wire("psc", row.id),
+        "kind": row.kind,
+        "memoryRef": row.memory_ref,
+        "cron": row.cron,
+        "timezone": row.timezone,
+        "options": {name: value for name, value in row.options.items() if name in OPTIONS},
+        "enabled": row.enabled,
+        "principal": row.written_by,
+        "createdAt": instant(row.created_at),
+        "nextTick": coming[0] if coming else None,
+        "nextTicks": coming,
+        "lastPassId": ids.wire("pass", row.last_pass_id) if row.last_pass_id else None,
+    }
+
+
+@operation("listPasses", method="GET", scope=READ, query=PassesQuery, gives={200: PASSES}, tag=TAG)
+@operation("orderPass", method="POST", scope=RUN, takes=OrderPass, gives={202: PASS}, tag=TAG)
+@api_view(["GET", "POST"])
+def pass_list(request: Request) -> Response:
+    """A new pass waits for a worker; without ``options`` it keeps to the host's own."""
+    if request.method == "POST":
+        return _ordered(request)
+    given, size = _place(request, PassesQuery)
+    kinds = (given["kind"],) if "kind" in given else ()
+    rows, total = background.page(
+        scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size + 1
+    )
+    listed = [pass_document(row) for row in rows[:size]]
+    return Response({"passes": listed, "total": total, "next": listed[-1]["id"] if len(rows) > size else None})
+
+
+@transaction.atomic
+def _ordered(request: Request) -> Response:
+    """On record and queued together, or neither."""
+    wanted = checked(OrderPass, request.data).wanted()
+    row = background.order_now(scope_of(request), wanted, now=timezone.now())
+    tasks.enqueue_pass(row)
+    return Response(pass_document(row), status=202)
+
+
+def _place(request: Request, query: type[PassesQuery]) -> tuple[dict[str, Any], int]:
+    """What is asked for, and how many at most."""
+    given: dict[str, Any] = checked(query, query_of(request)).validated_data
+    return given, given.get("limit", DEFAULT_LIMIT)
+
+
+@operation("getPass", scope=READ, gives={200: PASS}, tag=TAG)
+@api_view(["GET"])
+def one_pass(request: Request, pass_id: str) -> Response:
+    return Response(pass_document(background.find(scope_of(request), ids.parse("pass", pass_id))))
+
+
+@operation("stopPass", scope=RUN, gives={202: PASS}, tag=TAG)
+@api_view(["POST"])
+def stop(request: Request, pass_id: str) -> Response:
+    """The pass leaves off at its next step; what it has done stands."""
+    checked(Nothing, request.data)
+    row = background.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    return Response(pass_document(row), status=202)
+
+
+@operation("repeatPass", scope=RUN, gives={202: PASS}, tag=TAG)
+@api_view(["POST"])
+@transaction.atomic
+def again(request: Request, pass_id: str) -> Response:
+    """One that was refused, failed or was cancelled is asked for once more, as another pass."""
+    checked(Nothing, request.data)
+    row = background.again(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    tasks.enqueue_pass(row)
+    return Response(pass_document(row), status=202)
+
+
+@operation(
+    "listPassSchedules",
+    method="GET",
+    scope=READ,
+    query=PassSchedulesQuery,
+    gives={200: SCHEDULES},
+    tag=TAG,
+)
+@operation("keepPassSchedule", method="PUT", scope=RUN, takes=KeepPassSchedule, gives={200: SCHEDULE}, tag=TAG)
+@api_view(["GET", "PUT"])
+def schedule_list(request: Request) -> Response:
+    """A PUT makes the schedule of that kind over that ref, or changes the one there is."""
+    scope = scope_of(request)
+    if request.method == "PUT":
+        times = checked(KeepPassSchedule, request.data).times()
+        return Response(schedule_document(pass_schedules.keep(scope, times, now=timezone.now())))
+    given, size = _place(request, PassSchedulesQuery)
+    asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
+    rows, total = pass_schedules.page(scope, **asked, after=given.get("after"), size=size + 1)
+    listed = [schedule_document(row) for row in rows[:size]]
+    return Response({"schedules": listed, "total": total, "next": listed[-1]["id"] if len(rows) > size else None})
+
+
+@operation("getPassSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)
+@operation("deletePassSchedule", method="DELETE", scope=RUN, gives={204: None}, tag=TAG)
+@api_view(["GET", "DELETE"])
+def schedule(request: Request, schedule_id: str) -> Response:
+    scope, found = scope_of(request), ids.parse("psc", schedule_id)
+    if request.method == "DELETE":
+        pass_schedules.remove(scope, found, now=timezone.now())
+        return Response(status=204)
+    return Response(schedule_document(pass_schedules.find(scope, found)))
+
+
+urlpatterns = [
+    path(f"{BASE}/passes", pass_list, name="api-passes"),
+    path(f"{BASE}/passes/<str:pass_id>", one_pass, name="api-pass"),
+    path(f"{BASE}/passes/<str:pass_id>/stop", stop, name="api-pass-stop"),
+    path(f"{BASE}/passes/<str:pass_id>/again", again, name="api-pass-again"),
+    path(f"{BASE}/pass-schedules", schedule_list, name="api-pass-schedules"),
+    path(f"{BASE}/pass-schedules/<str:schedule_id>", schedule, name="api-pass-schedule"),
+]
