@@ -2,8 +2,7 @@
 
 from django.urls import include, path
 
-from openwop_console.runtime.api import artifacts, control, forks, interrupts, openintent_streams, streams, views
-from openwop_console.runtime.api.audit import views as audit
+from openwop_console.runtime.api import artifacts, audit, control, forks, interrupts, openintent_streams, streams, views
 
 urlpatterns = [
     path("v1/runs", views.run_list, name="api-runs"),

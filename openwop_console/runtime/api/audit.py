@@ -1,0 +1,177 @@
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import auditing, checkpoints
+from memory.host.audit import AuditFilter, Break
+from memory.host.auditing import AuditPage
+from memory.host.checkpoints import Finding
+from memory.host.models import AuditCheckpoint
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, operation
+from memory.host.serializing import Closed, Instant, Text, checked, query_of
+from memory.host.tenancy import scope_of
+from openwop_console.runtime.api.schemas import EVENT
+from openwop_console.runtime.api.serializers import event_document
+
+SEQUENCE: Schema = COUNT
+DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+CHECKPOINT = closed(checkpoint=TEXT, atSequence=SEQUENCE, merkleRoot=DIGEST, signature=TEXT)
+ANOMALY = closed(atSeq=SEQUENCE, expectedPrevHash=TEXT, actualPrevHash=STRING)
+AUDIT_VERIFIED = closed(
+    fromSeq=SEQUENCE,
+    toSeq=SEQUENCE,
+    chainValid=FLAG,
+    checkpointsValid=FLAG,
+    checkpoints={"type": "array", "items": CHECKPOINT},
+    anomalies={"type": "array", "items": ANOMALY},
+)
+AUDIT_RECORD = closed(
+    tenant=TEXT,
+    seq=SEQUENCE,
+    occurredAt=TIME,
+    actor=TEXT,
+    action=TEXT,
+    target=STRING,
+    details=OBJECT,
+    prevHash={"oneOf": [DIGEST, {"type": "null"}]},
+    entryHash=DIGEST,
+)
+AUDIT_RECORDS = closed(
+    records={"type": "array", "items": AUDIT_RECORD},
+    total=SEQUENCE,
+    totalIsExact=FLAG,
+    next={"oneOf": [SEQUENCE, {"type": "null"}]},
+)
+PUBLIC_KEY = closed(keyId=TEXT, publicKey=TEXT)
+AUDIT_PROOFS = closed(
+    tenant=TEXT,
+    exportedAt=TIME,
+    checkpoints={
+        "type": "array",
+        "items": closed(
+            checkpoint=TEXT, atSequence=SEQUENCE, merkleRoot=DIGEST, signature=TEXT, keyId=TEXT, createdAt=TIME
+        ),
+    },
+    publicKeys={"type": "array", "items": PUBLIC_KEY},
+    total=SEQUENCE,
+    next={"oneOf": [SEQUENCE, {"type": "null"}]},
+)
+TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)
+MOST_RECORDS = 1000
+DEFAULT_LIMIT = 50
+
+
+def sequence() -> serializers.RegexField:
+    """A sequence number, in digits and nothing else."""
+    return serializers.RegexField(r"\A[0-9]{1,15}\Z", required=False)
+
+
+class AuditRange(Closed):
+    """The range to verify, both ends included."""
+
+    fromSeq = sequence()
+    toSeq = sequence()
+
+    def ends(self) -> tuple[int | None, int | None]:
+        given = self.validated_data
+        first, last = (int(given[name]) if name in given else None for name in ("fromSeq", "toSeq"))
+        return first, last
+
+
+class AuditQuery(Closed):
+    """Records older than number ``before``, newest first: of one action, from ``since`` on, before ``until``."""
+
+    action = Text(required=False, max_length=64)
+    since = Instant(required=False)
+    until = Instant(required=False)
+    before = sequence()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
+
+    def wanted(self) -> AuditFilter:
+        given = self.validated_data
+        return AuditFilter(given.get("action", ""), given.get("since"), given.get("until"))
+
+
+class CheckpointsQuery(Closed):
+    """Checkpoints behind the number ``after``, the oldest first; ``after`` is what ``next`` gave."""
+
+    after = sequence()
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
+
+
+class TenantEventsQuery(Closed):
+    """Events behind ``after``, which is exclusive."""
+
+    after = serializers.IntegerField(required=False, min_value=-1, max_value=2**62)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
+
+
+def finding_document(found: Finding) -> dict[str, Any]:
+    """The AuditVerifyResult."""
+    return {
+        "fromSeq": found.first,
+        "toSeq": found.last,
+        "chainValid": found.intact,
+        "checkpointsValid": not found.forged,
+        "checkpoints": [_checkpoint_document(each) for each in found.checkpoints],
+        "anomalies": [_anomaly_document(each) for each in found.breaks],
+    }
+
+
+def _checkpoint_document(checkpoint: AuditCheckpoint) -> dict[str, Any]:
+    return {**checkpoints.statement(checkpoint), "signature": checkpoint.signature}
+
+
+def _anomaly_document(found: Break) -> dict[str, Any]:
+    """The first record has nothing before it; the schema wants a text all the same."""
+    return {"atSeq": found.at_seq, "expectedPrevHash": found.expected or "null", "actualPrevHash": found.actual}
+
+
+def records_document(page: AuditPage) -> dict[str, Any]:
+    oldest = page.records[-1].seq if page.records else 0
+    return {
+        "records": [auditing.document_of(record) for record in page.records],
+        "total": page.total,
+        "totalIsExact": not page.inexact,
+        "next": oldest or None,
+    }
+
+
+@operation("verifyAuditLog", scope="audit:read", query=AuditRange, gives={200: AUDIT_VERIFIED}, tag="audit")
+@api_view(["GET"])
+def audit_verify(request: Request) -> Response:
+    first, last = checked(AuditRange, query_of(request)).ends()
+    return Response(finding_document(auditing.verify(scope_of(request), first=first, last=last)))
+
+
+@operation("listAuditRecords", scope="audit:read", query=AuditQuery, gives={200: AUDIT_RECORDS}, tag="audit")
+@api_view(["GET"])
+def audit_list(request: Request) -> Response:
+    """The newest records first. ``total`` counts what matches: exactly, or as a lower bound."""
+    query = checked(AuditQuery, query_of(request))
+    given = query.validated_data
+    before, limit = int(given["before"]) if "before" in given else None, given.get("limit", DEFAULT_LIMIT)
+    page = auditing.view(scope_of(request), query.wanted(), before=before, limit=limit, now=timezone.now())
+    return Response(records_document(page))
+
+
+@operation("exportCheckpoints", scope="audit:read", query=CheckpointsQuery, gives={200: AUDIT_PROOFS}, tag="audit")
+@api_view(["GET"])
+def audit_checkpoints(request: Request) -> Response:
+    given = checked(CheckpointsQuery, query_of(request)).validated_data
+    after, limit = int(given.get("after", -1)), given.get("limit", MOST_RECORDS)
+    return Response(auditing.proofs(scope_of(request), after=after, limit=limit, now=timezone.now()))
+
+
+@operation("listTenantEvents", scope="audit:read", query=TenantEventsQuery, gives={200: TENANT_EVENTS}, tag="audit")
+@api_view(["GET"])
+def tenant_events(request: Request) -> Response:
+    given = checked(TenantEventsQuery, query_of(request)).validated_data
+    scope = scope_of(request)
+    found, total = auditing.events(scope, after=given.get("after", -1), limit=given.get("limit", MOST_RECORDS))
+    stands_in = {"runId": auditing.log_id(scope)}
+    return Response({"events": [event_document(event) | stands_in for event in found], "total": total})
