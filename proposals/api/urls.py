@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from proposals.api import views
-from proposals.api.policies import views as policies
+from proposals.api import policies, views
 from proposals.api.reviewing import views as reviewing
 from proposals.api.synthesis import urls as synthesis
 
