@@ -2,9 +2,8 @@
 
 from django.urls import path
 
-from proposals.api import policies, views
+from proposals.api import policies, synthesis, views
 from proposals.api.reviewing import views as reviewing
-from proposals.api.synthesis import urls as synthesis
 
 PROPOSALS = "v1/host/sample/proposals"
 CONSOLE = "v1/host/console/proposals"

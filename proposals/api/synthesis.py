@@ -1,0 +1,98 @@
+"""Synthesis over HTTP: asked for, and watched; the console's extension of the face."""
+
+from typing import Any
+
+from django.db import transaction
+from django.urls import path
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.api.openwop.passes import WORK
+from memory.host import ids
+from memory.host.operations import closed, operation
+from memory.host.serializing import Closed, Flag, checked
+from memory.host.tenancy import scope_of
+from memory.models import Pass
+from memory.wire import instant
+from proposals import synthesis, tasks
+
+SYNTHESIS = closed("Synthesis", **WORK)
+READ, RUN = "proposals:read", "passes:run"
+TAG = "proposals"
+ROUTE = "v1/host/console/synthesis"
+
+
+class SynthesisOptions(Closed):
+    """``endpoint``: the drafts are worded by the one that the tenant's memory policy names."""
+
+    endpoint = Flag(required=False)
+
+
+class OrderSynthesis(Closed):
+    """The closed body of an order, which may be empty."""
+
+    dryRun = Flag(required=False)
+    options = SynthesisOptions(required=False)
+
+    def wanted(self) -> dict[str, bool]:
+        given = self.validated_data
+        return {"dry_run": given.get("dryRun", False), "endpoint": given.get("options", {}).get("endpoint", False)}
+
+
+class Nothing(Closed):
+    """No body, or an empty one."""
+
+
+def synthesis_document(row: Pass) -> dict[str, Any]:
+    """A synthesis, whatever became of it. ``outcome`` is numbers, codes and ids; of a dry run, titles too."""
+    return {
+        "id": ids.wire("pass", row.id),
+        "state": row.state,
+        "trigger": row.trigger,
+        "dryRun": row.dry_run,
+        "options": row.options,
+        "done": row.done,
+        "total": row.total,
+        "doing": row.doing,
+        "code": row.code or None,
+        "outcome": row.outcome,
+        "runId": ids.wire("run", row.run_id),
+        "requestedBy": row.requested_by,
+        "createdAt": instant(row.created_at),
+        "finishedAt": instant(row.finished_at) if row.finished_at else None,
+    }
+
+
+@operation("orderSynthesis", scope=RUN, takes=OrderSynthesis, gives={202: SYNTHESIS}, tag=TAG)
+@api_view(["POST"])
+@transaction.atomic
+def synthesis_order(request: Request) -> Response:
+    """On record and queued together, or neither."""
+    wanted = checked(OrderSynthesis, request.data).wanted()
+    row = synthesis.order(scope_of(request), **wanted, now=timezone.now())
+    tasks.enqueue_synthesis(row)
+    return Response(synthesis_document(row), status=202)
+
+
+@operation("getSynthesis", scope=READ, gives={200: SYNTHESIS}, tag=TAG)
+@api_view(["GET"])
+def one_synthesis(request: Request, pass_id: str) -> Response:
+    return Response(synthesis_document(synthesis.find(scope_of(request), ids.parse("pass", pass_id))))
+
+
+@operation("stopSynthesis", scope=RUN, gives={202: SYNTHESIS}, tag=TAG)
+@api_view(["POST"])
+def synthesis_stop(request: Request, pass_id: str) -> Response:
+    """The synthesis leaves off before its next proposal; what it has proposed stands."""
+    checked(Nothing, request.data)
+    row = synthesis.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    return Response(synthesis_document(row), status=202)
+
+
+urlpatterns = [
+    path(ROUTE, synthesis_order, name="api-syntheses"),
+    path(f"{ROUTE}/<str:pass_id>", one_synthesis, name="api-synthesis"),
+    path(f"{ROUTE}/<str:pass_id>/stop", synthesis_stop, name="api-synthesis-stop"),
+]

@@ -1,1 +1,0 @@
-"""Synthesis over HTTP: asked for, and watched; the console's extension of the face."""
