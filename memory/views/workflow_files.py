@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memory import workflow_files as files
+from memory import workflow_files as memory_workflow_files
 from memory.forms import WorkflowFileForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
@@ -35,14 +35,14 @@ class Spot:
 def workflow_files(request: HttpRequest) -> HttpResponse:
     """The upload, the preview of what it would make, its problems; and, once that is confirmed, the import."""
     scope = tenancy.scope_of(request)
-    scope.check(files.SCOPE)
+    scope.check(memory_workflow_files.SCOPE)
     if request.method != "POST":
         return _page(request, WorkflowFileForm())
     form = WorkflowFileForm(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, form, status=422)
     raw = _bytes_of(form)
-    parsed = files.parse(raw)
+    parsed = memory_workflow_files.parse(raw)
     form.data = {"text": _text_of(raw)}
     if parsed.workflow is None:
         return _page(request, form, parsed, status=422)
@@ -51,7 +51,7 @@ def workflow_files(request: HttpRequest) -> HttpResponse:
 
 def _bytes_of(form: WorkflowFileForm) -> bytes:
     """What was chosen, or what was pasted; never more than shows that it is too much."""
-    chosen, most = form.cleaned_data["file"], files.MAX_BYTES + 1
+    chosen, most = form.cleaned_data["file"], memory_workflow_files.MAX_BYTES + 1
     raw: bytes = chosen.read(most) if chosen else form.cleaned_data["text"].encode("utf-8", "replace")[:most]
     return raw.replace(b"\r\n", b"\n")
 
@@ -62,7 +62,7 @@ def _text_of(raw: bytes) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return ""
-    return "" if "\x00" in text or len(raw) > files.MAX_BYTES else text
+    return "" if "\x00" in text or len(raw) > memory_workflow_files.MAX_BYTES else text
 
 
 def _brought(
@@ -72,8 +72,8 @@ def _brought(
 
     def act(_: dict[str, Any]) -> Brought:
         if "confirmed" in request.POST:
-            return files.bring_in(scope, workflow, now=timezone.now())
-        return files.foresee(scope, workflow)
+            return memory_workflow_files.bring_in(scope, workflow, now=timezone.now())
+        return memory_workflow_files.foresee(scope, workflow)
 
     sent = pages.submit(form, act)
     if sent.result and sent.result.intent_id:
@@ -90,7 +90,7 @@ def _page(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    lines = files.lines_of(str(form.data.get("text", ""))) if parsed else []
+    lines = memory_workflow_files.lines_of(str(form.data.get("text", ""))) if parsed else []
     context = {
         "nav": "settings",
         "form": form,
@@ -99,7 +99,7 @@ def _page(
         "warnings": _spots(parsed.warnings if parsed else (), lines),
         "warning_count": len(parsed.warnings) if parsed else 0,
         "brought": brought,
-        "told": files.document(brought) if brought else None,
+        "told": memory_workflow_files.document(brought) if brought else None,
         "policy": _policy_words(brought.workflow.memory_policy) if brought else "",
         "steps": _steps(brought) if brought else [],
     }
@@ -143,7 +143,7 @@ def _policy_words(policy: dict[str, Any]) -> str:
 @require_safe
 def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     """An intent with its tasks, as they are now."""
-    found = files.standing(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
+    found = memory_workflow_files.standing(tenancy.scope_of(request), intent_id, tasks=TASKS_SHOWN)
     if request.GET.get("format") == "json":
         return exports.document(_intent_document(found))
     names = {ids.wire("task", each.id): each.name for each in found.tasks}
