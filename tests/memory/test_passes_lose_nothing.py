@@ -15,7 +15,7 @@ from memory.models import Pass, PassState
 from memory.models.entry import MemoryEntry
 from tests import building
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 SAME = ("The Pro plan includes weekly reports", "The Pro plan includes weekly reports.")
 OLD, ALSO_OLD, NEW = (
     "The Pro plan costs $49 per month",
