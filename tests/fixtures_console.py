@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+import httpx
 import psutil
 import pytest
 from django.conf import settings
@@ -32,9 +33,12 @@ QUICK = {
     "import_workflow",
     "restore",
     "rotate_vault_key",
+    "run_pass",
+    "shell",
+    "synthesize",
 }
 RUN_COMMANDS = """
-import contextlib, io, json, os, sys
+import contextlib, io, json, os, sys, traceback
 from django.core.management import execute_from_command_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
 answers = sys.stdout
@@ -47,6 +51,8 @@ for line in sys.stdin:
             execute_from_command_line(["manage.py", *request["words"]])
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception:
+            code = traceback.print_exc() or 1
     sys.stdin = typed
     print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
 """
@@ -78,9 +84,7 @@ class ConsoleProcess:
 
     def start(self, *options: str, **environment: str) -> None:
         """The console answers on ``url``. ``environment`` is added to its own."""
-        if not self._begins_empty and not self.data_folder.exists():
-            self.data_folder.mkdir(mode=0o700)
-            templates.copy_file(self.data_folder / "console.sqlite3")
+        self.make_tables()
         with self._log.open("ab") as log:
             self._supervisor = psutil.Popen(
                 [sys.executable, "manage.py", "console", "--bind", f"127.0.0.1:{self.port}", *options],
@@ -100,6 +104,12 @@ class ConsoleProcess:
             time.sleep(0.05)
         with urlopen(f"{self.url}/healthz", timeout=5) as answer:
             assert answer.status == 200
+
+    def make_tables(self) -> None:
+        """The database has its tables, unless it is to begin empty: commands may come before the console."""
+        if not self._begins_empty and not self.data_folder.exists():
+            self.data_folder.mkdir(mode=0o700)
+            templates.copy_file(self.data_folder / "console.sqlite3")
 
     def processes(self) -> list[psutil.Process]:
         """The supervisor and all that descends from it, whatever group it is in."""
@@ -165,6 +175,25 @@ class ConsoleProcess:
             timeout=120,
             check=False,
         )
+
+    def shell(self, script: str) -> str:
+        """The last line that the script printed, run in this host's Django."""
+        answer = self.manage("shell", "--no-imports", "-c", script)
+        assert answer.returncode == 0, answer.stderr
+        return (answer.stdout.strip().splitlines() or [""])[-1]
+
+    def key(self, tenant: str, role: str, *agents: str) -> str:
+        """A fresh API key; the tenant is made when it is not there."""
+        self.manage("create_tenant", tenant)
+        bound = [word for agent in agents for word in ("--agent", agent)]
+        made = self.manage("create_api_key", "--tenant", tenant, "--role", role, *bound)
+        assert made.returncode == 0, made.stderr
+        assert made.stdout.count("\n") == 1, "the key is the only line on standard output"
+        return made.stdout.strip()
+
+    def client(self, tenant: str, role: str = "owner") -> httpx.Client:
+        """A client of the console with a fresh key."""
+        return httpx.Client(base_url=self.url, headers={"X-API-Key": self.key(tenant, role)}, timeout=60)
 
     def _run_quickly(self, words: tuple[str, ...], typed: str) -> subprocess.CompletedProcess[str]:
         """The same in a process that is started once and runs every quick command of this host."""

@@ -1,11 +1,7 @@
 """``distillation-stable-archive``: the same sources and budget make the same bytes, whenever it is (RFC 0062 B.4)."""
 
-from pathlib import Path
-
-import pytest
-
 from tests.conformance import dreaming
-from tests.conformance.conftest import Host, a_console
+from tests.conformance.conftest import Host
 from tests.conformance.dreaming import DISTILL, SOURCES
 
 
@@ -45,14 +41,3 @@ def test_an_archive_that_came_later_leaves_the_earlier_entry_readable_or_says_th
             answer = client.get(f"/v1/host/console/memory/{made['event']['outputId']}")
             assert answer.status_code == 200, answer.text
     assert first["archiveChecksum"] == again["archiveChecksum"]
-
-
-@pytest.mark.console
-def test_a_restart_changes_no_byte(tmp_path: Path) -> None:
-    with a_console(tmp_path, OPENWOP_TEST_SEAM_ENABLED="true") as host:
-        given = {"tokenBudget": 2000, "sources": SOURCES}
-        before = checksum(host, "conformance/restart", **given)
-        assert host.process is not None
-        host.process.end()
-        host.process.start(OPENWOP_TEST_SEAM_ENABLED="true")
-        assert checksum(host, "conformance/restart", **given) == before

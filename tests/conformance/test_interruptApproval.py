@@ -4,8 +4,7 @@ import pytest
 
 from tests.conformance import schemas
 from tests.conformance.asking import answer, asked, refusal, waiting
-from tests.conformance.conftest import Host, key_of
-from tests.fixtures_console import ConsoleProcess
+from tests.conformance.conftest import Host
 
 ACCEPT = {"action": "accept"}
 
@@ -101,17 +100,3 @@ def test_without_a_key_without_the_permission_and_from_another_tenant(host: Host
         assert client.get(f"/v1/runs/{run_id}").json()["status"] == "waiting-approval"
     decided = next(event for event in host.events(run_id) if event["type"] == "authorization.decided")
     schemas.check_payload("authorizationDecided", decided["payload"])
-
-
-@pytest.mark.console
-def test_a_waiting_run_is_still_asked_for_after_a_power_cut(console_process: ConsoleProcess) -> None:
-    console_process.start()
-    owner = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
-    with owner.client() as client:
-        runs = [waiting(client, name)["runId"] for name in ("conformance-approval", "conformance-clarification")]
-    console_process.kill()
-    console_process.start()
-    with owner.client() as client:
-        assert answer(client, runs[0], "gate", ACCEPT).status_code == 200
-        assert answer(client, runs[1], "ask", {"answers": {"q1": "blue"}}).status_code == 200
-        assert [owner.finished(client, run)["status"] for run in runs] == ["completed", "completed"]

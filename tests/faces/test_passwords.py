@@ -51,7 +51,12 @@ def in_a_slot(compute: Callable[[], bool]) -> bool:
         return compute()
 
 
-def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refused(slow: threading.Event) -> None:
+def test_requests_go_on_while_passwords_are_computed_and_too_many_tries_are_refused(
+    slow: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert passwords.WAITING == 40
+    monkeypatch.setattr(passwords, "WAITING", 3)
+    monkeypatch.setattr(passwords, "_room", threading.BoundedSemaphore(passwords.WAITING))
     kept = make_password("a right password")
     with ThreadPoolExecutor(passwords.WAITING + 8, initializer=slots.use_here) as threads:
         try:
