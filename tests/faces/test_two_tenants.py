@@ -1,10 +1,12 @@
 """Acme's owner at every address of the API with Globex's own ids: as if nothing were there, and nothing has changed."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db import transaction
 
 from memory.host.models import TenantOwned
 from tests import building
@@ -21,14 +23,25 @@ EVERYBODYS = {"approval-policies/kind"}
 TABLES: list[Any] = [model for model in apps.get_models() if issubclass(model, TenantOwned)]
 
 
-@pytest.fixture
-def acme() -> World:
-    return World("acme")
+@pytest.fixture(scope="module")
+def worlds(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, World]]:
+    """Acme, and Globex with a row of each kind, made once; each test undoes what it did to them."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        made = {slug: World(slug) for slug in ("acme", "globex")}
+        for route in ROUTES:
+            route.real(made["globex"])
+        yield made
+        transaction.set_rollback(True)
 
 
 @pytest.fixture
-def globex() -> World:
-    return World("globex")
+def acme(worlds: dict[str, World]) -> World:
+    return worlds["acme"]
+
+
+@pytest.fixture
+def globex(worlds: dict[str, World]) -> World:
+    return worlds["globex"]
 
 
 @pytest.fixture(autouse=True)
