@@ -309,14 +309,35 @@ def imported(path: Path) -> set[str]:
     return {name.replace(".", "/") + ".py" for name in names}
 
 
-def test_a_test_of_what_differs_by_engine_runs_on_both() -> None:
+def has_its_engines(statements: list[ast.expr]) -> bool:
+    return bool(re.search(r"mark\.(engines|only_db)", " ".join(ast.unparse(each) for each in statements)))
+
+
+def between_transactions(path: Path) -> list[str]:
+    """The tests of a module that commit, and run on one engine alone."""
+    tree = ast.parse(path.read_text())
+    of_all = [each.value for each in tree.body if isinstance(each, ast.Assign) and "pytestmark" in ast.unparse(each)]
+    if has_its_engines(of_all):
+        return []
+    tests = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")]
+    return [
+        each.name
+        for each in tests
+        if re.search(BETWEEN_TRANSACTIONS, " ".join(map(ast.unparse, [*of_all, *each.decorator_list])))
+        and not has_its_engines(each.decorator_list)
+    ]
+
+
+def test_what_differs_by_engine_is_tested_on_both() -> None:
+    """A module that reaches such code marks at least one test of it, and every test that commits."""
     forks = places(FORKS)
     assert {"memory/host/sql.py", "memory/forgetting.py", "memory/adapter/fulltext.py"} <= forks
     unmarked = []
     for path in (ROOT / "tests").rglob("test_*.py"):
-        text = path.read_text()
-        in_process = path.parent.name == "conformance"  # marked where they are given their host
-        differs = re.search(BY_HAND, text) or (re.search(BETWEEN_TRANSACTIONS, text) and not re.search(BROWSER, text))
-        if (differs or imported(path) & forks) and not in_process and "mark.engines" not in text:
-            unmarked.append(path.relative_to(ROOT).as_posix())
+        text, place = path.read_text(), path.relative_to(ROOT).as_posix()
+        black_box = path.parent.name == "conformance"  # knows the host by its doors alone
+        if (re.search(BY_HAND, text) or imported(path) & forks) and not black_box and "mark.engines" not in text:
+            unmarked.append(place)
+        if not re.search(BROWSER, text):
+            unmarked += [f"{place}::{name}" for name in between_transactions(path)]
     assert unmarked == [], "mark these with pytest.mark.engines"

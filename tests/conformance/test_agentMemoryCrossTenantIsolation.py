@@ -1,5 +1,7 @@
 """``conformance-agent-memory-cross-tenant``: a ref of another tenant answers nothing (CTI-1)."""
 
+import pytest
+
 from tests.conformance.conftest import Host
 
 
@@ -10,6 +12,7 @@ def test_the_owner_finds_its_entry_and_a_foreign_ref_finds_nothing(host: Host) -
     assert variables["crossTenantProbe"] == []
 
 
+@pytest.mark.engines
 def test_another_tenant_sees_neither_the_run_nor_the_entry_by_any_call(host: Host) -> None:
     snapshot = host.run("conformance-agent-memory-cross-tenant")
     entry = snapshot["variables"]["ownerEntryId"]

@@ -1,5 +1,7 @@
 """``conformance-agent-memory-injection-budget``: what does not fit is left out whole, never cut (RFC 0113)."""
 
+import pytest
+
 from tests.conformance.conftest import Host
 
 FIXTURE = "conformance-agent-memory-injection-budget"
@@ -39,6 +41,7 @@ def test_recency_and_relevance_are_two_orders(host: Host) -> None:
     assert len(recency) == len(relevance) == 4
 
 
+@pytest.mark.engines
 def test_a_replay_tells_the_same(host: Host) -> None:
     run = host.run(FIXTURE)
     with host.client() as client:

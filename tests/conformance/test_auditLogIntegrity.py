@@ -125,6 +125,7 @@ def test_the_log_is_for_those_who_may_read_it(host: Host, path: str) -> None:
     assert host.stranger.get(path).status_code == 401
 
 
+@pytest.mark.engines
 def test_records_are_listed_page_by_page_and_each_tenant_sees_its_own(host: Host) -> None:
     first = get(host, "/v1/host/console/audit", limit=2).json()
     second = get(host, "/v1/host/console/audit", limit=2, before=first["next"]).json()

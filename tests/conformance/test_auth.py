@@ -42,6 +42,7 @@ def test_a_key_with_one_letter_changed_is_unknown(host: Host) -> None:
     refused(answer, 401, "unauthenticated")
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(("field", "code"), [("revoked_at", "key_revoked"), ("expires_at", "key_expired")])
 def test_a_key_that_was_good_says_what_became_of_it(host: Host, field: str, code: str) -> None:
     headers = {"Authorization": f"Bearer {building.key(role='viewer', name='was good')}"}

@@ -1,8 +1,11 @@
 """A branch is a run of its own: it goes on from its source's record, with effects, and its source is not touched."""
 
+import pytest
+
 from tests.conformance.conftest import Host
 
 
+@pytest.mark.engines
 def test_a_branch_from_the_start_has_effects_of_its_own_and_leaves_its_source_as_it_was(host: Host) -> None:
     source = host.run("conformance-agent-memory-roundtrip")
     before = host.events(source["runId"])

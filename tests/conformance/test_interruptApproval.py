@@ -87,6 +87,7 @@ def test_a_cancelled_run_asks_nobody(host: Host) -> None:
         assert "interrupt" not in client.get(f"/v1/runs/{run_id}").json()
 
 
+@pytest.mark.engines
 def test_without_a_key_without_the_permission_and_from_another_tenant(host: Host) -> None:
     with host.client() as client, host.client("acme/viewer") as viewer, host.client("globex/owner") as globex:
         run_id = waiting(client, "conformance-approval")["runId"]

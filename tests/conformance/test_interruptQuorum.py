@@ -47,6 +47,7 @@ def test_two_rejections_of_three_fail_the_run(host: Host) -> None:
         assert host.finished(client, run_id)["status"] == "failed"
 
 
+@pytest.mark.engines
 def test_without_voters_one_key_is_one_voice(host: Host) -> None:
     with host.client() as client:
         run_id = waiting(client, "conformance-interrupt-quorum")["runId"]

@@ -131,6 +131,7 @@ def test_a_body_that_makes_no_sense_is_refused_in_the_envelope(seamed: Host, pat
     dreaming.refused(dreaming.ask(seamed, path, body), 400, "validation_error")
 
 
+@pytest.mark.engines
 def test_a_batch_with_one_entry_that_cannot_be_stored_stores_none(seamed: Host) -> None:
     ref = dreaming.fresh_ref()
     entries = [{"id": "a", "content": "fine"}, {"id": "b", "content": "fine", "tags": ["x" * 257]}]

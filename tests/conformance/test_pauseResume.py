@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.conformance.conftest import Host
 
 
@@ -11,6 +13,7 @@ def test_it_is_advertised(host: Host) -> None:
     }
 
 
+@pytest.mark.engines
 def test_a_run_is_paused_stays_so_and_goes_on_when_it_is_resumed(host: Host) -> None:
     with host.client() as client:
         body = {"workflowId": "conformance-delay", "inputs": {"delayMs": 700}}

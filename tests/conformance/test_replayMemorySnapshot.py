@@ -3,6 +3,7 @@
 import time
 
 import httpx
+import pytest
 
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
@@ -24,6 +25,7 @@ def forget(client: httpx.Client, name: str) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.engines
 def test_what_was_read_and_forgotten_is_not_replayed_and_bounds_come_first(host: Host) -> None:
     source = host.run("conformance-agent-memory-roundtrip")["runId"]
     with host.client() as client:

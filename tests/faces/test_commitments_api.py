@@ -135,6 +135,7 @@ def test_who_may_read_memory_may_not_change_a_commitment(client: Client) -> None
 # --- the seam ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("seamed")
 @pytest.mark.parametrize("condition", ["time", "predicate"])
 def test_the_seam_fires_a_commitment_that_it_first_lets_be_inferred_and_only_once(acme: Caller, condition: str) -> None:
@@ -151,6 +152,7 @@ def test_the_seam_fires_a_commitment_that_it_first_lets_be_inferred_and_only_onc
     assert Firing.objects.count() == 1
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("seamed")
 def test_nothing_of_the_intention_is_on_any_log(acme: Caller) -> None:
     told = acme.fire(memoryRef="a", condition="predicate", includeIntentionCanary=True).json()
@@ -161,6 +163,7 @@ def test_nothing_of_the_intention_is_on_any_log(acme: Caller) -> None:
     assert told["intentionCanary"] not in json.dumps(every)
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("seamed")
 def test_the_seam_satisfies_a_commitment_that_is_there(acme: Caller) -> None:
     known = remembered("Call Ana in 3 days.", "Tell me if the server is no longer reachable.")

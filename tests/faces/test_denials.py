@@ -14,7 +14,7 @@ from memory.host.run_orders import RunOrder
 from openwop_console.denials import is_denial
 from tests import building, proposing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def denied(slug: str = "acme") -> list[AuditRecord]:
@@ -153,6 +153,7 @@ def test_words_of_a_caller_are_in_no_record_of_a_denial(client: Client) -> None:
     assert {each.payload["resource"] for each in told()} == {"acme"}
 
 
+@pytest.mark.engines
 def test_a_replayed_answer_that_its_key_may_not_have_any_more_is_a_denial_on_record(client: Client) -> None:
     headers = building.headers(role="author") | {"HTTP_IDEMPOTENCY_KEY": "once"}
     run_id = ids.wire("run", building.open_run(building.scope()).id)
@@ -175,6 +176,7 @@ def test_visitors_unknown_addresses_and_forged_forms_are_no_denials(client: Clie
     assert not is_denial(None)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("failing", ["error", "unknown role", "no role"])
 def test_roles_that_cannot_be_established_open_nothing(client: Client, monkeypatch: Any, failing: str) -> None:
     headers = building.headers()

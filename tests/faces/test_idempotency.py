@@ -24,7 +24,7 @@ from openwop_console.runtime.asking import tokens
 from tests import building, proposing
 from tests.conformance import schemas
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 REPLAY = "openwop-Idempotent-Replay"
 NOOP = {"workflowId": "conformance-noop"}
 
@@ -101,6 +101,7 @@ def test_a_key_is_its_endpoint_s_and_its_principal_s_own(ada: Caller) -> None:
     assert {answer[REPLAY] for answer in again} == {"true"}
 
 
+@pytest.mark.engines
 def test_who_may_not_any_more_reads_no_stored_answer(ada: Caller) -> None:
     assert ada.send("/v1/runs", NOOP).status_code == 201
     RoleGrant.objects.written_by(access.WRITER).filter(principal=ada.scope.principal.id).delete()
@@ -129,6 +130,7 @@ def test_a_body_is_kept_as_a_digest_that_nobody_can_guess_at(ada: Caller) -> Non
         assert ada.send("/v1/runs", NOOP)[REPLAY] == "true"
 
 
+@pytest.mark.engines
 def test_an_answer_by_token_is_given_once_and_answered_alike() -> None:
     run = building.execute(building.scope(), "conformance-approval")
     asked = Interrupt.objects.of(run.tenant_id).get(run_id=run.id)
@@ -259,6 +261,7 @@ def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch:
     assert (answer.status_code, answer.json(), answer[REPLAY]) == (201, {"runId": "run_1"}, "true")
 
 
+@pytest.mark.engines
 def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keeps_nothing(ada: Caller) -> None:
     asked = idempotency.asked(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
@@ -277,6 +280,7 @@ def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keep
     assert idempotency.claim(asked, now=started) == StoredAnswer(200, {}, "x")
 
 
+@pytest.mark.engines
 def test_an_answer_is_kept_for_a_day_and_swept_after_it(ada: Caller) -> None:
     first = ada.send("/v1/runs", NOOP).json()["runId"]
     asked_at = kept()[0].created_at
@@ -354,6 +358,7 @@ def test_a_forgotten_subject_is_in_no_stored_answer(ada: Caller) -> None:
     assert [record.endpoint for record in kept()] == ["POST /v1/runs"]
 
 
+@pytest.mark.engines
 def test_a_key_of_another_principal_is_never_told_what_the_first_was(ada: Caller) -> None:
     ada.send("/v1/runs", NOOP)
     other = Caller("viewer")

@@ -10,7 +10,7 @@ from memory.models import Pass
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 URL, SCHEDULES = "/v1/host/console/passes", "/v1/host/console/pass-schedules"
 __all__ = ["flow"]
 
@@ -54,6 +54,7 @@ def test_a_pass_is_accepted_carried_out_and_tells_what_came_of_it(
     assert run["status"] == "completed"
 
 
+@pytest.mark.engines
 def test_the_same_idempotency_key_is_one_pass(client: Client, consolidating: Counting) -> None:
     headers = building.headers() | {"HTTP_IDEMPOTENCY_KEY": "once"}
     first, second = order(client, headers).json(), order(client, headers).json()
@@ -188,6 +189,7 @@ def test_a_cursor_that_is_none_is_refused_by_its_name(client: Client, place: str
     assert [error["field"] for error in refused.json()["details"]["errors"]] == ["after"]
 
 
+@pytest.mark.engines
 def test_a_schedule_is_kept_changed_listed_and_removed(client: Client, consolidating: Counting) -> None:
     headers = building.headers(role="operator")
     body = {"kind": "consolidate", "memoryRef": "notes", "cron": "0 3 * * *", "timezone": "Europe/Berlin"}

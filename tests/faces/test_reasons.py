@@ -16,7 +16,7 @@ from proposals.models import Gate
 from tests import building, proposing
 from tests.peopled import World
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 PERSON = "marta.kowalska@example.com"
 
 
@@ -64,6 +64,7 @@ def test_a_pause_a_resume_and_a_cancellation_say_why_to_who_reads_the_run_and_th
     assert not [word for word in ("look first", "looked", "enough") if word in kept]
 
 
+@pytest.mark.engines
 def test_what_nobody_gave_a_reason_for_has_none(acme: World) -> None:
     run = begun(acme)
     steer(acme, run, "pause", drainPolicy="immediate")
@@ -72,6 +73,7 @@ def test_what_nobody_gave_a_reason_for_has_none(acme: World) -> None:
     assert event(acme, run, "run.resumed") == {}
 
 
+@pytest.mark.engines
 def test_the_reason_of_a_draining_pause_stands_in_the_event_that_comes_later(acme: World) -> None:
     run = begun(acme)
     steer(acme, run, "pause", reason="after this node")
@@ -105,6 +107,7 @@ def test_a_reason_that_names_a_forgotten_subject_reads_as_erased(acme: World) ->
     assert event(acme, run, "run.cancelled")["reason"] == "[erased]"
 
 
+@pytest.mark.engines
 def test_an_override_reads_with_the_reason_that_was_given_and_the_log_without(acme: World) -> None:
     made = proposing.propose(author=acme.scope)
     gate = proposing.opened(made)

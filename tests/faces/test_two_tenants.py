@@ -12,7 +12,7 @@ from memory.host.models import TenantOwned
 from tests import building
 from tests.peopled import BODIES, MAKERS, UNKNOWN, Route, World, routes, sound_body
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ROUTES = [route for route in routes() if route.parameters]
 # A name of one's own: what is written or removed under it is the caller's, whoever else has such a name.
 OWN_NAMES = {"putSecret", "deleteSecret", "writeWorkspaceFile", "installAgent"}
@@ -103,6 +103,7 @@ def test_every_parameter_has_a_maker_and_an_unknown_of_its_form() -> None:
     assert set(MAKERS) == set(UNKNOWN) == found
 
 
+@pytest.mark.engines
 def test_an_id_of_globex_in_a_query_or_a_body_finds_nothing(acme: World, globex: World) -> None:
     run_id, unknown = f"run_{globex.run.id.hex}", "run_" + "0" * 32
     for url in ("/v1/host/console/memory?runId={}", "/v1/host/console/memory?after={}"):

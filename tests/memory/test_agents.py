@@ -24,7 +24,7 @@ from openwop_console.runtime import nodes
 from tests import building
 from tests.conformance import schemas
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 AGENT = "private.acme.triage"
 PROMPT = "You are the triage agent of Acme, and nobody may read this sentence."
 WIRE = "/v1/host/console/agents"
@@ -148,6 +148,7 @@ def test_a_body_that_is_not_the_manifest_of_its_address_is_400(client: Client, b
     assert (answer.status_code, answer.json()["error"]) == (400, "validation_error")
 
 
+@pytest.mark.engines
 def test_the_prompt_is_nowhere_but_in_the_installation(client: Client) -> None:
     told = [put(client, manifest()), put(client, manifest(systemPrompt=PROMPT + "!"))]
     headers = building.headers()
@@ -157,6 +158,7 @@ def test_the_prompt_is_nowhere_but_in_the_installation(client: Client) -> None:
     assert "nobody may read" not in str(list(AuditRecord.objects.values()))
 
 
+@pytest.mark.engines
 def test_a_secret_in_a_manifest_is_kept_as_its_mark(client: Client) -> None:
     vault.put(building.tenant().id, "crm-key", "s3cr3t-of-the-crm", now=timezone.now())
     assert (
@@ -167,6 +169,7 @@ def test_a_secret_in_a_manifest_is_kept_as_its_mark(client: Client) -> None:
     assert "s3cr3t-of-the-crm" not in Installation.objects.get(kind=ArtifactKind.AGENT).text
 
 
+@pytest.mark.engines
 def test_the_same_manifest_again_changes_nothing_and_another_one_needs_another_version(client: Client) -> None:
     assert put(client, manifest(memoryShape={})).status_code == 200
     assert put(client, dict(reversed(manifest(memoryShape={}).items()))).status_code == 200
@@ -179,6 +182,7 @@ def test_the_same_manifest_again_changes_nothing_and_another_one_needs_another_v
     assert list(acts) == [f"agent:{AGENT}@1.0.0", f"agent:{AGENT}@1.0.1"]
 
 
+@pytest.mark.engines
 def test_a_removed_agent_is_gone_and_can_come_back(client: Client) -> None:
     put(client, manifest())
     headers = building.headers()
@@ -359,6 +363,7 @@ def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Cli
     assert not [name for name in document["fixtures"] if "memory" in name]
 
 
+@pytest.mark.engines
 def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_does(settings: Any) -> None:
     durable = building.remember("acme", "for long")
     settings.OPENWOP_MEMORY_INSTANCE = "host-a"
@@ -386,6 +391,7 @@ def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Any, monkeypatch
     assert MemoryEntry.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_ephemeral_entries_are_found_by_their_index_however_much_there_is() -> None:
     explain = "EXPLAIN QUERY PLAN " if connection.vendor == "sqlite" else "EXPLAIN "
     with connection.cursor() as cursor:

@@ -23,7 +23,7 @@ from memory.models.entry import MemoryEntry, Tombstone
 from tests import archiving, building
 from tests.memory.test_forgetting import everything_stored
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
@@ -53,6 +53,7 @@ def planned(owner: TenantScope, name: str = MARTA) -> dict[str, Any]:
 # --- kept and found -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_stored_archive_is_current_and_the_one_before_superseded() -> None:
     first, second = archiving.distilled("acme", "one"), archiving.distilled("acme", "two")
     elsewhere = archiving.distilled("acme", "three", memory_ref="other")
@@ -73,6 +74,7 @@ def test_the_same_work_is_recognised_in_its_ref_until_it_is_withdrawn() -> None:
     assert archives.same_work(notes, made.sources_sha256) is None
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "statement",
     [
@@ -95,6 +97,7 @@ def test_the_database_refuses_to_empty_an_archive_that_is_not_withdrawn() -> Non
     assert bytes(fresh(made).body) == bytes(made.body)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("withdrawn", [False, True])
 def test_the_database_refuses_to_delete_an_archive(withdrawn: bool) -> None:
     made = archiving.distilled("acme", "one")
@@ -107,6 +110,7 @@ def test_the_database_refuses_to_delete_an_archive(withdrawn: bool) -> None:
     assert Archive.objects.count() == 1
 
 
+@pytest.mark.engines
 def test_bytes_that_were_emptied_do_not_come_back() -> None:
     made = archiving.distilled("acme", "one")
     archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
@@ -141,6 +145,7 @@ def test_a_key_bound_to_agents_is_shown_no_archive_and_one_without_the_scope_is_
         archives.find(building.scope("acme", "auditor"), made.id)
 
 
+@pytest.mark.engines
 def test_a_run_of_another_tenant_stores_nothing() -> None:
     acme, globex = building.scope(), building.scope("globex")
     made = archiving.draft(archiving.document([]))
@@ -189,12 +194,14 @@ def test_an_archive_whose_time_is_over_is_withdrawn_and_says_so() -> None:
     assert gone.value.details == {"reason": "retention"}
 
 
+@pytest.mark.engines
 def test_what_agents_read_of_an_archive_outlives_its_retention() -> None:
     made = archiving.distilled("acme", "old", now=timezone.now() - timedelta(days=40))
     archives.gc(now=timezone.now())
     assert MemoryEntry.objects.filter(id=made.entry_id).exists()
 
 
+@pytest.mark.engines
 def test_endpoint_texts_go_when_archives_of_their_day_would() -> None:
     now, acme = timezone.now(), building.scope()
     archives.remember(building.ref(acme, "notes"), "a" * 64, "kept", now=now)
@@ -329,6 +336,7 @@ def test_a_kept_answer_holds_no_secret() -> None:
 # --- forgetting -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_anew() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund", "unrelated", token_budget=777)
@@ -377,6 +385,7 @@ def test_what_remains_is_distilled_to_another_archive_by_a_worker(drain: Callabl
     assert (again.state, again.outcome["archiveId"]) == ("done", ids.wire("arc", new.id))
 
 
+@pytest.mark.engines
 def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_it(drain: Callable[..., int]) -> None:
     acme = building.scope()
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
@@ -454,6 +463,7 @@ def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
     assert (done.state, fresh(made).withdrawn_because) == (ForgetState.FORGOTTEN, "forgotten")
 
 
+@pytest.mark.engines
 def test_a_ref_with_nothing_left_is_not_distilled_again() -> None:
     acme = building.scope()
     archiving.distilled("acme", f"all there is: {MARTA}")
@@ -469,6 +479,7 @@ def test_an_earlier_archive_that_goes_leaves_the_current_one_as_it_is() -> None:
     assert [fresh(row).state for row in (old, new)] == ["withdrawn", "current"]
 
 
+@pytest.mark.engines
 def test_a_ref_that_names_the_subject_is_said_by_no_archive_any_more() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", "a note", memory_ref=f"customers/{MARTA}")
@@ -479,6 +490,7 @@ def test_a_ref_that_names_the_subject_is_said_by_no_archive_any_more() -> None:
     assert done.receipt["distilledAnewBy"] == []
 
 
+@pytest.mark.engines
 def test_a_name_inside_a_longer_one_is_suspected_in_an_archive_and_in_what_an_endpoint_made() -> None:
     acme = building.scope()
     building.remember("acme", "unrelated")
@@ -510,6 +522,7 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     assert done.state == ForgetState.FORGOTTEN
 
 
+@pytest.mark.engines
 def test_a_preview_opens_the_archives_that_would_go() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund")
@@ -520,6 +533,7 @@ def test_a_preview_opens_the_archives_that_would_go() -> None:
     assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
 
 
+@pytest.mark.engines
 def test_a_policy_with_the_subject_in_it_loses_that_and_asks_no_endpoint_any_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -20,7 +20,7 @@ from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 KIND = "automation"
 CHAIN = "private.acme.followUp"
 NAMED = "automation/weekly.noop"
@@ -158,6 +158,7 @@ def test_a_run_that_an_automation_started_is_on_record_as_its_effect() -> None:
     assert [use.run_id for use in review.detail(acme, made.id).effect.uses] == [run.id]
 
 
+@pytest.mark.engines
 def test_a_run_of_an_ordinary_schedule_is_nobody_s_effect() -> None:
     acme = building.scope()
     install(**MINUTELY)

@@ -21,7 +21,7 @@ from proposals import lifecycle, review, rollbacks
 from tests import building, proposing
 from tests.conformance import schemas
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 KIND = "workflow-chain-pack"
 CHAIN = "private.acme.followUp"
 
@@ -230,6 +230,7 @@ def test_an_edge_may_name_a_node_that_has_a_dot_and_one_port_alone() -> None:
 # --- drafts and installations -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_draft_is_no_workflow_and_what_is_installed_is_one() -> None:
     acme, client = building.scope(), Client()
     made = proposing.propose(text=proposing.chain_pack(), kind=KIND)
@@ -270,6 +271,7 @@ def test_a_version_without_a_chain_takes_it_out_and_a_rollback_brings_it_back() 
 # --- a run and its parameters -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("inputs", "field"),
     [
@@ -348,6 +350,7 @@ def test_an_expression_is_a_parameter_that_has_to_make_sense() -> None:
         building.execute(acme, "acme-look", path="((")
 
 
+@pytest.mark.engines
 def test_what_is_given_as_a_parameter_is_kept_with_the_inputs_alone_and_forgotten_there() -> None:
     install()
     acme = building.scope()

@@ -24,7 +24,7 @@ from openwop_console import discovery, schedules
 from tests import building
 from tests.tampering import tamper
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
@@ -132,6 +132,7 @@ def test_the_root_is_built_level_by_level_for_every_size() -> None:
         assert root_of(leaves[:size]) == merkle_root(leaves[:size])
 
 
+@pytest.mark.engines
 def test_a_stranger_verifies_checkpoints_with_what_the_host_publishes(acme: UUID) -> None:
     made = [mint(acme)]
     grow(acme, 5)
@@ -214,6 +215,7 @@ def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any
     assert verify(acme).intact
 
 
+@pytest.mark.engines
 def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, monkeypatch: Any) -> None:
     tamper("UPDATE host_auditrecord SET actor = 'mallory' WHERE seq = 4")
     assert checkpoints.mint(acme, now=NOW) is None
@@ -223,6 +225,7 @@ def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, m
     assert AuditCheckpoint.objects.count() == 0
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "statement", ["UPDATE host_auditcheckpoint SET at_seq = 1", "DELETE FROM host_auditcheckpoint"]
 )
@@ -258,6 +261,7 @@ def test_a_changed_record_breaks_at_itself_and_unfits_the_checkpoint_above_it(ac
     assert found.breaks[1].actual != found.breaks[1].expected
 
 
+@pytest.mark.engines
 def test_a_change_that_rewrote_its_own_hash_breaks_where_the_next_record_does_not_continue_it(acme: UUID) -> None:
     rewrite(acme, 4)
     assert [each.at_seq for each in verify(acme).breaks] == [5]
@@ -275,6 +279,7 @@ def rewrite(tenant_id: UUID, seq: int, prev_hash: str | None = None) -> str:
     return own
 
 
+@pytest.mark.engines
 def test_a_chain_rewritten_to_its_head_is_found_by_the_checkpoint_alone(acme: UUID) -> None:
     made = mint(acme)
     own: str | None = None
@@ -287,6 +292,7 @@ def test_a_chain_rewritten_to_its_head_is_found_by_the_checkpoint_alone(acme: UU
     assert [(each.at_seq, each.expected) for each in found.breaks] == [(9, made.merkle_root)]
 
 
+@pytest.mark.engines
 def test_removed_records_are_a_gap_at_their_first_number(acme: UUID) -> None:
     mint(acme)
     tamper("DELETE FROM host_auditrecord WHERE seq IN (3, 4)")
@@ -295,6 +301,7 @@ def test_removed_records_are_a_gap_at_their_first_number(acme: UUID) -> None:
     assert found.breaks[0].actual == ""
 
 
+@pytest.mark.engines
 def test_records_in_another_order_do_not_fit(acme: UUID) -> None:
     tamper("UPDATE host_auditrecord SET seq = 100 WHERE seq = 3")
     tamper("UPDATE host_auditrecord SET seq = 3 WHERE seq = 4")
@@ -302,6 +309,7 @@ def test_records_in_another_order_do_not_fit(acme: UUID) -> None:
     assert verify(acme).broken_at == 3
 
 
+@pytest.mark.engines
 def test_a_removed_end_is_seen_by_the_head_and_with_the_head_set_back_by_the_checkpoint(acme: UUID) -> None:
     mint(acme)
     tamper("DELETE FROM host_auditrecord WHERE seq > 6")
@@ -313,6 +321,7 @@ def test_a_removed_end_is_seen_by_the_head_and_with_the_head_set_back_by_the_che
     assert (found.last, found.broken_at, found.unfit) == (9, 7, frozenset({9}))
 
 
+@pytest.mark.engines
 def test_a_head_that_is_gone_or_set_back_breaks_the_end(acme: UUID) -> None:
     tamper("UPDATE host_auditchain SET next_seq = 5", table="host_auditrecord")
     assert verify(acme).broken_at == 9
@@ -320,6 +329,7 @@ def test_a_head_that_is_gone_or_set_back_breaks_the_end(acme: UUID) -> None:
     assert verify(acme).broken_at == 9
 
 
+@pytest.mark.engines
 def test_a_record_put_in_by_hand_behind_the_end_does_not_fit(acme: UUID) -> None:
     tamper(
         "INSERT INTO host_auditrecord (tenant_id, id, seq, occurred_at, actor, action, target, details, prev_hash,"
@@ -330,6 +340,7 @@ def test_a_record_put_in_by_hand_behind_the_end_does_not_fit(acme: UUID) -> None
     assert verify(acme).broken_at == 10
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("column", ["merkle_root", "signature"])
 def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(acme: UUID, column: str) -> None:
     made = mint(acme)
@@ -343,6 +354,7 @@ def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(
     assert verify(acme, 10, after.at_seq).intact
 
 
+@pytest.mark.engines
 def test_a_checkpoint_that_was_removed_unfits_the_one_behind_it(acme: UUID) -> None:
     for _ in range(2):
         grow(acme, 5)
@@ -353,6 +365,7 @@ def test_a_checkpoint_that_was_removed_unfits_the_one_behind_it(acme: UUID) -> N
     assert (found.unfit, found.broken_at) == (frozenset({19}), 19)
 
 
+@pytest.mark.engines
 def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, monkeypatch: Any) -> None:
     globex = building.tenant("globex").id
     grow(globex, 1)
@@ -369,6 +382,7 @@ def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, m
     assert list(checkpoints.every(acme)) == []
 
 
+@pytest.mark.engines
 def test_a_record_without_a_canonical_form_breaks_at_itself(acme: UUID) -> None:
     mint(acme)
     before = AuditRecord.objects.of(acme).get(seq=4).entry_hash
@@ -384,6 +398,7 @@ def test_a_record_without_a_canonical_form_breaks_at_itself(acme: UUID) -> None:
     assert checkpoints.mint(acme, now=NOW) is None
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("number", [8, 10, 9007199254740993])
 def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(acme: UUID, number: int) -> None:
     mint(acme)
@@ -424,6 +439,7 @@ def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypat
     assert audit.total(acme) == 50
 
 
+@pytest.mark.engines
 def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: UUID, monkeypatch: Any) -> None:
     grow(acme, 40)
     mint(acme)
@@ -531,6 +547,7 @@ def test_a_range_that_is_none_is_refused(first: int, last: int | None) -> None:
         auditing.verify(scope, first=first, last=last)
 
 
+@pytest.mark.engines
 def test_a_log_without_records_holds() -> None:
     building.tenant()
     scope = building.scope(role="auditor")
@@ -555,6 +572,7 @@ def decided(reason: str = "missing-scope") -> AuthorizationDecided:
     return AuthorizationDecided("usr_1", "runs:cancel", "run_1", allowed=False, reason=reason)
 
 
+@pytest.mark.engines
 def test_the_tenant_s_log_is_opened_by_its_first_event_and_stays_open() -> None:
     tenant_id = building.tenant().id
     assert tenant_log.read(tenant_id) == []
@@ -568,6 +586,7 @@ def test_the_tenant_s_log_is_opened_by_its_first_event_and_stays_open() -> None:
     assert tenant_log.read(building.tenant("globex").id) == []
 
 
+@pytest.mark.engines
 def test_two_first_events_at_once_open_one_log(monkeypatch: Any) -> None:
     tenant_id = building.tenant().id
     event_log.open_stream(tenant_id, tenant_id)

@@ -26,7 +26,7 @@ from openwop_console.runtime import forking
 from openwop_console.runtime.timed import firing, keeping
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MONDAY = datetime(2026, 11, 16, 10, tzinfo=UTC)
 S = CommitmentState
 
@@ -85,6 +85,7 @@ def test_an_intention_that_a_run_wrote_is_armed_and_bound_to_its_entry_ref_and_t
     assert found.due_at == datetime(2026, 11, 19, 9, tzinfo=UTC)
 
 
+@pytest.mark.engines
 def test_reading_again_from_the_beginning_arms_nothing_twice(desk: Desk) -> None:
     desk.says("Call Ana in 3 days. When the invoice clears, tell finance.")
     desk.keeps()
@@ -156,6 +157,7 @@ def test_a_time_fires_once_and_the_fact_has_ids_alone(desk: Desk) -> None:
     assert (told.system, told.status) == (True, "completed")
 
 
+@pytest.mark.engines
 def test_a_time_that_comes_again_fires_once_an_instant_and_stays_armed(desk: Desk) -> None:
     desk.says("Every Friday send the report.")
     desk.keeps()
@@ -164,6 +166,7 @@ def test_a_time_that_comes_again_fires_once_an_instant_and_stays_armed(desk: Des
     assert len({each.occasion for each in Firing.objects.of(desk.tenant_id)}) == 3
 
 
+@pytest.mark.engines
 def test_after_an_outage_the_latest_instant_stands_for_all(desk: Desk) -> None:
     desk.says("Check the queue every day at 8:00.")
     desk.keeps()
@@ -329,6 +332,7 @@ def test_a_snoozed_time_fires_when_the_snooze_ends(desk: Desk) -> None:
     assert (desk.only.state, desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (S.SNOOZED, 0, 1)
 
 
+@pytest.mark.engines
 def test_a_snoozed_time_that_comes_again_leaves_out_what_lies_before(desk: Desk) -> None:
     desk.says("Check the queue every day at 8:00.")
     desk.keeps()
@@ -337,6 +341,7 @@ def test_a_snoozed_time_that_comes_again_leaves_out_what_lies_before(desk: Desk)
     assert (desk.keeps(hours=24 * 4), desk.only.state) == (1, S.ARMED)
 
 
+@pytest.mark.engines
 def test_what_came_true_while_a_condition_was_put_off_fires_later_unless_it_was_denied(desk: Desk) -> None:
     desk.says("When the invoice clears, tell finance.")
     desk.says("When the contract is signed, tell legal.")
@@ -380,6 +385,7 @@ def test_who_may_not_retire_memory_changes_no_commitment(desk: Desk) -> None:
         commitments.snooze(viewer, desk.only.id, until=desk.at + timedelta(days=1), now=desk.at)
 
 
+@pytest.mark.engines
 def test_a_key_bound_to_agents_sees_what_came_from_their_entries(desk: Desk) -> None:
     desk.says("Call Ana in 3 days.", agent_id="acme.one")
     desk.says("Call Bob in 3 days.", agent_id="acme.two")
@@ -536,6 +542,7 @@ def at_once(count: int, act: Callable[[], Any]) -> None:
             done.result()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -> None:
     desk = Desk()

@@ -21,7 +21,7 @@ from openwop_console.runtime.timed import keeping
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 S = CommitmentState
 CALL = "Remind me in 3 days to call Bob about the contract."
 MAIL = "Remind me in 3 days to mail the report to Ana."
@@ -101,6 +101,7 @@ def test_what_a_pass_took_away_before_it_was_read_still_says_that_a_condition_ho
 # --- two that became one ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_of_two_equal_ones_whose_entries_became_one_the_earlier_fires_and_the_later_is_merged(desk: Desk) -> None:
     first, second = desk.says(CALL), desk.says(CALL)
     desk.keeps()
@@ -110,6 +111,7 @@ def test_of_two_equal_ones_whose_entries_became_one_the_earlier_fires_and_the_la
     assert (desk.ends, len(desk.facts)) == ([(S.FIRED, ""), (S.STALE, upkeep.MERGED)], 1)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("whole", [True, False])
 def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -> None:
     one, two = desk.says(WAIT), desk.says(f"{WAIT[:-1]}!")
@@ -121,6 +123,7 @@ def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into)]
 
 
+@pytest.mark.engines
 def test_of_two_entries_that_were_merged_each_intention_stays_once(desk: Desk) -> None:
     one, two = desk.says(f"{CALL} {MAIL}"), desk.says(f"Please {CALL[0].lower()}{CALL[1:]} {MAIL}")
     desk.keeps()
@@ -173,6 +176,7 @@ def test_a_condition_whose_restored_entry_is_back_is_waited_for_again(desk: Desk
     assert desk.keeps() == 1
 
 
+@pytest.mark.engines
 def test_a_time_that_comes_again_leaves_out_what_lay_in_the_time_without_its_entry(desk: Desk) -> None:
     entry = desk.says("Check the queue every day at 8:00.")
     desk.keeps()
@@ -252,6 +256,7 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).undecided == 0
 
 
+@pytest.mark.engines
 def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) -> None:
     desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
@@ -261,6 +266,7 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
 
 
+@pytest.mark.engines
 def test_a_commitment_of_a_suspected_entry_is_undecided_until_a_person_decides(desk: Desk) -> None:
     entry = desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
@@ -278,6 +284,7 @@ def test_a_commitment_of_a_suspected_entry_is_undecided_until_a_person_decides(d
     assert remains(frozenset({row}), frozenset({entry})) == (1, 0)
 
 
+@pytest.mark.engines
 def test_a_commitment_that_has_ended_for_good_keeps_no_word_of_memory(desk: Desk) -> None:
     desk.says(WAIT)
     desk.says("When Smith signs the contract, tell legal.")

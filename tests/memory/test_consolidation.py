@@ -24,7 +24,7 @@ from memory.passes import LostClaim
 from memory.similarity import reading, reconciling
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 SAME = ("The Pro plan includes weekly reports", "Please note that the pro plan includes weekly reports.")
 OLD, NEW = "The Pro plan costs $49 per month", "The Pro plan now costs $59 per month"
 HERE = "notes"
@@ -131,6 +131,7 @@ def test_a_survivor_speaks_for_all_that_went_into_it(desk: Desk) -> None:
     assert (sources, last) == (5, desk.now)
 
 
+@pytest.mark.engines
 def test_what_the_group_carries_is_carried_on(desk: Desk) -> None:
     soon = timezone.now() + timedelta(hours=1)
     desk.say(SAME[0], tags=("a", "b"), expires_at=soon)
@@ -177,6 +178,7 @@ def test_protected_entries_are_left_alone(desk: Desk) -> None:
     assert {first, old} <= set(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True))
 
 
+@pytest.mark.engines
 def test_nothing_outside_the_one_ref_is_touched(desk: Desk) -> None:
     desk.say(*SAME)
     desk.say(*SAME, memory_ref="elsewhere")
@@ -195,6 +197,7 @@ def test_nothing_outside_the_one_ref_is_touched(desk: Desk) -> None:
     assert len(desk.texts()) == 1
 
 
+@pytest.mark.engines
 def test_a_dry_run_writes_nothing_but_its_outcome(desk: Desk) -> None:
     desk.say(*SAME, OLD, NEW)
     desk.say("Ana prefers tea", tags=("x",))
@@ -217,6 +220,7 @@ def test_a_dry_run_writes_nothing_but_its_outcome(desk: Desk) -> None:
     assert NEW not in json.dumps(foreseen.outcome)
 
 
+@pytest.mark.engines
 def test_a_later_pass_sees_what_is_new_against_what_was_there(desk: Desk) -> None:
     desk.say(*(f"Customer {number} prefers email" for number in range(20)), OLD)
     desk.consolidate()
@@ -272,6 +276,7 @@ def test_what_was_looked_at_retired_and_came_back_is_seen_again(desk: Desk) -> N
     assert counts(desk.consolidate()) == (22, 21)
 
 
+@pytest.mark.engines
 def test_what_is_protected_no_more_while_a_pass_goes_on_is_seen_by_the_next(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +310,7 @@ def test_what_was_merged_away_can_be_restored_and_is_then_left_alone(desk: Desk)
     assert desk.texts() == sorted(SAME)
 
 
+@pytest.mark.engines
 def test_behind_the_window_it_is_gone_with_a_tombstone(desk: Desk) -> None:
     desk.say(*SAME, OLD, NEW)
     done = desk.consolidate()
@@ -343,6 +349,7 @@ def test_no_secret_stands_in_what_others_went_into(desk: Desk) -> None:
     assert counts(desk.consolidate()) == (1, 1)
 
 
+@pytest.mark.engines
 def test_a_forget_takes_the_signatures_along(desk: Desk) -> None:
     desk.say("ana@example.com prefers email", "ana@example.com prefers e-mail.", "Ben prefers tea")
     desk.consolidate()
@@ -407,6 +414,7 @@ def crash() -> None:
     raise LostClaim("the worker is gone")
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("small_parts")
 def test_a_pass_that_is_taken_over_comes_to_the_same_end_and_tells_it_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
@@ -506,6 +514,7 @@ def test_nothing_goes_into_what_was_taken_away_meanwhile(
     assert done.outcome["merged"] == 0
 
 
+@pytest.mark.engines
 def test_a_source_that_was_protected_meanwhile_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = desk.say(SAME[0], SAME[0], SAME[0])
     interrupted_at(monkeypatch, 1, lambda: ledger.protect(desk.owner, first, protected=True, now=timezone.now()))

@@ -29,7 +29,7 @@ from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 from tests.budgets import examples
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 CONTENTS = ("Invoices of Acme must go to Berlin.", "Acme decided to renew for 24 months.", "Never call before 9.")
 SECRET = "tok-9f8e7d6c5b4a"
@@ -116,6 +116,7 @@ def test_a_ref_becomes_an_archive_that_agents_read_and_the_log_names() -> None:
     assert {each.pass_id for each in descents} == {work.id}
 
 
+@pytest.mark.engines
 def test_the_same_work_again_is_the_same_archive_and_its_fact_is_told_again() -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
@@ -297,6 +298,7 @@ def test_the_index_lists_the_current_archive_of_every_ref_without_content() -> N
         assert "globex" not in text.casefold()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_passes_that_end_together_lose_no_line_of_the_index() -> None:
     acme = building.scope()
@@ -328,6 +330,7 @@ def test_the_index_counts_topics_and_knows_archives_that_do_not_say() -> None:
     assert [line["topics"] > 0 for line in index_of(acme)["archives"]] == [True, False]
 
 
+@pytest.mark.engines
 def test_no_secret_of_the_vault_is_in_anything_that_a_distillation_leaves() -> None:
     acme = building.scope()
     remember(acme, f"The CRM key is {SECRET}.", "Old mark <REDACTED:crm> stays.", "Ask Ana about the key.")
@@ -448,6 +451,7 @@ def test_what_passes_made_is_taken_and_what_is_strong_is_known() -> None:
     assert before.outcome["archiveId"] != after.outcome["archiveId"]
 
 
+@pytest.mark.engines
 def test_what_another_tenant_remembers_is_in_no_archive() -> None:
     acme, globex = building.scope(), building.scope("globex")
     remember(acme, *CONTENTS)
@@ -556,6 +560,7 @@ def test_an_endpoint_is_asked_once_for_the_same_sources_and_budget(monkeypatch: 
     assert len(document["sources"]) == 3
 
 
+@pytest.mark.engines
 def test_an_endpoint_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     endpoint_policy(acme)

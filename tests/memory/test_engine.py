@@ -18,7 +18,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def types_of(run: Run) -> list[str]:
@@ -68,6 +68,7 @@ def test_a_node_that_fails_takes_its_effects_with_it_and_the_run_says_why() -> N
     assert building.contents(building.scope()) == ["kept"]
 
 
+@pytest.mark.engines
 def test_a_bug_in_a_node_is_a_failed_run_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(ctx: NodeContext) -> Outcome:
         ctx.memory.write("notes", "half done")
@@ -117,6 +118,7 @@ def test_a_run_whose_workers_keep_dying_is_given_up_with_a_reason(monkeypatch: p
     assert (ended.status, ended.error["code"]) == ("failed", "worker_lost")
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_lost_its_run_between_two_steps_commits_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
@@ -164,6 +166,7 @@ def test_a_delay_that_is_none_fails_the_run(delay: object) -> None:
     assert (run.status, run.error["code"]) == ("failed", "delay_invalid")
 
 
+@pytest.mark.engines
 def test_a_resolved_secret_stays_out_of_outputs_and_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(ctx: NodeContext) -> Outcome:
         value = vault.resolve(ctx.run, "crm", now=ctx.now)
@@ -192,6 +195,7 @@ def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
     assert runs.find(run.tenant_id, run.id).status == "completed"
 
 
+@pytest.mark.engines
 def test_runs_of_a_dead_console_are_free_when_it_starts_again() -> None:
     run, now = created("conformance-noop"), timezone.now()
     assert runs.claim(run.tenant_id, run.id, holder="instance-a/77", now=now)
@@ -276,6 +280,7 @@ def test_a_failure_that_quotes_a_secret_is_redacted_although_its_step_is_undone(
     assert "tok-123456789" not in str(event_log.read(run.tenant_id, run.id))
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("outputs", [{"x": {"the customer's password"}}, {"x": float("nan")}])
 def test_an_outcome_that_cannot_be_kept_is_a_failed_node_without_its_words(
     outputs: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -40,7 +40,7 @@ from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
@@ -67,6 +67,7 @@ def whole_log(owner: TenantScope, runs: list[Any]) -> list[Any]:
     return [event_log.read(owner.tenant_id, run) for run in runs]
 
 
+@pytest.mark.engines
 def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "BATCH", 1)  # every entry is in the index of full text
     acme = building.scope()
@@ -141,6 +142,7 @@ def test_what_remains_of_a_forgotten_entry_is_an_id_and_a_reason() -> None:
     assert (stone.run_id, stone.reason) == (kept.run.id, "forgotten")
 
 
+@pytest.mark.engines
 def test_near_misses_are_suspected_and_spared_unless_ticked() -> None:
     acme = building.scope()
     building.remember("acme", f"exact {MARTA}", f"other x{MARTA}", f"other {MARTA}.au")
@@ -174,6 +176,7 @@ def test_a_whole_name_is_exact_and_a_part_of_another_is_suspected(text: str, exa
     assert is_exact(("ana@x.org",), folded) is exact
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("names", [[], [""], ["ab"], ["x" * 257], ["a\x00bc"], [f"name {n}" for n in range(11)]])
 def test_a_subject_that_cannot_be_looked_for_is_refused(names: list[str]) -> None:
     with pytest.raises(Invalid):
@@ -295,6 +298,7 @@ def test_only_an_owner_forgets(role: str) -> None:
         preview(building.scope(role=role))
 
 
+@pytest.mark.engines
 def test_another_tenant_s_subject_and_requests_are_out_of_reach() -> None:
     acme, globex = building.scope("acme"), building.scope("globex")
     building.remember("acme", MARTA)
@@ -479,6 +483,7 @@ def test_what_may_be_somebody_else_in_an_encoding_is_offered_for_decision() -> N
     assert (len(holding.erase), len(holding.suspected)) == (0, len(texts))
 
 
+@pytest.mark.engines
 def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() -> None:
     acme = building.scope()
     building.remember("acme", *ENCODED)
@@ -486,6 +491,7 @@ def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() ->
     assert forget(acme).state == ForgetState.RESIDUE
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subjects, "LOOKED_AT", 2)
@@ -507,6 +513,7 @@ def test_a_transaction_is_as_large_as_what_the_last_four_took_allows(monkeypatch
     assert sizes == [100, 200, 400, 275, 275, 275, 275, 500, 500]
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_the_log_of_a_large_transaction_is_moved_in_the_pause_behind_it() -> None:
     if sql.is_postgres():
@@ -525,6 +532,7 @@ def test_the_log_of_a_large_transaction_is_moved_in_the_pause_behind_it() -> Non
     assert file.stat().st_size > small + 15_000_000
 
 
+@pytest.mark.engines
 def test_a_voice_that_bears_the_name_stays_one_voice_under_no_name() -> None:
     acme, globex = building.scope(), building.scope("globex")
     for scope in (acme, globex):
@@ -558,6 +566,7 @@ def test_a_row_with_a_whole_name_and_a_suspected_one_is_offered_for_both() -> No
     assert done.receipt["stores"]["run inputs and variables"]["undecided"] == 0
 
 
+@pytest.mark.engines
 def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
     acme, now = building.scope(), timezone.now()
     secret = vault.put(acme.tenant_id, f"token of {MARTA}", "s3cret-value", now=now)
@@ -572,6 +581,7 @@ def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
     assert (kept.name, kept.agents) == ("[FORGOTTEN]", [f"forgotten-{kept.id.hex}", "billing"])
 
 
+@pytest.mark.engines
 def test_reasons_that_people_gave_are_forgotten() -> None:
     acme = building.scope()
     building.remember("acme", "an old note")
@@ -583,6 +593,7 @@ def test_reasons_that_people_gave_are_forgotten() -> None:
     assert MARTA not in str(list(ForgetRequest.objects.values_list("reason", flat=True)))
 
 
+@pytest.mark.engines
 def test_the_error_of_a_failed_task_is_forgotten() -> None:
     acme, now = building.scope(), timezone.now()
     rest = {"func": "f", "started": now, "stopped": now, "success": False}
@@ -592,6 +603,7 @@ def test_the_error_of_a_failed_task_is_forgotten() -> None:
     assert [task.result for task in Task.objects.all()] == ["nothing"]
 
 
+@pytest.mark.engines
 def test_every_event_that_names_the_subject_is_counted_whatever_its_type() -> None:
     acme, name = building.scope(), "marta-kowalska"
     building.remember("acme", "a note", memory_ref=f"customers/{name}", workflow_id=name)
@@ -666,6 +678,7 @@ def test_a_receipt_with_undecided_suspects_is_amber_until_they_are_decided(clien
         assert "Forgotten and verified" in client.get(f"/forget/{ids.wire('fgt', each.id)}").content.decode()
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_a_forgotten_name_is_in_no_file_and_no_statistic_of_postgresql() -> None:
     if not sql.is_postgres():
@@ -747,6 +760,7 @@ def test_a_preview_whose_worker_was_killed_is_built_by_the_next_one(monkeypatch:
     assert len(forget_requests.suspects(forget_requests.find(acme, asked.id), limit=1000)) == suspected > 0
 
 
+@pytest.mark.engines
 def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subject() -> None:
     acme, now = building.scope(), timezone.now()
     asked = forgetting.ask(acme, [MARTA], now=now)
@@ -756,6 +770,7 @@ def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subjec
     assert built(asked, now + timedelta(hours=2)) is None
 
 
+@pytest.mark.engines
 def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     asked = forgetting.ask(acme, [MARTA], now=now)
@@ -770,6 +785,7 @@ def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytes
     assert (row.state, bytes(row.sealed_terms), row.background.code) == (ForgetState.FAILED, b"", "internal_error")
 
 
+@pytest.mark.engines
 def test_a_preview_stores_ids_and_decisions_and_no_text() -> None:
     acme = building.scope()
     building.remember("acme", f"exact {MARTA}", f"other jo{MARTA}")
@@ -795,6 +811,7 @@ def test_confirming_looks_through_the_stores_before_it_locks_anything(monkeypatc
     assert depths == [0]
 
 
+@pytest.mark.engines
 def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone() -> None:
     acme = building.scope()
     building.remember("acme", MARTA, "unrelated")
@@ -808,6 +825,7 @@ def test_confirming_reads_the_texts_of_entries_written_since_the_preview_alone()
     assert sorted(MemoryEntry.objects.values_list("content", flat=True)) == ["unrelated", "written meanwhile"]
 
 
+@pytest.mark.engines
 def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> None:
     acme = building.scope()
     building.remember("acme", MARTA, f"another of {MARTA}", f"a third of {MARTA}")
@@ -840,6 +858,7 @@ def test_the_plan_that_is_kept_with_each_chunk_does_not_grow_with_the_subject() 
     assert len(json.dumps(preview(acme).request.plan)) < few + 500
 
 
+@pytest.mark.engines
 def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
     acme = building.scope()
     building.remember("acme", "unrelated", tags=["common"])
@@ -884,6 +903,7 @@ def test_a_name_that_shows_nothing_is_refused(name: str) -> None:
         preview(building.scope(), name)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "name",
     [
@@ -925,6 +945,7 @@ def test_a_ticked_row_that_is_gone_before_the_work_begins_hinders_nothing() -> N
     assert carry_out(confirmed).state == ForgetState.FORGOTTEN
 
 
+@pytest.mark.engines
 def test_a_later_forget_without_the_alias_leaves_the_first_one_undecided() -> None:
     acme, alias = building.scope(), "martunia"
     building.remember("acme", MARTA, f"{alias}s friend")
@@ -969,6 +990,7 @@ def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
     assert MemoryEntry.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_an_error_of_a_task_of_no_tenant_is_forgotten_too() -> None:
     acme, now = building.scope(), timezone.now()
     globex = building.tenant("globex")

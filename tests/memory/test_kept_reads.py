@@ -23,7 +23,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
@@ -61,6 +61,7 @@ def first_outputs(run: Run) -> list[dict]:
     return entries
 
 
+@pytest.mark.engines
 def test_a_read_that_found_nothing_is_a_read_too() -> None:
     run = recalled(memory_ref="nothing/here")
     assert [read.contents for read in kept_of(run)] == [[]]
@@ -68,6 +69,7 @@ def test_a_read_that_found_nothing_is_a_read_too() -> None:
     assert KeptContent.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_tenants_share_no_text() -> None:
     for slug in ("acme", "globex"):
         building.remember(slug, "the same words")
@@ -80,6 +82,7 @@ def test_tenants_share_no_text() -> None:
     assert kept_reads.of_node(globex, Run.objects.of(building.tenant().id).last().id, "recall") == []
 
 
+@pytest.mark.engines
 def test_what_a_node_asked_is_kept_as_a_digest_alone() -> None:
     run = recalled(tag=f"customer:{MARTA}")
     row = KeptRead.objects.filter(run_id=run.id).values()[0]
@@ -139,6 +142,7 @@ def test_an_entry_that_expired_was_retired_or_swept_is_replayed_all_the_same() -
     assert [e["content"] for e in first_outputs(made)] == ["short-lived"]
 
 
+@pytest.mark.engines
 def test_a_forgotten_text_is_blanked_its_digest_stays_and_a_replay_of_it_is_refused() -> None:
     building.remember("acme", f"Call {MARTA}", "unrelated")
     run, other = recalled(), recalled(memory_ref="elsewhere")
@@ -160,6 +164,7 @@ def test_a_forgotten_text_is_blanked_its_digest_stays_and_a_replay_of_it_is_refu
     assert replay(other).status == "completed"
 
 
+@pytest.mark.engines
 def test_a_part_of_another_name_is_suspected_and_goes_only_when_ticked() -> None:
     building.remember("acme", f"x{MARTA}")
     run = recalled()

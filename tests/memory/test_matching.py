@@ -23,8 +23,6 @@ from memory.matching import (
     without_subject,
 )
 
-pytestmark = pytest.mark.engines
-
 ANA = "ana@x.org"
 NONE, SUSPECTED, EXACT = Mention
 

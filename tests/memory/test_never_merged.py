@@ -7,8 +7,6 @@ import pytest
 
 from memory.similarity import Statement, reconcile
 
-pytestmark = pytest.mark.engines
-
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SWAPPED = [
     (

@@ -18,7 +18,7 @@ from openwop_console.runtime import clock
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 __all__ = ["flow"]
 
@@ -48,6 +48,7 @@ def made(owner: TenantScope) -> list[tuple[str, str, str]]:
     return list(Pass.objects.of(owner.tenant_id).order_by("id").values_list("window", "state", "code"))
 
 
+@pytest.mark.engines
 def test_a_tick_is_one_pass_of_its_writer_however_often_one_looks() -> None:
     acme = building.scope()
     schedule = keep(acme, options={"size": 3})
@@ -112,6 +113,7 @@ def test_options_that_make_no_sense_any_more_are_refused_on_record(counting: Cou
     assert made(acme) == [("tick/2026-03-02T12:01:00.000Z", "refused", "validation_error")]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("spoil", "next_at"),
     [
@@ -137,6 +139,7 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(
     assert pass_schedules.find(acme, bad.id).next_at == next_at
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_ten_who_look_at_once_make_one_pass_and_two_who_take_it_do_it_once(counting: Counting) -> None:
     acme = building.scope()
@@ -173,6 +176,7 @@ def test_a_firing_that_dies_leaves_nothing_and_is_made_again() -> None:
 # --- asking for schedules ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_ref_has_one_schedule_of_a_kind_and_keeping_it_again_changes_it() -> None:
     acme = building.scope()
     first = keep(acme)
@@ -222,6 +226,7 @@ def test_a_tick_beyond_the_horizon_is_refused() -> None:
 REFUSED = {"../notes": Invalid, "": Invalid, "x" * 257: Invalid, "tenant/globex/notes": NotFound}
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
 def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(ref: str) -> None:
     acme = building.scope()

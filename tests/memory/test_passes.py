@@ -20,7 +20,7 @@ from memory.models import Pass, PassSchedule
 from memory.pass_schedules import PassTimes
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 MARTA = "marta.kowalska@example.com"
 
@@ -197,6 +197,7 @@ def test_a_pass_that_nobody_has_taken_yet_is_stopped_at_once(flow: Counting) -> 
 REFUSED = {"../notes": Invalid, "a\x00b": Invalid, "": Invalid, "tenant/globex/notes": NotFound}
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("ref", [*REFUSED, "of s3cret-canary-value"])
 def test_a_malformed_ref_is_refused_and_a_foreign_one_is_not_found(flow: Counting, ref: str) -> None:
     acme = building.scope()
@@ -232,6 +233,7 @@ def test_who_may_not_run_passes_is_told_which_permission_is_missing(flow: Counti
         assert refused.value.details["requiredScope"] == "passes:run"
 
 
+@pytest.mark.engines
 def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flow: Counting) -> None:
     acme, globex = building.scope(), building.scope("globex")
     first, second = order(acme), order(acme, memory_ref="other")
@@ -244,6 +246,7 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
         background.find(globex, first.id)
 
 
+@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_pass_and_in_no_schedule_of_one(flow: Counting) -> None:
     acme = building.scope()
     rows = [order(acme, memory_ref=f"of/{MARTA}", window=window) for window in ("tick/1", "tick/2")]
@@ -327,6 +330,7 @@ def test_a_pass_that_had_to_wait_is_queued_when_the_other_one_ends(drain: Callab
     assert {row.state for row in passes.those(acme.tenant_id, [row.id for row in waiting])} == {"done"}
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_passes_that_are_taken_at_once_over_one_ref_count_what_each_of_them_found() -> None:
     acme = building.scope()

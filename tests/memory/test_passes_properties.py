@@ -27,7 +27,7 @@ from memory.models.entry import LedgerHead, MemoryEntry
 from tests import building
 from tests.budgets import examples
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 KINDS = ("compact", "consolidate", "distill")
 SECRET = "tr0ub4dor-and-3"
 START = datetime.fromisoformat("2026-03-01T12:00:00+00:00")
@@ -115,6 +115,7 @@ def of_any(kinds: tuple[str, ...] = KINDS) -> Callable[[Any], Any]:
     return pytest.mark.parametrize("kind", kinds)
 
 
+@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -126,6 +127,7 @@ def test_nothing_outside_the_one_ref_and_tenant_is_touched(kind: str, corpus: li
         assert world.beside() == before
 
 
+@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -165,6 +167,7 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpu
         assert before <= {row.id for row in world.live()}
 
 
+@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -203,6 +206,7 @@ def _agrees(kind: str, work: Pass, *, before: int, after: int, hidden: int) -> N
     assert events[-1].type == "run.completed"
 
 
+@pytest.mark.engines
 @of_any()
 @few
 @given(corpus=CORPORA)
@@ -288,6 +292,7 @@ def test_the_order_of_writing_changes_nothing_but_which_came_last(corpus: list[E
     assert texts[0] == texts[1]
 
 
+@pytest.mark.engines
 def test_a_live_entry_is_what_the_adapter_reads(django_user_model: Any) -> None:
     """Or else the counts above would be of something else."""
     with undone():

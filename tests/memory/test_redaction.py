@@ -16,8 +16,6 @@ from memory.encodings import forms_of
 from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
 from tests.budgets import examples
 
-pytestmark = pytest.mark.engines
-
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)
 

@@ -39,7 +39,7 @@ from proposals import lifecycle
 from tests import building
 from tests.building import node
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 NEVER = {"type": "equals", "left": "nothing", "right": "something"}
 
 
@@ -121,6 +121,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 # --- replay: the record, told again ----------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_holds_now() -> None:
     source = digest_run("likes tea")
     building.remember("acme", "likes coffee")
@@ -191,6 +192,7 @@ def test_a_delay_is_over_at_once_in_a_replay() -> None:
     assert facts(replayed(source)) == facts(source)
 
 
+@pytest.mark.engines
 def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) -> None:
     def fails(ctx: NodeContext) -> Outcome:
         ctx.memory.list("notes")
@@ -229,6 +231,7 @@ def test_a_run_cancelled_before_it_began_logs_that_alone_at_sequence_zero() -> N
     assert [(event.type, event.sequence) for event in log_of(source)] == [("run.cancelled", 0)]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_replay_of_a_cancelled_run_fails_closed_at_the_effect_that_has_no_outcome(begun: bool) -> None:
     source = cancelled("conformance-replay-side-effect", begun=begun, delayMs=30_000)
@@ -268,6 +271,7 @@ def test_a_replay_of_a_completed_effect_tells_its_outcome_and_its_write_again_an
     assert MemoryEntry.objects.filter(memory_ref="conformance/effects").count() == written == 1
 
 
+@pytest.mark.engines
 def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log() -> None:
     nodes = [node(name, "core.noop") for name in ("start", "quick", "never")]
     nodes.append(node("slow", "core.delay", {"delayMs": 5000}))
@@ -305,6 +309,7 @@ def test_a_long_log_is_told_in_pieces_and_a_worker_that_died_between_two_doubles
     assert facts(building.advance(made)) == facts(source)
 
 
+@pytest.mark.engines
 def test_an_interrupt_is_told_with_its_own_ids_and_nobody_is_asked_again(typed: Callable[..., None]) -> None:
     def asks(ctx: NodeContext) -> Outcome:
         if ctx.resume_value is None:
@@ -336,6 +341,7 @@ def prompt(version: str) -> None:
     registry.install(building.tenant().id, artifact, source="host", installed_by="host", now=timezone.now())
 
 
+@pytest.mark.engines
 def test_a_replay_uses_the_prompt_that_its_source_used() -> None:
     prompt("1.0.0")
     source = executed("prompted", node("say", "vendor.console.compose", {"template": "t"}))
@@ -394,6 +400,7 @@ def test_a_fork_belongs_to_who_asked_for_it_and_its_log_and_page_name_both(mode:
     assert (record.action, record.details["sourceOwner"]) == ("run.fork", owner.principal.id)
 
 
+@pytest.mark.engines
 def test_a_branch_opens_the_secrets_of_who_asked_and_none_of_its_source_s_owner() -> None:
     owner, asker, stranger = (building.scope(role="author") for _ in range(3))
     source = secretive(owner)
@@ -409,6 +416,7 @@ def test_a_branch_opens_the_secrets_of_who_asked_and_none_of_its_source_s_owner(
     assert (refused.status, refused.error["code"]) == ("failed", "not_found")
 
 
+@pytest.mark.engines
 def test_a_replay_of_another_s_run_opens_nothing_and_keeps_its_secrets_redacted() -> None:
     owner, asker = building.scope(role="author"), building.scope(role="author")
     source = secretive(owner)
@@ -620,6 +628,7 @@ def test_a_node_that_reads_otherwise_gets_nothing_of_what_memory_holds_now(
     assert [e.payload["divergenceKind"] for e in log_of(made) if e.type == "replay.diverged"] == [kind] * bool(kind)
 
 
+@pytest.mark.engines
 def test_a_text_that_is_forgotten_between_fork_and_replay_fails_the_node() -> None:
     source = digest_run("likes tea")
     made = forked(source, "replay")
@@ -630,6 +639,7 @@ def test_a_text_that_is_forgotten_between_fork_and_replay_fails_the_node() -> No
 # --- no effect of any kind -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -> None:
     source = digest_run("likes tea")
     made = forked(source, "replay")
@@ -674,6 +684,7 @@ def everything_of(run: Run) -> list[Any]:
     return [log_of(run), Run.objects.filter(id=run.id).values()[0], *map(list, rows)]
 
 
+@pytest.mark.engines
 def test_a_branch_goes_on_from_what_was_done_and_leaves_its_source_alone() -> None:
     source = digest_run("likes tea")
     before = everything_of(source)
@@ -689,6 +700,7 @@ def test_a_branch_goes_on_from_what_was_done_and_leaves_its_source_alone() -> No
     assert (made.fork_mode, made.source_run_id, made.from_seq) == ("branch", source.id, start)
 
 
+@pytest.mark.engines
 def test_a_branch_reads_memory_as_its_source_did_and_its_own_writes(typed: Callable[..., None]) -> None:
     building.remember("acme", "old")
     nodes = [
@@ -714,6 +726,7 @@ def test_a_branch_reads_memory_as_its_source_did_and_its_own_writes(typed: Calla
     assert looked(of_a_replay) == ["mine", "old"]
 
 
+@pytest.mark.engines
 def test_a_branch_does_not_see_what_its_source_wrote_behind_the_fork() -> None:
     nodes = [building.remember_node("one", node_id="one"), building.remember_node("two", node_id="two"), recall("look")]
     source = executed("later", *nodes)
@@ -734,6 +747,7 @@ def test_a_branch_is_configured_by_its_overlay() -> None:
         forked(source, "branch", 0, configurable={"recursionLimit": 0})
 
 
+@pytest.mark.engines
 def test_a_branch_from_behind_the_end_ends_by_itself() -> None:
     source = digest_run("likes tea")
     made = branched(source, len(log_of(source)))
@@ -845,6 +859,7 @@ def test_a_branch_does_not_see_what_another_wrote_by_the_number_of_a_version_tha
     assert branched(first, start).error["code"] == "workspace_version_gone"
 
 
+@pytest.mark.engines
 def test_a_branch_of_a_branch_sees_files_as_they_were_where_it_was_cut() -> None:
     def write(node_id: str, content: str) -> dict:
         return node(node_id, "vendor.console.write-file", {"path": "mine.md", "content": content})
@@ -919,6 +934,7 @@ def test_a_replay_that_needs_a_forgotten_text_is_refused_and_says_why() -> None:
         forked(source, "replay", 99)
 
 
+@pytest.mark.engines
 def test_a_run_whose_nodes_left_no_record_is_not_replayed_and_branched_from_its_beginning_alone() -> None:
     source = digest_run("likes tea")
     Step.objects.written_by("openwop_console.runtime.steps").filter(node_id="recall").update(on_record=False)

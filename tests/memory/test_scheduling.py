@@ -22,7 +22,7 @@ from openwop_console.runtime import clock
 from openwop_console.runtime.timed import firing, timetable
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, 0, 30, tzinfo=UTC)
 URL = "/v1/host/console/schedules"
 EVERY_MINUTE = {"cron": "* * * * *"}
@@ -92,6 +92,7 @@ def test_after_an_outage_the_latest_tick_stands_for_all(
 # --- firing -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_tick_is_one_run_that_acts_as_its_maker_however_often_one_looks() -> None:
     acme = building.scope()
     schedule = make(acme, inputs={"greeting": "hello"})
@@ -167,6 +168,7 @@ def _without_role(owner: TenantScope) -> None:
     RoleGrant.objects.written_by(access.WRITER).filter(principal=owner.principal.id).delete()
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("loses", "code"), [(_revoked, "key_revoked"), (_expired, "key_expired"), (_without_role, "forbidden")]
 )
@@ -181,6 +183,7 @@ def test_a_maker_who_may_not_any_more_starts_nothing_and_stops_nobody(loses: Any
     assert Run.objects.of(acme.tenant_id).get().principal == other.principal.id
 
 
+@pytest.mark.engines
 def test_an_operator_who_was_locked_out_starts_nothing() -> None:
     operator = building.operator()
     acme = tenancy.tenant_scope(tenancy.operator_principal(operator))
@@ -207,6 +210,7 @@ def _spoiled(schedule: Schedule, **values: Any) -> None:
     Schedule.objects.written_by(scheduling.WRITER).filter(id=schedule.id).update(**values)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("spoil", "next_at"),
     [
@@ -226,6 +230,7 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(spoil: dict[str, Any], next
     assert scheduling.find(acme.tenant_id, "bad").next_at == next_at
 
 
+@pytest.mark.engines
 def test_a_schedule_set_back_to_a_tick_that_fired_does_not_fire_it_again() -> None:
     acme = building.scope()
     schedule = make(acme)
@@ -236,6 +241,7 @@ def test_a_schedule_set_back_to_a_tick_that_fired_does_not_fire_it_again() -> No
     assert scheduling.find(acme.tenant_id, "nightly").next_at == minutes(2).replace(second=0)
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_ten_who_look_at_once_make_one_run() -> None:
     acme = building.scope()
@@ -253,6 +259,7 @@ def test_ten_who_look_at_once_make_one_run() -> None:
     assert [outcomes(schedule) for schedule in made] == [[("12:01", 0)]] * 4
 
 
+@pytest.mark.engines
 def test_a_firing_that_dies_leaves_nothing_and_is_made_again() -> None:
     acme = building.scope()
     schedule = make(acme)
@@ -279,6 +286,7 @@ def post(client: Client, document: Any, **headers: Any) -> Any:
     return client.post(URL, json.dumps(document), content_type="application/json", **headers)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("given", "field"),
     [
@@ -328,6 +336,7 @@ def test_what_lies_beyond_the_horizon_is_refused_with_it(client: Client, given: 
     assert refused.json()["details"]["maxFutureHorizon"] == "P90D"
 
 
+@pytest.mark.engines
 def test_a_schedule_is_made_read_changed_and_removed(client: Client) -> None:
     owner = building.headers()
     made = post(client, body(inputs={"a": 1}), **owner)
@@ -363,6 +372,7 @@ def test_a_change_of_what_is_run_leaves_the_next_tick_and_takes_over_the_acting(
     assert switched.principal == other.principal.id
 
 
+@pytest.mark.engines
 def test_lists_go_by_name_page_by_page_and_ticks_backwards(client: Client) -> None:
     acme, owner = building.scope(), building.headers()
     for name in "dbac":
@@ -510,6 +520,7 @@ def test_a_trigger_beyond_the_horizon_keeps_its_workflow_out() -> None:
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
     acme = building.scope()
     make(acme, "marta.kowalska")

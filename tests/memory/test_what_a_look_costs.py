@@ -17,7 +17,7 @@ from openwop_console.runtime.timed import keeping
 from tests import building
 from tests.memory.test_commitments import Desk
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def plans(look: Callable[[], Any]) -> list[str]:
@@ -52,6 +52,7 @@ def lines_about(plan: str, table: str) -> list[str]:
     return [" ".join(lines[at : at + 3]) for at, line in enumerate(lines) if f" on {table} " in line]
 
 
+@pytest.mark.engines
 def test_no_look_at_commitments_reads_more_than_a_place_in_an_index_for_each_tenant() -> None:
     desk = Desk(at=timezone.now())
     for number in range(40):
@@ -79,6 +80,7 @@ def test_a_look_asks_as_much_of_many_as_of_one(count: int) -> None:
     assert (len(asked), found.tenants, found.after) == (3, [], None)
 
 
+@pytest.mark.engines
 def test_a_round_over_many_tenants_is_a_part_a_look_and_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
     desks = [Desk(f"t{number}", at=timezone.now()) for number in range(5)]
     for desk in desks:
@@ -116,6 +118,7 @@ def test_the_clock_goes_on_where_its_last_look_ended_and_back_to_when_the_round_
     ]
 
 
+@pytest.mark.engines
 def test_passes_that_nobody_holds_are_found_among_the_open_ones_alone() -> None:
     owner, now = building.scope(), timezone.now()
     for number in range(60):
@@ -127,6 +130,7 @@ def test_passes_that_nobody_holds_are_found_among_the_open_ones_alone() -> None:
     assert len(passes.unattended(now=now)) == 1
 
 
+@pytest.mark.engines
 def test_a_thorough_look_at_one_tenant_is_a_part_of_its_commitments_and_comes_to_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -22,7 +22,7 @@ from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
@@ -43,6 +43,7 @@ def facts(recorded: list[Any]) -> list[dict[str, Any]]:
     return [event.payload for event in recorded if event.type == "workspace.updated"]
 
 
+@pytest.mark.engines
 def test_each_write_is_a_version_and_every_kept_one_is_read() -> None:
     acme = building.scope()
     assert [put(acme, "AGENTS.md", text).version for text in ("one", "two", "three")] == [1, 2, 3]
@@ -51,6 +52,7 @@ def test_each_write_is_a_version_and_every_kept_one_is_read() -> None:
     assert [row.version for row in workspace.versions_of(acme, "AGENTS.md")] == [3, 2, 1]
 
 
+@pytest.mark.engines
 def test_only_the_newest_versions_are_kept() -> None:
     acme = building.scope()
     for number in range(1, workspace.MAX_VERSIONS + 3):
@@ -159,6 +161,7 @@ def test_a_change_stands_on_the_tenant_s_own_log_and_is_audited_without_its_cont
     assert "content" not in str([record.details for record in kept])
 
 
+@pytest.mark.engines
 def test_a_change_that_cannot_record_its_fact_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     put(acme, "a.md", "one")
@@ -174,6 +177,7 @@ def test_a_change_that_cannot_record_its_fact_leaves_nothing_behind(monkeypatch:
     assert [(row.version, row.current) for row in WorkspaceFile.objects.all()] == [(1, True)]
 
 
+@pytest.mark.engines
 def test_a_secret_of_the_tenant_is_stored_as_its_mark_and_refused_in_a_name() -> None:
     acme = building.scope()
     vault.put(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
@@ -261,6 +265,7 @@ def test_a_run_reads_the_workspace_as_it_stood_at_its_creation() -> None:
     assert [(noted["path"], noted["version"]) for noted in done.workspace] == [("a.md", 1)]
 
 
+@pytest.mark.engines
 def test_a_run_reads_its_own_writes_and_they_stand_on_its_log_by_node() -> None:
     acme = building.scope()
     put(acme, "a.md", "one")
@@ -301,6 +306,7 @@ def test_a_file_that_the_run_does_not_see_fails_the_node_that_needs_it() -> None
     assert building.advance(run).error["code"] == "workspace_file_missing"
 
 
+@pytest.mark.engines
 def test_a_node_that_fails_takes_its_write_back() -> None:
     acme = building.scope()
     run = building.advance(created(acme, writer("a.md", "x", contentType="")))
@@ -358,6 +364,7 @@ def forget(owner: TenantScope, *names: str, tick: bool = False) -> ForgetRequest
     return done
 
 
+@pytest.mark.engines
 def test_a_forgotten_subject_is_in_no_version_and_the_versions_stay() -> None:
     acme = building.scope()
     for text in (f"write to {MARTA}.", "nothing", f"again {MARTA.upper()}", f"x{MARTA}"):
@@ -382,6 +389,7 @@ def test_a_suspected_version_goes_when_it_is_ticked() -> None:
     assert text_of(acme, "people.md") == "[FORGOTTEN]"
 
 
+@pytest.mark.engines
 def test_a_file_whose_path_names_the_subject_goes_and_what_is_on_record_of_it_is_counted() -> None:
     acme = building.scope()
     put(acme, "people/kowalska/notes.md", "x")
@@ -422,6 +430,7 @@ def at_once(act: Any, times: int) -> list[Any]:
         return list(pool.map(closing, range(times)))
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_writers_at_once_take_one_number_each() -> None:
     acme = building.scope()
@@ -431,6 +440,7 @@ def test_writers_at_once_take_one_number_each() -> None:
     assert [fact["version"] for fact in facts(tenant_log.read(acme.tenant_id))] == list(range(1, 17))
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_of_writers_at_once_who_have_seen_the_same_version_one_wins() -> None:
     acme = building.scope()
@@ -445,6 +455,7 @@ def test_of_writers_at_once_who_have_seen_the_same_version_one_wins() -> None:
     assert sorted(at_once(act, 8)) == [-2] * 7 + [2]
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_new_files_at_once_never_pass_the_most_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "MAX_FILES", 3)
@@ -460,6 +471,7 @@ def test_new_files_at_once_never_pass_the_most_there_may_be(monkeypatch: pytest.
     assert sum(at_once(act, 8)) == 3
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_runs_and_people_write_one_file_at_once() -> None:
     acme = building.scope()

@@ -158,6 +158,7 @@ def test_R22_a_task_without_memory_ends_without_an_archive(desk: Desk) -> None:
     assert desk.archives() == []
 
 
+@pytest.mark.engines
 def test_R23_afterwards_nobody_finds_it_by_id_or_in_a_list(desk: Desk) -> None:
     entry = desk.remembers("progress")
     desk.ends()
@@ -250,6 +251,7 @@ def test_R9_R28_nothing_is_bound_to_a_task_that_has_ended(desk: Desk, tier: Tier
         assert raw.get(f"/api/v1/memory/{lasting['id']}").json()["ttl"] is None
 
 
+@pytest.mark.engines
 def test_R73_C4_a_policy_without_an_archive_clears_without_a_snapshot(desks: Desks) -> None:
     desk = desks.desk(memory_policy={"archive_on_completion": False})
     entry = desk.remembers("progress", {"iban": "PELICAN"})

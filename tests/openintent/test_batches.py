@@ -65,6 +65,7 @@ def test_R100_a_batch_makes_and_changes_entries_at_once(served: Served) -> None:
     assert sorted(events(served, agent)) == sorted([made, made, made, changed, changed])
 
 
+@pytest.mark.engines
 def test_R100_an_entry_may_be_given_back_as_it_was_read(served: Served) -> None:
     agent = served.agent()
     read = served.remembers(agent, "k", scope={"intent_id": "foreign"}, ttl="PT1H", tags=["t"])
@@ -118,6 +119,7 @@ def test_R100_everything_that_is_wrong_with_any_entry_is_told(served: Served) ->
     assert keys(served, agent) == {}
 
 
+@pytest.mark.engines
 def test_R100_a_batch_names_an_entry_once(served: Served) -> None:
     agent = served.agent()
     there = served.remembers(agent, "there")
@@ -221,6 +223,7 @@ def test_R100_a_secret_in_the_name_of_an_entry_is_no_reason_to_refuse_it() -> No
         entries.delete(caller, again.rows[0].id, None, now=now)
 
 
+@pytest.mark.engines
 def test_R97_a_batch_over_the_bound_of_a_task_leaves_nothing(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -235,6 +238,7 @@ def test_R97_a_batch_over_the_bound_of_a_task_leaves_nothing(served: Served) -> 
     assert post(served, agent, *(item(f"k{number}", **within) for number in range(2))).json()["created"] == 2
 
 
+@pytest.mark.engines
 def test_R101_a_filter_deletes_all_that_fits_on_every_page(served: Served) -> None:
     agent = served.agent()
     post(served, agent, *(item(f"k{number}", tags=["old" if number % 2 else "new"]) for number in range(20)))
@@ -246,6 +250,7 @@ def test_R101_a_filter_deletes_all_that_fits_on_every_page(served: Served) -> No
     assert delete(served, agent, tags="old", agent_id=agent).json() == {"deleted": 0, "ids": []}
 
 
+@pytest.mark.engines
 def test_R101_a_filter_comes_in_the_query_or_in_the_body_and_nests_its_scope(served: Served) -> None:
     agent = served.agent()
     for number in range(4):
@@ -278,6 +283,7 @@ def test_R101_a_filter_that_says_nothing_clear_deletes_nothing(served: Served, w
     assert keys(served, agent) == {"k": 1}
 
 
+@pytest.mark.engines
 def test_R101_only_what_the_caller_may_write_is_deleted(served: Served) -> None:
     mine, other, space = served.agent(), served.agent(), served.agent("space")
     served.remembers(other, "k")

@@ -54,6 +54,7 @@ def ended(served: Served, task_id: str) -> None:
 # --- the RFC's own samples -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_R107_the_sample_of_the_client_interface_runs_as_it_is_printed(served: Served) -> None:
     agent, shared = served.agent("billing"), served.agent("company_policies")
     with served.http("root", role="operator") as root:
@@ -88,6 +89,7 @@ def test_R107_the_sample_of_the_client_interface_runs_as_it_is_printed(served: S
         assert client.memory.agent_id == agent
 
 
+@pytest.mark.engines
 def test_R107_the_sample_of_a_worker_s_context_goes_on_where_it_stopped(served: Served) -> None:
     agent = served.agent("billing")
     task_id, intent_id = a_task(served, agent)
@@ -194,6 +196,7 @@ def test_R107_set_makes_changes_and_makes_again(served: Served) -> None:
             client.memory.set("ns", "none", {"n": 1}, version=3)
 
 
+@pytest.mark.engines
 def test_R107_what_is_not_there_is_none_and_cannot_be_deleted(served: Served) -> None:
     with client_of(served) as client:
         assert client.memory.get("ns", "none") is None
@@ -242,6 +245,7 @@ def test_R107_a_shared_entry_that_was_read_is_changed_where_it_is(served: Served
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_R107_a_replacement_reads_what_was_left_and_writes_its_own(served: Served) -> None:
     first, second = served.agent(), served.agent()
     task_id, intent_id = a_task(served, first)

@@ -21,7 +21,7 @@ from memory.tiers import Caller
 from openwop_console.runtime.run_memory import NodeMemory
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 REF = "openintent/semantic/shared"
 WORDS = "the pelican nests in April"
 
@@ -68,6 +68,7 @@ def tables_with(word: str) -> list[str]:
     return found
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("sensitivity", ["confidential", "restricted"])
 @pytest.mark.parametrize("before", ["", "public", "internal"])
 def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sensitivity: str) -> None:
@@ -96,6 +97,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert [row.id for row in adapter.live(building.scope(), now=timezone.now()).filter(id=other.id)] == [other.id]
 
 
+@pytest.mark.engines
 def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -> None:
     first, second, third = remembered("a", WORDS), remembered("b", "the heron"), remembered("c", "the gull")
     passed("compact")
@@ -114,6 +116,7 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     assert "memory.restored" in [each.action for each in audit.every(first.tenant_id)]
 
 
+@pytest.mark.engines
 def test_R93_what_stays_open_or_was_sealed_already_takes_nothing_with_it() -> None:
     row = remembered("a", WORDS)
     passed("distill", tokenBudget=500)
@@ -126,6 +129,7 @@ def test_R93_what_stays_open_or_was_sealed_already_takes_nothing_with_it() -> No
     assert KeptContent.objects.exclude(text=None).count() == KeptContent.objects.count() > 0
 
 
+@pytest.mark.engines
 def test_R93_an_archive_of_what_is_sealed_while_it_is_made_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     row, store = remembered("a", WORDS), settling.store
 
@@ -148,6 +152,7 @@ KINDS: dict[str, dict[str, Any]] = {"distill": {"tokenBudget": 1000}, "compact":
 SAME = ("The Pro plan includes weekly reports",) * 2
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("kind", KINDS)
 def test_R93_a_pass_over_shared_memory_takes_what_is_open_and_nothing_that_is_sealed(kind: str) -> None:
     opened = [remembered(f"open {number}", text) for number, text in enumerate(SAME)]

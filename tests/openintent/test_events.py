@@ -55,6 +55,7 @@ def end(served: Served, agent: str, task_id: str, status: str = "completed") -> 
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.engines
 def test_R64_every_mutation_makes_an_event_each_row_of_a_batch_too(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -184,6 +185,7 @@ def test_R70_the_actor_is_an_agent_and_never_a_key(served: Served) -> None:
         assert secret not in str(event)
 
 
+@pytest.mark.engines
 def test_R65_streams_are_paged_oldest_first_and_say_how_much_there_is(served: Served) -> None:
     agent = served.agent()
     for number in range(7):
@@ -197,6 +199,7 @@ def test_R65_streams_are_paged_oldest_first_and_say_how_much_there_is(served: Se
         assert (typed.json(), typed.headers["X-Total-Count"]) == ([], "0")
 
 
+@pytest.mark.engines
 def test_R65_events_since_a_time_are_those_behind_it(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -271,6 +274,7 @@ def test_R91_an_unknown_agent_has_no_events_for_an_operator_and_is_no_business_o
         assert client.get(f"/api/v1/agents/{nobody}/events").json() == []
 
 
+@pytest.mark.engines
 def test_R65_the_published_client_is_told_when_a_log_is_not_for_it(served: Served) -> None:
     with served.client(served.agent()) as client:
         intent_id = client.create_intent("Closed").id

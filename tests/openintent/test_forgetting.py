@@ -24,7 +24,7 @@ from memory.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
 from tests import building
 from tests.memory.test_forgetting import MARTA, carry_out, confirm, everything_stored, forget, preview
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 AGENT = "billing-01"
 Wire = dict[str, Any]
 
@@ -73,6 +73,7 @@ def change(scope: TenantScope, task: Task, **fields: Any) -> Task:
     return work.update_task(scope, wire("task", task), changed, version=task.version, actor=AGENT, now=timezone.now())
 
 
+@pytest.mark.engines
 def test_a_forgotten_subject_is_nowhere_in_what_openintent_keeps_and_the_log_is_as_it_was(acme: TenantScope) -> None:
     streams = everything_about_marta(acme)
     assert MARTA in everything_stored().casefold()
@@ -116,6 +117,7 @@ def everything_about_marta(scope: TenantScope) -> list[Any]:
     return [intent.id, agent.run_id]
 
 
+@pytest.mark.engines
 def test_an_agent_that_is_called_like_the_subject_is_called_otherwise_and_its_memory_is_gone(acme: TenantScope) -> None:
     now = timezone.now()
     own = remembered(acme, {"n": 1}, agent=MARTA, key="own")
@@ -198,6 +200,7 @@ def test_a_suspected_sealed_value_goes_when_it_is_ticked(acme: TenantScope) -> N
     assert EntryAddress.objects.count() == 0
 
 
+@pytest.mark.engines
 def test_a_seal_that_does_not_open_may_hide_anybody_and_is_for_a_person_to_decide(acme: TenantScope) -> None:
     row = remembered(acme, {"mail": "somebody"}, sensitivity="confidential")
     EntryAddress.objects.written_by("memory.ledger").filter(id=row.id).update(sealed=b"x" * 40)
@@ -219,6 +222,7 @@ def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(acme: TenantSc
     assert carry_out(forgetting.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
 
 
+@pytest.mark.engines
 def test_what_is_kept_of_a_note_is_never_called_forgotten(acme: TenantScope, monkeypatch: Any) -> None:
     an_intent(acme, f"For {MARTA}")
     monkeypatch.setattr(event_notes, "erase_kept", lambda *given: None)
@@ -227,6 +231,7 @@ def test_what_is_kept_of_a_note_is_never_called_forgotten(acme: TenantScope, mon
     assert EventNote.objects.filter(body__title=f"For {MARTA}").exists()
 
 
+@pytest.mark.engines
 def test_a_namespace_that_is_called_like_the_subject_is_called_otherwise_and_is_empty(acme: TenantScope) -> None:
     remembered(acme, {"n": 1}, tier=Tier.SEMANTIC, namespace=f"of:{MARTA}")
     remembered(acme, {"n": 1}, tier=Tier.SEMANTIC, namespace="kept")
@@ -237,6 +242,7 @@ def test_a_namespace_that_is_called_like_the_subject_is_called_otherwise_and_is_
     assert names[0].startswith("forgotten-")
 
 
+@pytest.mark.engines
 def test_a_near_miss_beside_an_entry_stays_unless_it_is_ticked(acme: TenantScope) -> None:
     row = remembered(acme, {"n": 1}, key="k", intent_id=f"jo{MARTA}")
     assert carry_out(confirm(acme, preview(acme))).state == ForgetState.FORGOTTEN

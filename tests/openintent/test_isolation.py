@@ -116,6 +116,7 @@ def test_R25_the_coordinator_reads_while_the_task_is_under_way_and_changes_nothi
     assert working(work, coordinator) == []
 
 
+@pytest.mark.engines
 def test_R26_others_find_nothing_and_are_refused_by_id(work: Work) -> None:
     other = stranger(work)
     assert status(other.get_memory, work.entry.id) == 403
@@ -204,6 +205,7 @@ def test_R35_episodic_memory_is_personal_but_for_the_coordinator_of_a_task_of_th
     assert work.owner.get_memory(entry.id).value == SECRET
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("role", ["viewer", "author", "reviewer"])
 def test_R71_without_the_permission_to_write_the_owner_itself_only_reads(work: Work, role: str) -> None:
     same = work.served.acting(work.owner.agent_id, role=role)
@@ -287,6 +289,7 @@ def test_R89_an_agent_that_failed_and_comes_back_does_not_write_in_the_task_it_l
     assert work.owner.create_memory(work.owner.agent_id, "ns", "free", {}).version == 1
 
 
+@pytest.mark.engines
 def test_R91_no_path_shows_a_stranger_anything(work: Work) -> None:
     habit, other = work.remember("habit", "episodic"), stranger(work)
     owner = work.owner.agent_id
@@ -339,6 +342,7 @@ def test_R108_a_bearer_is_as_good_as_a_header_and_no_key_is_401_in_json(served: 
     assert no.value.status_code == 401
 
 
+@pytest.mark.engines
 def test_R108_an_operator_acts_for_any_agent_of_its_tenant(work: Work) -> None:
     operator = work.served.acting("somebody-else", role="operator")
     assert operator.get_memory(work.entry.id).value == SECRET
@@ -456,6 +460,7 @@ def test_R91_what_is_globex_s_is_not_there_for_acme(served: Served, globex: dict
         assert client.get(f"/api/v1/memory/namespaces/{globex['namespaces/name']}").json()["version"] == 1
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("address", [each for each in addresses() if not PARAMETER.search(each)])
 def test_R91_a_list_of_acme_holds_nothing_of_globex(served: Served, globex: dict[str, str], address: str) -> None:
     for query in ({}, {"agent_id": globex["agents/agent_id"]}, {"scope.task_id": globex["tasks/task_id"]}):

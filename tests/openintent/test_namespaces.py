@@ -176,6 +176,7 @@ def guarded(served: Served, agent: str, **guardrails: Any) -> tuple[str, str]:
     return task.id, boss.agent_id
 
 
+@pytest.mark.engines
 def test_R79_agents_of_a_coordinator_touch_only_the_namespaces_it_allows(served: Served) -> None:
     agent, curator = served.agent(), served.agent("curator")
     inside, outside = served.agent("inside"), served.agent("outside")
@@ -236,6 +237,7 @@ def test_R102_the_list_has_what_one_may_read_with_access_and_live_entries(served
     assert found[none]["access"] == "admin"
 
 
+@pytest.mark.engines
 def test_R102_the_list_is_whole_or_the_page_that_is_asked_for(served: Served) -> None:
     curator, mark = served.agent("curator"), served.agent("p")
     names = [f"{mark}.{number}" for number in range(3)]

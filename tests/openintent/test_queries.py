@@ -55,6 +55,7 @@ def remember(served: Served, agent: str) -> Callable[..., dict[str, Any]]:
 Remember = Callable[..., dict[str, Any]]
 
 
+@pytest.mark.engines
 def test_R37_what_its_owner_s_query_returned_is_evicted_last(served: Served, remember: Remember, agent: str) -> None:
     with served.http(agent) as client:
         given = {"agent_id": agent, "name": agent, "episodic_memory": {"capacity": 2}}
@@ -68,6 +69,7 @@ def test_R37_what_its_owner_s_query_returned_is_evicted_last(served: Served, rem
     assert keys(served, agent, agent) == ["third", "first"]
 
 
+@pytest.mark.engines
 def test_R43_an_agent_s_list_of_semantic_memory_is_all_that_it_may_read(served: Served, agent: str) -> None:
     other, space = served.agent(), served.agent("space")
     served.remembers(agent, "mine", namespace=f"{space}.mine", memory_type="semantic")
@@ -79,6 +81,7 @@ def test_R43_an_agent_s_list_of_semantic_memory_is_all_that_it_may_read(served: 
     assert [(entry.key, entry.agent_id) for entry in own] == [("mine", agent)]
 
 
+@pytest.mark.engines
 def test_R50_working_and_episodic_memory_needs_an_agent_or_a_task(served: Served, agent: str) -> None:
     for tier in ("working", "episodic"):
         refused(asked(served, agent, memory_type=tier), "agent_id")
@@ -94,6 +97,7 @@ def test_R50_another_agent_s_list_is_empty_and_not_forbidden(served: Served, rem
     assert [entry["key"] for entry in answer.json()] == ["episodic", "working"]
 
 
+@pytest.mark.engines
 def test_R50_without_agent_task_and_tier_one_sees_one_s_own_and_what_is_shared(served: Served, agent: str) -> None:
     other, space = served.agent(), served.agent("space")
     for owner, tier in ((agent, "working"), (other, "working"), (other, "semantic"), (agent, "semantic")):
@@ -104,6 +108,7 @@ def test_R50_without_agent_task_and_tier_one_sees_one_s_own_and_what_is_shared(s
     assert found["total"] == 3
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
@@ -128,6 +133,7 @@ def test_R51_a_namespace_is_meant_exactly_or_by_how_it_begins(
     assert keys(served, agent, agent, namespace=wanted) == found
 
 
+@pytest.mark.engines
 def test_R52_a_key_is_meant_exactly(served: Served, remember: Remember, agent: str) -> None:
     remember("k"), remember("kk"), remember("K"), remember("k", namespace="other")
     assert keys(served, agent, agent, key="k") == ["k", "k"]
@@ -174,6 +180,7 @@ def test_R54_all_of_the_tags_are_meant_by_the_async_client_too(served: Served, a
     assert awaited(listed()) == ["both"]
 
 
+@pytest.mark.engines
 @pytest.mark.usefixtures("tagged")
 def test_R55_one_of_the_tags_is_enough_and_with_both_both_hold(served: Served, agent: str) -> None:
     assert keys(served, agent, agent, tags_any="red,round") == ["round", "red", "both"]
@@ -188,6 +195,7 @@ def test_R54_R55_tags_are_tags(served: Served, agent: str) -> None:
     refused(asked(served, agent, tags_any="a\0"), "tags_any")
 
 
+@pytest.mark.engines
 def test_R56_a_scope_is_asked_for_with_a_dot(served: Served, remember: Remember, agent: str) -> None:
     remember("t", scope={"task_id": "task_1", "intent_id": "intent_1"})
     remember("i", scope={"intent_id": "intent_1"}, memory_type="episodic")
@@ -200,6 +208,7 @@ def test_R56_a_scope_is_asked_for_with_a_dot(served: Served, remember: Remember,
     assert keys(served, agent, agent, task_id="task_2") == ["n", "i", "t"]
 
 
+@pytest.mark.engines
 def test_R57_only_episodic_entries_are_pinned_or_not(served: Served, remember: Remember, agent: str) -> None:
     remember("working"), remember("loose", memory_type="episodic")
     remember("fast", memory_type="episodic", pinned=True)
@@ -210,6 +219,7 @@ def test_R57_only_episodic_entries_are_pinned_or_not(served: Served, remember: R
         refused(asked(served, agent, pinned=wrong), "pinned")
 
 
+@pytest.mark.engines
 def test_R58_between_two_times_neither_counts(served: Served, remember: Remember, agent: str) -> None:
     first, second, third = (remember(key)["updated_at"] for key in "abc")
     assert keys(served, agent, agent, updated_after=first) == ["c", "b"]
@@ -226,6 +236,7 @@ def test_R58_between_two_times_neither_counts(served: Served, remember: Remember
         refused(asked(served, agent, updated_after=wrong), "updated_after")
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("given", "echoed"), [(None, 100), ("1", 1), ("1000", 1000), ("1001", 1000), (str(2**63), 1000), ("9" * 5000, 1000)]
 )

@@ -26,7 +26,7 @@ from memory.models.address import EntryAddress
 from memory.tiers import Caller
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ME, TASK, INTENT = "reader", "task_1", "intent_1"
 WHOLE = ("TEMP B-TREE", "SCAN memory_", "Seq Scan", "(tenant_id=?)")
 
@@ -138,6 +138,7 @@ def test_a_longer_batch_takes_hardly_more_queries(caller: Caller, remember: Call
         assert few < 60
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("tier", list(Tier))
 def test_one_entry_takes_so_many_queries(caller: Caller, remember: Callable[..., None], tier: Tier) -> None:
     remember(1, tier)
@@ -148,6 +149,7 @@ def test_one_entry_takes_so_many_queries(caller: Caller, remember: Callable[...,
     assert taken(lambda: entries.delete(caller, row.id, 2, now=now)) <= 26
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("wanted", "index"),
     [
@@ -176,6 +178,7 @@ def test_the_order_of_a_list_is_that_of_an_index(
         assert of_one_address or "TEMP B-TREE FOR ORDER BY" not in "".join(found), found
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("tags", [("tag-1", "common"), ("common", "tag-1", "nowhere"), ("nowhere",)])
 def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
     caller: Caller, remember: Callable[..., None], plans: Any, tags: tuple[str, ...]
@@ -186,6 +189,7 @@ def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
     assert all("entrytag" in plan.lower() or "entryaddress" in plan for plan in found), found
 
 
+@pytest.mark.engines
 def test_a_tag_that_many_have_is_looked_up_along_the_agent_s_index(
     caller: Caller, remember: Callable[..., None], plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +201,7 @@ def test_a_tag_that_many_have_is_looked_up_along_the_agent_s_index(
     assert (len(page.rows), page.total) == (2, 4)
 
 
+@pytest.mark.engines
 def test_rows_read_by_hand_are_those_of_the_orm(caller: Caller, remember: Callable[..., None]) -> None:
     remember(2, task_id=TASK, intent_id=INTENT)
     remember(1, Tier.EPISODIC, pinned=True, priority="high", sensitivity="restricted")

@@ -44,6 +44,7 @@ def console(served: Served, path: str, **query: Any) -> Any:
     return answer.json()
 
 
+@pytest.mark.engines
 def test_an_entry_of_the_published_client_is_the_same_one_on_the_openwop_face(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
@@ -83,6 +84,7 @@ def test_a_sealed_value_is_said_to_be_sealed_and_never_in_clear(served: Served) 
     assert console(served, "memory", q=word)["total"] == 0
 
 
+@pytest.mark.engines
 def test_the_console_narrows_by_tier_namespace_and_sensitivity(served: Served) -> None:
     agent = served.agent()
     served.remembers(agent, "a", memory_type="episodic", sensitivity="internal")
@@ -101,6 +103,7 @@ def test_what_is_deleted_over_openintent_is_gone_from_the_other_face(served: Ser
     assert console(served, "memory", agentId=agent)["total"] == 0
 
 
+@pytest.mark.engines
 def test_a_key_bound_to_agents_finds_what_those_wrote_and_nothing_of_others(served: Served) -> None:
     mine, theirs = served.agent(), served.agent()
     own, foreign = served.remembers(mine), served.remembers(theirs)

@@ -17,6 +17,7 @@ def an_intent(client: OpenIntentClient, **more: Any) -> str:
     return client.create_intent("Invoices of May", **more).id
 
 
+@pytest.mark.engines
 def test_an_intent_is_made_read_listed_and_changed_under_its_version(served: Served) -> None:
     agent = served.agent("planner")
     with served.client(agent) as client:
@@ -48,6 +49,7 @@ def test_agents_join_an_intent_and_leave_it(served: Served) -> None:
             other.unassign_agent(intent)
 
 
+@pytest.mark.engines
 def test_a_task_goes_through_its_statuses_and_ends_once(served: Served) -> None:
     planner, worker = served.agent("planner"), served.agent("worker")
     with served.client(planner) as client, served.client(worker) as other:
@@ -80,6 +82,7 @@ def test_the_agent_that_is_named_at_creation_has_the_task(served: Served) -> Non
         assert client.get_task(task.id).assigned_agent == worker
 
 
+@pytest.mark.engines
 def test_a_task_that_was_nobody_s_is_claimed_by_any_agent_and_changed_by_no_stranger(served: Served) -> None:
     planner, worker, stranger = (served.agent(name) for name in ("planner", "worker", "stranger"))
     with served.client(planner) as client, served.client(worker) as other, served.client(stranger) as third:
@@ -110,6 +113,7 @@ def test_a_change_says_its_version(served: Served) -> None:
         assert raw.patch(address, json={"status": "running"}, headers={"If-Match": '"1"'}).json()["version"] == 2
 
 
+@pytest.mark.engines
 def test_R72_a_memory_policy_is_kept_and_given_back_as_it_was_sent(served: Served) -> None:
     policy = {"archive_on_completion": False, "inherit_from_parent": True, "max_entries": 3, "max_total_size_kb": 8}
     with served.client(served.agent()) as client:
@@ -168,6 +172,7 @@ def test_a_bound_key_does_not_appoint_itself_over_what_others_made(served: Serve
         assert raw.post("/api/v1/coordinators", json={**body, "agent_id": "chief"}).status_code == 201
 
 
+@pytest.mark.engines
 def test_guardrails_and_status_of_a_coordinator_change_under_its_version(served: Served) -> None:
     planner = served.agent("planner")
     with served.client(planner) as client, served.http(planner) as raw:
@@ -178,6 +183,7 @@ def test_guardrails_and_status_of_a_coordinator_change_under_its_version(served:
         assert raw.patch(address, json={"status": "active"}, headers=first).status_code == 409
 
 
+@pytest.mark.engines
 def test_an_agent_registers_beats_and_dies(served: Served) -> None:
     agent = served.agent("worker")
     with served.client(agent) as client:
@@ -344,6 +350,7 @@ def test_hostile_bytes_are_no_work(served: Served, body: bytes) -> None:
     assert answer.status_code == 400
 
 
+@pytest.mark.engines
 def test_lists_have_bounds_and_say_how_many_there_are(served: Served) -> None:
     planner = served.agent("planner")
     with served.client(planner) as client, served.http(planner) as raw:

@@ -186,6 +186,7 @@ def test_R87_each_step_is_a_task_with_its_agent_what_it_follows_and_the_policy_i
     assert (first.metadata, second.metadata) == ({"outputs": ["financial_summary"]}, {"outputs": ["billing_report"]})
 
 
+@pytest.mark.engines
 def test_a_second_import_is_a_new_intent_and_a_dry_run_is_none(served: Served, tmp_path: Path) -> None:
     workflow = Workflow(served, tmp_path, SEED.replace("quarterly-compliance", served.agent("flow")))
     looked = workflow.imported("--dry-run")

@@ -16,7 +16,7 @@ from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def verify(browser: Client, **given: object) -> str:
@@ -50,6 +50,7 @@ def test_a_break_in_the_range_names_the_record_and_both_hashes(ada: Client) -> N
     assert "The chain is intact" in verify(ada, first=6, last=8)
 
 
+@pytest.mark.engines
 def test_a_forged_checkpoint_is_said_to_be_nobody_s(ada: Client) -> None:
     checkpoints.mint(building.tenant().id, now=timezone.now())
     tamper("UPDATE host_auditcheckpoint SET signature = 'AAAA'", table="host_auditcheckpoint")
@@ -98,6 +99,7 @@ def test_every_export_of_the_records_is_its_own_last_line(ada: Client, format_: 
         assert "audit.exported" in lines[-1 if format_ == "csv" else -2]
 
 
+@pytest.mark.engines
 def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
     gus = sign_in(role="operator")
     for answer in (
@@ -110,6 +112,7 @@ def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
     assert AuditRecord.objects.filter(action__in=["audit.viewed", "audit.exported"]).count() == 0
 
 
+@pytest.mark.engines
 def test_the_log_is_filtered_by_action_and_time_on_the_page_in_its_files_and_over_the_api(ada: Client) -> None:
     tenant, now = building.tenant(), timezone.now()
     for days, action in ((9, "old.act"), (5, "mid.act"), (5, "other.act"), (1, "mid.act")):
@@ -139,6 +142,7 @@ def test_a_time_that_is_none_is_refused_by_its_name(ada: Client, query: str) -> 
         assert f"<code>{query.partition('=')[0]}</code>" in body_of(answer)
 
 
+@pytest.mark.engines
 def test_the_csv_of_the_log_has_details_as_json_and_names_beside_ids(ada: Client) -> None:
     person = building.scope().principal
     details = {"note": "a, b", "list": [1, None]}
@@ -150,6 +154,7 @@ def test_the_csv_of_the_log_has_details_as_json_and_names_beside_ids(ada: Client
     assert row["actorName"] == row["targetName"] != ""
 
 
+@pytest.mark.engines
 def test_older_records_of_a_filter_follow_without_a_gap(ada: Client) -> None:
     grow(60)
     first = body_of(ada.get("/audit?action=act"))

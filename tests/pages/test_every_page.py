@@ -19,7 +19,7 @@ from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 LISTS = [
     "/",
     "/agents",
@@ -80,6 +80,7 @@ def objects() -> list[str]:
     ]
 
 
+@pytest.mark.engines
 def test_acme_sees_its_objects_and_globex_gets_404_for_every_one(sign_in: SignIn) -> None:
     ada, gil = sign_in(), sign_in("globex")
     for url in objects():
@@ -144,6 +145,7 @@ def test_a_visitor_signs_in_and_comes_back(client: Client, url: str) -> None:
     assert answer["Location"].startswith("/login?next=")
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("url", LISTS)
 def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
     answer = ada.get(url)
@@ -180,6 +182,7 @@ def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn, role: 
         assert scope in body_of(answer)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "owner"])
 def test_needs_you_and_settings_are_for_everybody_but_the_auditor(sign_in: SignIn, role: str) -> None:
     browser = sign_in(role=role)
@@ -196,6 +199,7 @@ UNSUPPORTED = {
 }
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(("url", "capability"), UNSUPPORTED.items())
 def test_what_the_host_does_not_support_names_the_missing_flag(
     ada: Client, settings: Any, url: str, capability: str
@@ -228,6 +232,7 @@ def test_a_broken_chain_is_red_everywhere(ada: Client) -> None:
     assert "The audit chain breaks at record 0" in body_of(ada.get("/"))
 
 
+@pytest.mark.engines
 def test_the_audit_log_pages_to_its_beginning(ada: Client) -> None:
     tenant = building.tenant()
     ada.get("/audit")  # looking is on record itself, once in a while

@@ -18,7 +18,7 @@ from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta@example.com"
 Preview = Callable[..., str]
 
@@ -173,6 +173,7 @@ def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Pr
     assert "q7w9" not in shown
 
 
+@pytest.mark.engines
 def test_suspects_come_by_page_and_decisions_are_kept_across_pages(
     ada: Client, drain: Drain, preview: Preview, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,12 +258,14 @@ def test_a_lapsed_preview_offers_another_look(ada: Client, memories: None) -> No
     assert confirm(ada, url).status_code == 409
 
 
+@pytest.mark.engines
 def test_a_subject_that_is_too_short_is_said_on_the_form(ada: Client) -> None:
     answer = ada.post("/forget", {"subject": "ab", "aliases": ""})
     assert answer.status_code == 422
     assert "error-summary" in body_of(answer)
 
 
+@pytest.mark.engines
 def test_residue_is_red_and_can_be_run_again(
     ada: Client, memories: None, drain: Drain, monkeypatch: pytest.MonkeyPatch, preview: Preview
 ) -> None:
@@ -288,6 +291,7 @@ def test_the_form_is_prefilled_from_an_entry_without_content_in_the_address(ada:
     assert "Match rules" in body_of(ada.get("/forget?from=mem_none"))
 
 
+@pytest.mark.engines
 def test_requests_are_listed_with_a_true_total(ada: Client, memories: None, drain: Drain, preview: Preview) -> None:
     assert "No forget requests yet" in body_of(ada.get("/forget"))
     confirm(ada, preview(ada))
@@ -316,6 +320,7 @@ def test_every_store_has_a_line_in_the_preview(ada: Client, memories: None, prev
         assert eraser.store in shown
 
 
+@pytest.mark.engines
 def test_a_suspect_leads_to_where_it_can_be_read(ada: Client, preview: Preview) -> None:
     run = building.remember("acme", f"ana{MARTA} is somebody else").run
     compose = building.node("c", "core.identity", inputs={"who": {"type": "static", "value": f"ana{MARTA}"}})

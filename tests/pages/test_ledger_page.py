@@ -18,7 +18,7 @@ from memory.host import ids
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 HOSTILE = '<script>alert(1)</script><img src=x hx-get="/steal" hx-trigger="load">\u202etxt.exe'
 
 
@@ -47,6 +47,7 @@ def test_the_ledger_shows_who_wrote_what(ada: Client) -> None:
     assert standing(1, 1, 1, "entries") in shown
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "query", ["agent=acme.writer", "node=remember-1", "tag=repair", "ref=notes", "q=TRACTOR+pump", "state=all"]
 )
@@ -168,6 +169,7 @@ def test_a_longer_list_needs_no_more_queries(ada: Client) -> None:
     assert len(many) <= 16
 
 
+@pytest.mark.engines
 def test_globex_sees_none_of_it(sign_in: SignIn) -> None:
     made = building.remember("acme", "only for acme", tags=["acme-only"])
     shown = page(sign_in("globex"), "/memory")

@@ -23,7 +23,7 @@ from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import HTMX, SignIn, body_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def needs(browser: Client) -> Any:
@@ -51,6 +51,7 @@ def failed_run(slug: str = "acme") -> Run:
     return building.execute(building.scope(slug), "broken")
 
 
+@pytest.mark.engines
 def test_a_draft_waits_until_its_approval_is_requested_and_again_when_changes_are(ada: Client, sign_in: SignIn) -> None:
     made, viewer = proposing.propose(), sign_in(role="viewer")
     assert page_of(made) in listed(ada, "drafts")
@@ -74,6 +75,7 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
     assert needs(ada)["failed"] == 0
 
 
+@pytest.mark.engines
 def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
     now, acme = timezone.now(), building.scope()
     request = ForgetRequest(
@@ -89,6 +91,7 @@ def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client,
     assert needs(ada)["suspects"] == 0
 
 
+@pytest.mark.engines
 def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
     now = timezone.now()
     request = ForgetRequest(

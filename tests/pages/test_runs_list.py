@@ -16,7 +16,7 @@ from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def run_of(workflow: str, *, type_id: str = "core.noop", created: datetime | None = None) -> str:
@@ -36,6 +36,7 @@ def over_the_api(query: str, slug: str = "acme") -> list[str]:
     return [row["runId"] for row in answer.json()["runs"]]
 
 
+@pytest.mark.engines
 def test_runs_are_listed_by_status_workflow_and_time(ada: Client) -> None:
     now = timezone.now()
     old = run_of("daily", created=now - timedelta(days=9))
@@ -87,6 +88,7 @@ def test_older_runs_of_a_filter_follow_without_a_gap(ada: Client) -> None:
     assert rest["next"] is None
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "query", ["", "status=failed", "workflow=daily", "since=2026-01-01", "status=failed&since=2026-01-01"]
 )

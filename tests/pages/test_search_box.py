@@ -10,7 +10,7 @@ from memory.host import ids
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def goes_to(browser: Client, words: str) -> str:
@@ -35,6 +35,7 @@ def places() -> dict[str, str]:
     return {wire_id: f"/{section}/{wire_id}" for section, wire_id in found.items()}
 
 
+@pytest.mark.engines
 def test_an_id_leads_to_its_page_and_another_tenant_s_id_is_a_search_without_hits(sign_in: SignIn) -> None:
     ada, gil = sign_in(), sign_in("globex")
     for wire_id, page in places().items():
@@ -52,6 +53,7 @@ def test_an_id_that_the_role_may_not_read_is_a_search_too(sign_in: SignIn) -> No
     assert goes_to(sign_in(role="viewer"), wire_id) == f"/memory?q={wire_id}"
 
 
+@pytest.mark.engines
 def test_an_agent_and_a_node_are_found_by_their_ids(ada: Client, sign_in: SignIn) -> None:
     building.install_agent("acme", {"agentId": "private.acme.triage"})
     building.remember("acme", "x")

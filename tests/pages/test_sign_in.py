@@ -21,7 +21,7 @@ from memory.host.models import AuditRecord, Throttle
 from openwop_console import sign_in
 from tests import building
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ADA, WRONG = "ada@acme.example", "not the password at all"
 
 
@@ -130,6 +130,7 @@ def test_a_network_that_tries_many_accounts_waits_too(clock: Clock) -> None:
     assert attempt(building.PASSWORD).status_code == 302
 
 
+@pytest.mark.engines
 def test_a_network_that_is_held_up_leaves_no_row_for_each_address_it_makes_up(clock: Clock) -> None:
     building.operator(email=ADA)
     for number in range(sign_in.FREE_OF_NETWORK):
@@ -186,6 +187,7 @@ def test_a_browser_that_has_signed_in_before_gets_through_whatever_others_have_t
     assert attempt(building.PASSWORD, mine).status_code == 429, "a browser is counted by itself"
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_twenty_tries_at_once_get_five_checks_and_not_twenty() -> None:
     buckets = [throttle.bucket("a", free=5), throttle.bucket("b", free=50)]
@@ -201,6 +203,7 @@ def test_twenty_tries_at_once_get_five_checks_and_not_twenty() -> None:
         assert sum(pool.map(one, range(20))) == 5
 
 
+@pytest.mark.engines
 def test_the_rows_of_the_throttle_name_nobody_and_are_forgotten(clock: Clock) -> None:
     fails(1, email="nobody@acme.example")
     kept = " ".join(str(row) for row in Throttle.objects.values_list())
@@ -222,6 +225,7 @@ def test_a_forwarded_address_that_is_no_address_is_a_page_and_no_failure(setting
         assert answer.status_code == 302, sent
 
 
+@pytest.mark.engines
 def test_sign_ins_failures_and_sign_outs_are_on_record_without_what_was_typed() -> None:
     ada = building.operator(email=ADA)
     building.operator("globex", email="gil@globex.example")
@@ -248,6 +252,7 @@ def test_sign_ins_failures_and_sign_outs_are_on_record_without_what_was_typed() 
         assert word not in everything
 
 
+@pytest.mark.engines
 def test_a_person_of_two_tenants_picks_one_and_switches_without_seeing_the_other() -> None:
     building.operator(role="owner", email=ADA)
     building.tenant("initech")

@@ -19,7 +19,7 @@ from proposals.models import Proposal, Revision
 from tests import building, proposing
 from tests.proposing import actions, opened, types_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def test_the_activation_workflow_is_none_that_a_tenant_installs_because_its_nodes_are_the_host_s() -> None:
@@ -216,6 +216,7 @@ def test_an_installation_that_fails_closes_the_gate_and_leaves_the_proposal_revi
     assert refused.value.details["installedArtifactRef"] == "prompt:triage.summary@1.1.0"
 
 
+@pytest.mark.engines
 def test_bytes_that_are_not_the_approved_ones_are_not_installed() -> None:
     made = proposing.propose()
     gate = opened(made)
@@ -291,6 +292,7 @@ def test_asking_about_an_activation_that_is_not_there_is_a_bug() -> None:
         locking.Held(proposing.propose()).activation()
 
 
+@pytest.mark.engines
 def test_an_installation_looks_for_itself_whether_it_is_still_wanted() -> None:
     first, second = proposing.propose(), proposing.propose()
     gone, shut = opened(first), opened(second)

@@ -14,7 +14,7 @@ from proposals.models import Revision
 from tests import building, proposing
 from tests.proposing import actions, opened, types_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 
 
 def test_a_new_proposal_is_a_draft_that_nothing_resolves() -> None:
@@ -100,6 +100,7 @@ def test_applying_again_installs_nothing_again() -> None:
     assert told.count("proposal.activated") == 1
 
 
+@pytest.mark.engines
 def test_an_owner_installs_directly_where_the_host_has_no_gates(settings: Any) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     made = proposing.propose()

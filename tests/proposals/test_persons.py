@@ -14,7 +14,7 @@ from proposals.models import Gate, GateState, Proposal
 from tests import building, proposing
 from tests.proposals.test_races import at_once, refusals
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 CONSOLE = "/v1/host/console"
 ONE_VOICE = "one-voice-a-person"
 
@@ -62,6 +62,7 @@ def ballots(made: Proposal) -> list[str]:
     return [vote.person for vote in review.detail(building.scope(), made.id).ballots[0].votes]
 
 
+@pytest.mark.engines
 def test_a_key_never_votes_for_its_own_person_s_proposal_nor_the_person_for_the_key_s(rosa: Person) -> None:
     by_key, other_key = rosa.key(), rosa.key(name="second")
     made = proposed(by_key)
@@ -149,6 +150,7 @@ def test_a_key_made_for_another_is_no_second_voice_of_who_made_it(rosa: Person) 
         assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "separation-of-duties")
 
 
+@pytest.mark.engines
 def test_a_key_made_for_another_gives_itself_no_clean_voice_by_making_or_rotating_keys(rosa: Person) -> None:
     ben = Person("ben@acme.example")
     made = post(rosa.key(), "keys", {"role": "owner", "person": "ben@acme.example"}).json()
@@ -204,6 +206,7 @@ def test_a_question_for_named_people_takes_the_answer_of_their_keys_alone(rosa: 
     assert building.advance(run).status == "completed"
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_a_key_and_its_person_who_vote_at_once_are_one_voice() -> None:
     rosa = Person("rosa@acme.example")

@@ -22,7 +22,7 @@ from tests import building, proposing
 from tests.memory.test_forgetting import forget
 from tests.proposals.test_races import at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 CONSOLE = "/v1/host/console"
 PROMPT = "prompt:triage.summary@1.1.0"
 CLERK = "private.acme.clerk"
@@ -136,6 +136,7 @@ def test_a_disabled_chain_starts_no_run_and_lets_none_go_on() -> None:
     assert (run.status, run.error["code"]) == ("failed", DISABLED)
 
 
+@pytest.mark.engines
 def test_a_disabled_automation_fires_nothing_and_its_schedule_is_not_switched_on_behind_it() -> None:
     proposing.applied(proposing.automation(automationId="weekly"), kind="automation")
     schedule = scheduling.of_automation(building.tenant().id, "weekly")
@@ -197,6 +198,7 @@ def test_a_reason_holds_no_secret_of_the_vault() -> None:
     assert "tok-pager" not in str(told("artifact.disabled")[0].details)
 
 
+@pytest.mark.engines
 def test_what_a_gate_installs_next_is_enabled_and_so_is_what_it_rolls_back_to() -> None:
     proposing.applied()
     stop(PROMPT)
@@ -302,6 +304,7 @@ def test_the_command_meets_the_same_refusal(tmp_path: Any) -> None:
         call_command("install_agent", str(path), tenant="acme")
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_removing_and_installing_at_once_change_nothing_that_a_gate_installed() -> None:
     proposing.applied(proposing.agent_pack(), kind="agent-pack")
@@ -346,6 +349,7 @@ def test_an_operator_disables_and_enables_an_automation_on_its_page_with_a_reaso
     assert [each.details["reason"] for each in told("artifact.enabled")] == ["put right"]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("role", ["viewer", "author", "reviewer"])
 def test_who_may_not_stop_is_offered_no_button_and_refused(role: str) -> None:
     made = proposing.applied()

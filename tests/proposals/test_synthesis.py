@@ -28,7 +28,7 @@ from tests import proposing as builders
 from tests.memory.test_endpoint import Model, answers, model, says
 from tests.proposals.test_synthesis_reading import forget
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 __all__ = ["model"]
 URL = "/v1/host/console/synthesis"
 
@@ -40,6 +40,7 @@ def types_on(row: Pass) -> list[str]:
 # --- from a finding to a proposal -----------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_finding_is_a_draft_of_the_host_with_its_evidence_and_is_told_on_the_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_pattern_is_proposed_once_also_when_it_was_rejected(monkeypatch: pytes
     assert Proposal.objects.count() == 1
 
 
+@pytest.mark.engines
 def test_what_another_tenant_was_proposed_is_no_reason_not_to_propose_it_here(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = learning.rules_that_find(monkeypatch, learning.finding())
     for slug in ("acme", "globex"):
@@ -119,6 +121,7 @@ def test_what_cannot_be_installed_is_counted_with_its_code_and_the_others_are_pr
     assert types_on(row).count("proposal.created") == 1
 
 
+@pytest.mark.engines
 def test_a_secret_never_reaches_a_draft(monkeypatch: pytest.MonkeyPatch) -> None:
     vault.put(building.tenant().id, "crm", "tok-4f9a8b7c6d", now=timezone.now())
     artifact = {**builders.TEMPLATE, "text": "Say tok-4f9a8b7c6d.", "variables": []}
@@ -132,6 +135,7 @@ def test_a_secret_never_reaches_a_draft(monkeypatch: pytest.MonkeyPatch) -> None
     assert "[REDACTED:crm]" in Revision.objects.get().text
 
 
+@pytest.mark.engines
 def test_what_the_database_refuses_for_another_reason_is_no_sight_seen_before(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*given: Any, **more: Any) -> Any:
         raise IntegrityError
@@ -176,6 +180,7 @@ def test_a_dry_run_refuses_what_comes_too_late_as_a_pass_does(monkeypatch: pytes
     assert learning.ending_with(learning.carried_out())["refused"] == dry["refused"]
 
 
+@pytest.mark.engines
 def test_a_pass_that_is_taken_over_goes_on_where_it_stood_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     learning.rules_that_find(monkeypatch, *(learning.finding(f"pattern {each}") for each in range(3)))
     row = learning.ordered()
@@ -198,6 +203,7 @@ def test_a_pass_that_is_taken_over_goes_on_where_it_stood_and_doubles_nothing(mo
     assert types_on(row).count("proposal.created") == 3
 
 
+@pytest.mark.engines
 def test_a_worker_that_has_lost_the_pass_proposes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     row = learning.ordered()
 
@@ -226,6 +232,7 @@ def test_a_pass_that_is_stopped_keeps_what_it_has_proposed(monkeypatch: pytest.M
     assert Proposal.objects.count() == 1
 
 
+@pytest.mark.engines
 def test_a_pass_whose_workers_die_again_and_again_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     row = learning.ordered()
     Pass.objects.written_by(passes.WRITER).update(attempts=passes.MAX_ATTEMPTS)
@@ -278,6 +285,7 @@ def test_an_option_that_a_synthesis_does_not_have_is_refused() -> None:
 # --- by itself, once a day ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
     monkeypatch: pytest.MonkeyPatch, drain: Any
 ) -> None:
@@ -302,6 +310,7 @@ def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
     assert synthesis.tenants_due(now=tomorrow) == [row.tenant_id]
 
 
+@pytest.mark.engines
 def test_a_look_that_failed_has_seen_nothing(monkeypatch: pytest.MonkeyPatch, drain: Any) -> None:
     monkeypatch.setattr("proposals.miners.mine", lambda traces, now: 1 / 0)
     building.execute(building.scope(), "conformance-noop")
@@ -313,6 +322,7 @@ def test_a_look_that_failed_has_seen_nothing(monkeypatch: pytest.MonkeyPatch, dr
     assert synthesis.tenants_due(now=timezone.now() + timedelta(days=1)) == [row.tenant_id]
 
 
+@pytest.mark.engines
 def test_runs_of_the_host_are_no_reason_to_look() -> None:
     learning.carried_out(dry_run=True)
     assert Run.objects.filter(system=True).exists()
@@ -418,6 +428,7 @@ def test_an_endpoint_that_cannot_be_reached_is_not_asked_again(
     assert (len(outcome["proposed"]), len(endpoint.asked)) == (3, 1)
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_an_endpoint_is_asked(endpoint: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     open_then: list[bool] = []
@@ -580,6 +591,7 @@ def test_an_order_is_closed_and_needs_its_permission(body: Any, role: str, statu
 # --- two at once ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_propose_a_pattern_once(monkeypatch: pytest.MonkeyPatch) -> None:
     learning.rules_that_find(monkeypatch, *(learning.finding(f"pattern {each}") for each in range(4)))

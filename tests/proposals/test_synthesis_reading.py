@@ -23,7 +23,7 @@ from proposals.miners.traces import Origin, Traces
 from proposals.synthesis import executed, reading
 from tests import building, learning
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 MARTA = "marta.kowalska@example.com"
 
 
@@ -50,6 +50,7 @@ def forget(subject: str) -> None:
 # --- runs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_run_is_seen_as_it_was_executed() -> None:
     nodes = [
         building.node("first", "core.noop"),
@@ -86,6 +87,7 @@ def test_runs_of_the_host_replays_old_ones_and_those_under_way_are_not_looked_at
     assert traces(days=30, seconds=30).runs == ()
 
 
+@pytest.mark.engines
 def test_what_started_a_run_is_known() -> None:
     now, ada, acme = timezone.now(), person(), building.scope()
     building.execute(ada, "conformance-noop")
@@ -159,6 +161,7 @@ def test_how_many_queries_it_takes_does_not_depend_on_how_many_runs_there_are() 
 # --- corrections ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_what_a_person_asks_to_be_changed_behind_a_prompt_is_a_correction() -> None:
     ada = person()
     learning.install_triage()
@@ -209,6 +212,7 @@ def test_what_is_said_without_a_prompt_before_it_corrects_none() -> None:
     assert traces().corrections == ()
 
 
+@pytest.mark.engines
 def test_a_correction_that_a_branch_has_taken_over_counts_once() -> None:
     acme = building.scope()
     learning.install_triage(onReject="continue")
@@ -227,6 +231,7 @@ def run_length(run: Run) -> int:
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_memory_that_was_read_on_the_way_to_a_prompt_is_a_reading_once_a_run() -> None:
     acme = building.scope()
     learning.install_triage()
@@ -294,6 +299,7 @@ def test_a_run_of_a_workflow_in_which_a_secret_stands_is_left_out() -> None:
     assert traces().runs == ()
 
 
+@pytest.mark.engines
 def test_what_was_forgotten_is_not_learnt_from() -> None:
     acme = building.scope()
     learning.install_triage()
@@ -322,6 +328,7 @@ def test_another_tenant_s_traces_are_never_looked_at() -> None:
 # --- what stands ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.engines
 def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_cancelled() -> None:
     acme = building.scope()
     policies.change(acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now())
