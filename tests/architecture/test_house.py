@@ -279,13 +279,14 @@ def index_columns(table: str) -> list[list[str]]:
 def test_every_link_of_a_tenant_begins_an_index_so_that_removing_a_row_reads_no_others() -> None:
     keys = foreign_keys()
     assert ("memory_entrytag", ("tenant_id", "id")) in keys
+    indexes = {table: index_columns(table) for table, _ in keys}
     missing = [
         f"{table} {columns}"
         for table, columns in keys
         if not any(
             {*index[: len(begin)]} == begin
             for begin in ({*columns}, {"tenant_id", *columns})
-            for index in index_columns(table)
+            for index in indexes[table]
         )
     ]
     assert not missing, "\n".join(missing)
