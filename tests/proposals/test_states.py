@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from memory.host import audit, registry
@@ -108,26 +109,33 @@ def _is_offered(action: str, ada: TenantScope, made: Proposal) -> bool:
     return rules.refusal_to(meant, ada, there, under_way, policy=policy, now=timezone.now()) is None
 
 
-@pytest.mark.parametrize(("state", "action"), [(state, action) for state in CELLS for action in CELLS[state]])
-def test_each_state_answers_each_action_as_the_contract_says(state: str, action: str) -> None:
+@pytest.mark.parametrize("state", CELLS)
+def test_each_state_answers_each_action_as_the_contract_says(state: str) -> None:
+    made, ada = _in_state(state), building.scope(role="owner")
+    for action in CELLS[state]:
+        with transaction.atomic():
+            _try(action, state, made, ada)
+            transaction.set_rollback(True)
+
+
+def _try(action: str, state: str, made: Proposal, ada: TenantScope) -> None:
     if action == "uninstall":
         proposing.policy(uninstall_on_archive=True)
-    made, ada = _in_state(state), building.scope(role="owner")
     audited, expected = audit.total(made.tenant_id), CELLS[state][action]
-    assert _is_offered(action, ada, made) == isinstance(expected, str)
+    assert _is_offered(action, ada, made) == isinstance(expected, str), action
     if not isinstance(expected, str):
         with pytest.raises(Conflict) as refused:
             ACTS[action](ada, made)
         shown = "draft" if state in UNDER_WAY else state
         assert {key: refused.value.details[key] for key in ("state", "action")} == {"state": shown, "action": action}
-        assert audit.total(made.tenant_id) == audited
+        assert audit.total(made.tenant_id) == audited, action
         return
-    assert ACTS[action](ada, made) == expected
+    assert ACTS[action](ada, made) == expected, action
     if action in ONCE:
         with pytest.raises(Conflict):
             ACTS[action](ada, made)
     else:
-        assert ACTS[action](ada, made) == expected
+        assert ACTS[action](ada, made) == expected, action
 
 
 def test_every_state_and_action_of_the_table_is_tried_above() -> None:
