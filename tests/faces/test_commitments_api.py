@@ -181,14 +181,3 @@ def test_the_seam_refuses_other_conditions_and_refs_that_no_tenant_of_the_caller
     for ref in ("a/../b", "a\x01b", "x" * 257):
         assert acme.fire(memoryRef=ref, condition="time").status_code == 400, ref
     assert tenancy.memory_scope(building.scope(), "a") is not None
-
-
-def test_a_shut_seam_is_not_there(acme: Caller, settings: Any) -> None:
-    settings.OPENWOP_TEST_SEAM_ENABLED = False
-    assert acme.fire(memoryRef="a", condition="time").status_code == 404
-
-
-@pytest.mark.usefixtures("seamed")
-def test_a_caller_without_a_key_is_told_so(client: Client) -> None:
-    assert client.post(SEAM, "{}", content_type="application/json").status_code == 401
-    assert client.get(PLACE).status_code == 401

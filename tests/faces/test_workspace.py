@@ -194,15 +194,6 @@ def test_who_may_not_is_403_with_the_permission_and_a_visitor_is_401(client: Cli
     assert bound.put("a.md", {"content": "y"}).json()["version"] == 2
 
 
-def test_a_foreign_file_answers_as_one_that_is_not_there(client: Client, acme: Caller) -> None:
-    acme.put("a.md", {"content": "x"})
-    globex = Caller(client, "globex")
-    assert globex.get("a.md").json() == globex.get("none.md").json()
-    assert globex.get("a.md").status_code == globex.delete("a.md").status_code == 404
-    assert globex.get().json() == {"files": []}
-    assert globex.put("a.md", {"content": "y"}, **{"If-Match": "*"}).json()["details"] == {"currentVersion": 0}
-
-
 def test_a_run_says_which_version_of_each_file_it_sees(client: Client, acme: Caller) -> None:
     acme.put("b.md", {"content": "x"})
     acme.put("a.md", {"content": "x"})
@@ -221,10 +212,6 @@ def test_a_run_says_which_version_of_each_file_it_sees(client: Client, acme: Cal
 @pytest.fixture
 def seams(settings: Any) -> None:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-
-
-def test_a_seam_that_is_shut_is_not_there(acme: Caller) -> None:
-    refused(acme.op("one", "list"), 404, "not_found")
 
 
 @pytest.mark.usefixtures("seams")
