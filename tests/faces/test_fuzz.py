@@ -15,7 +15,7 @@ import pytest
 import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, transaction
+from django.db import close_old_connections, connection, transaction
 from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
@@ -257,8 +257,10 @@ ODD_HEADERS: list[dict[str, str]] = [
 
 
 def odd_requests(world: World, route: Route, name: str, turn: int) -> Iterator[tuple[str, bytes, dict[str, str]]]:
-    """Address, body and headers; in a quick run a quarter of each kind, and of the next operation the next quarter."""
-    own_turn = slice(None) if THOROUGH else slice(turn % 4, None, 4)
+    """Address, body and headers. In a quick run a quarter of each kind, and of the next operation the next quarter; on
+    PostgreSQL, where a NUL or a large number that reaches the database fails otherwise, a twelfth."""
+    step = 1 if THOROUGH else 4 if connection.vendor == "sqlite" else 12
+    own_turn = slice(turn % step, None, step)
     body = json.dumps(BODIES[name]).encode() if name in BODIES else b""
     own = "/" + route.address(route.real(world))
     for odd in ODD_IDS[own_turn] if route.parameters else []:
