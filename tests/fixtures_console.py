@@ -111,6 +111,11 @@ class ConsoleProcess:
             self.data_folder.mkdir(mode=0o700)
             templates.copy_file(self.data_folder / "console.sqlite3")
 
+    @property
+    def runs(self) -> bool:
+        """Whether its supervisor does."""
+        return self._supervisor is not None and self._supervisor.poll() is None
+
     def processes(self) -> list[psutil.Process]:
         """The supervisor and all that descends from it, whatever group it is in."""
         assert self._supervisor
@@ -153,7 +158,7 @@ class ConsoleProcess:
             self._commands.kill()
             self._commands.communicate()
             self._commands = None
-        if self._supervisor and self._supervisor.poll() is None:
+        if self.runs:
             self.kill()
 
     def left_behind(self, seconds: float = 3) -> list[psutil.Process]:

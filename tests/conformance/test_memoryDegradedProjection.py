@@ -1,18 +1,16 @@
 """A host that lacks what an agent's memory asks for says so in the inventory, and hides nothing (RFC 0080 C).
 
-Each configuration is a console of its own, and each answer is compared with what that very console advertises.
+Each answer is compared with what the host advertises in that very configuration.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests import building
 from tests.conformance import schemas
-from tests.conformance.conftest import Host, key_of
-from tests.fixtures_console import ConsoleProcess
+from tests.conformance.conftest import Host
 
 SHAPES: dict[str, dict[str, bool] | None] = {
     "vendor.acme.memory.brain": {"longTerm": True},
@@ -26,8 +24,8 @@ ASKED["conversation"] = ASKED["scratchpad"]
 WITHOUT_TOOLS = "vendor.acme.memory.none"
 ORDER = ["read", "write", "long-term-durability"]
 CONFIGURATIONS = {
-    "ephemeral": {"OPENWOP_MEMORY_BACKEND": "ephemeral"},
-    "read-only": {"OPENWOP_MEMORY_WRITABLE": "false"},
+    "ephemeral": {"OPENWOP_MEMORY_BACKEND": "ephemeral", "OPENWOP_MEMORY_INSTANCE": "this console"},
+    "read-only": {"OPENWOP_MEMORY_WRITABLE": False},
 }
 
 
@@ -49,13 +47,13 @@ def expected(shape: dict[str, bool] | None, document: dict[str, Any]) -> list[st
     return [name for name in ORDER if name in asked - given]
 
 
-@pytest.mark.console
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_the_inventory_says_what_follows_from_the_document(
-    console_process: ConsoleProcess, configuration: dict[str, str], tmp_path: Path
+    settings: Any, seamed: Host, configuration: dict[str, Any]
 ) -> None:
-    console_process.start("--workers", "1", OPENWOP_TEST_SEAM_ENABLED="true", **configuration)
-    host = Host(console_process.url, {"acme/owner": key_of(console_process, "acme", "owner")})
+    for name, value in configuration.items():
+        setattr(settings, name, value)
+    host = seamed
     with host.stranger as stranger:
         document = stranger.get("/.well-known/openwop").json()
     schemas.check("capabilities", document)
@@ -72,7 +70,7 @@ def test_the_inventory_says_what_follows_from_the_document(
             assert client.get(f"/v1/agents/{entry['agentId']}").json() == entry
         dispatched = client.post("/v1/host/sample/agents/vendor.acme.memory.brain/dispatch", json={"task": "hello"})
     _dispatched_although_degraded(dispatched)
-    _writes_as_advertised(host, document, tmp_path, console_process)
+    _writes_as_advertised(host, document)
     for fixture in document["fixtures"]:
         if "memory" in fixture:
             assert host.run(fixture)["status"] == "completed", fixture
@@ -86,32 +84,13 @@ def _dispatched_although_degraded(answer: httpx.Response) -> None:
     assert {event["agentId"] for event in told} == {"vendor.acme.memory.brain"}
 
 
-def _writes_as_advertised(host: Host, document: dict[str, Any], folder: Path, process: ConsoleProcess) -> None:
+def _writes_as_advertised(host: Host, document: dict[str, Any]) -> None:
     """A host that calls itself read-only keeps nothing, and says why the node failed; another writes.
 
     On either, an agent without tools does not come so far.
     """
-    node = {
-        "id": "remember",
-        "typeId": "vendor.console.remember",
-        "name": "Remember",
-        "position": {"x": 0, "y": 0},
-        "config": {"content": "kept", "memoryRef": "degraded/probe"},
-        "inputs": {},
-    }
-    flow = {
-        "id": "remember-once",
-        "name": "Remember once",
-        "version": "1.0.0",
-        "nodes": [node],
-        "edges": [],
-        "triggers": [{"id": "manual", "type": "manual"}],
-        "variables": [],
-        "metadata": {},
-        "settings": {},
-    }
-    (folder / "flow.json").write_text(json.dumps(flow))
-    assert process.manage("install_workflow", str(folder / "flow.json"), "--tenant", "acme").returncode == 0
+    node = building.node("remember", "vendor.console.remember", {"content": "kept", "memoryRef": "degraded/probe"})
+    building.install("acme", building.definition("remember-once", node))
     refused = host.run("remember-once", agentId=WITHOUT_TOOLS)
     assert (refused["status"], refused["error"]["code"]) == ("failed", "tool_not_allowed")
     snapshot = host.run("remember-once", agentId="vendor.acme.memory.brain")

@@ -25,7 +25,7 @@ from openwop_console import error_envelope, readiness
 from openwop_console.postgresql import Connection
 from openwop_console.testing import plugin, postgres
 from tests import building
-from tests.fixtures_console import ConsoleProcess
+from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines
 
@@ -50,19 +50,27 @@ def unusable_database(console: ConsoleProcess) -> Iterator[None]:
         server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
 
 
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    with fresh_database() as url:
+        process = ConsoleProcess(tmp_path_factory.mktemp("availability") / "data", url)
+        try:
+            process.start()
+            yield process
+        finally:
+            process.end()
+
+
 def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_again_afterwards(
-    console_process: ConsoleProcess,
+    console: ConsoleProcess,
 ) -> None:
-    console_process.start()
-    console_process.manage("create_tenant", "acme")
-    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=20) as client:
+    with console.client("acme") as client:
         _until_ready(client)
         form = client.get("/login")
         token = form.text.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
         sign_in = {"csrfmiddlewaretoken": token, "login": "ada@acme.example", "password": "not the password"}
 
-        with unusable_database(console_process):
+        with unusable_database(console):
             openwop = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
             openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
             page = _timed(client, "POST", "/login", data=sign_in, headers={"Accept": "text/html"})
@@ -85,18 +93,15 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
 
 
 def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_it_one_after_the_other(
-    console_process: ConsoleProcess,
+    console: ConsoleProcess,
 ) -> None:
-    console_process.start()
-    console_process.manage("create_tenant", "acme")
-    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=60) as client:
+    with console.client("acme") as client:
         _until_ready(client)
 
         def write(_: int) -> httpx.Response:
             return client.post("/v1/runs", json={"workflowId": "conformance-noop"})
 
-        with unusable_database(console_process), ThreadPoolExecutor(40) as clients:
+        with unusable_database(console), ThreadPoolExecutor(40) as clients:
             answers = list(clients.map(write, range(40)))
         _refused_soon(*answers)
         assert max(each.elapsed.total_seconds() for each in answers) < 2 * SOON_S, "not a wait for each before it"
@@ -105,14 +110,18 @@ def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_i
         assert write(0).status_code == 201
 
 
-@pytest.fixture
-def cluster(console_process: ConsoleProcess) -> Iterator[postgres.Server]:
-    """A PostgreSQL of the console's own, which can be stopped."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[postgres.Server, ConsoleProcess]]:
+    """A console on a PostgreSQL of its own, which can be stopped."""
     server = postgres.start()
-    console_process.environment["DATABASE_URL"] = server.url
-    yield server
-    server.process.send_signal(signal.SIGCONT)
-    server.stop()
+    process = ConsoleProcess(tmp_path_factory.mktemp("cluster") / "data", server.url)
+    try:
+        process.start()
+        yield server, process
+    finally:
+        process.end()
+        server.process.send_signal(signal.SIGCONT)
+        server.stop()
 
 
 @contextmanager
@@ -129,15 +138,12 @@ def frozen(server: postgres.Server) -> Iterator[None]:
 
 @pytest.mark.only_db("postgres")
 def test_a_postgresql_that_is_frozen_is_503_soon_and_serves_again_afterwards(
-    console_process: ConsoleProcess, cluster: postgres.Server
+    cluster: tuple[postgres.Server, ConsoleProcess],
 ) -> None:
-    assert console_process.manage("migrate").returncode == 0
-    console_process.start()
-    console_process.manage("create_tenant", "acme")
-    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=20) as client:
+    server, console = cluster
+    with console.client("acme") as client:
         _until_ready(client)
-        with frozen(cluster), ThreadPoolExecutor(12) as clients:
+        with frozen(server), ThreadPoolExecutor(12) as clients:
             first = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
             later = [clients.submit(_timed, client, "GET", "/v1/host/console/memory") for _ in range(12)]
             openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
@@ -150,17 +156,14 @@ def test_a_postgresql_that_is_frozen_is_503_soon_and_serves_again_afterwards(
 
 @pytest.mark.only_db("postgres")
 def test_a_postgresql_that_is_killed_under_load_loses_nothing_that_was_acknowledged(
-    console_process: ConsoleProcess, cluster: postgres.Server
+    cluster: tuple[postgres.Server, ConsoleProcess],
 ) -> None:
-    assert console_process.manage("migrate").returncode == 0
-    console_process.start()
-    console_process.manage("create_tenant", "acme")
-    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with psycopg.connect(cluster.url, autocommit=True) as server:  # a cluster of the tests is fast and forgetful
-        server.execute("ALTER DATABASE postgres SET synchronous_commit = on")
+    server, console = cluster
+    with psycopg.connect(server.url, autocommit=True) as connection:  # a cluster of the tests is fast and forgetful
+        connection.execute("ALTER DATABASE postgres SET synchronous_commit = on")
     kept: list[str] = []
     over = threading.Event()
-    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30) as client:
+    with console.client("acme") as client:
         _until_ready(client)
 
         def write(number: int) -> set[int]:
@@ -179,7 +182,7 @@ def test_a_postgresql_that_is_killed_under_load_loses_nothing_that_was_acknowled
             try:
                 for _ in range(2):
                     _wait_for_more(kept)
-                    _kill_and_restart(cluster)
+                    _kill_and_restart(server)
                 _wait_for_more(kept)
             finally:
                 over.set()
@@ -187,11 +190,10 @@ def test_a_postgresql_that_is_killed_under_load_loses_nothing_that_was_acknowled
         assert seen == {201, 503}
         for entry in kept[:: max(1, len(kept) // 100)]:
             assert client.get(f"/v1/host/console/memory/{entry}").status_code == 200, entry
-        with psycopg.connect(cluster.url) as server:
-            stored = {row[0].hex for row in server.execute("SELECT id FROM memory_memoryentry")}
+        with psycopg.connect(server.url) as connection:
+            stored = {row[0].hex for row in connection.execute("SELECT id FROM memory_memoryentry")}
         assert {entry.removeprefix("mem_") for entry in kept} <= stored
-    verified = console_process.manage("shell", "-c", VERIFY_CHAINS)
-    assert verified.stdout.strip().endswith("True"), verified.stdout + verified.stderr
+    assert console.shell(VERIFY_CHAINS) == "True"
 
 
 def _wait_for_more(kept: list[str]) -> None:
@@ -334,17 +336,12 @@ def test_a_disk_that_is_full_is_503_and_what_was_begun_leaves_nothing(client: Cl
 
 @pytest.mark.only_db("sqlite")
 def test_the_database_of_a_console_is_for_its_owner_alone(console_process: ConsoleProcess) -> None:
-    console_process.data_folder.mkdir()
+    console_process.make_tables()
     file = console_process.data_folder / "console.sqlite3"
-    sqlite3.connect(file).close()
-    file.touch(0o644)
     file.chmod(0o644)
 
-    done = console_process.manage("migrate")
-    held = console_process.manage("shell", "-c", SHOW_MODES)
+    modes = json.loads(console_process.shell(SHOW_MODES))
 
-    assert done.returncode == 0, done.stderr
-    modes = json.loads(held.stdout.splitlines()[-1])
     assert modes.keys() >= {"console.sqlite3", "console.sqlite3-wal", "console.sqlite3-shm"}
     assert {name: mode for name, mode in modes.items() if name.startswith("console.sqlite3")} == dict.fromkeys(
         [name for name in modes if name.startswith("console.sqlite3")], 0o600

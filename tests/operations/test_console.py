@@ -5,14 +5,17 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from urllib.request import urlopen
 
-import httpx
 import psutil
 import pytest
 from django.conf import settings
+from django.core.management import CommandError, call_command
 
 from openwop_console import supervision
+from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines
 
@@ -25,49 +28,95 @@ def one_line(text: str) -> str:
     return text
 
 
-def test_it_answers_until_sigterm_leaves_nothing_behind_and_starts_again_also_after_a_crash(empty_console_process):
-    empty_console_process.start()
-    assert f"Console: {empty_console_process.url}/\n" in empty_console_process.output
-    assert len(empty_console_process.processes()) >= 4  # this one, web, the worker and its children
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A host that begins on a database without tables, as a new user's. Each test ends its console in another way."""
+    with fresh_database(empty=True) as url:
+        process = ConsoleProcess(tmp_path_factory.mktemp("console") / "data", url, empty=True)
+        try:
+            yield process
+        finally:
+            process.end()
 
-    assert empty_console_process.terminate() == 0
 
-    assert empty_console_process.left_behind() == []
-    assert "Traceback" not in empty_console_process.output
+@pytest.fixture
+def running(started: ConsoleProcess) -> ConsoleProcess:
+    """Its console, started unless it runs."""
+    if not started.runs:
+        started.start("--web-processes", "2")
+    return started
 
-    empty_console_process.start()
-    empty_console_process.kill()
-    empty_console_process.start()
-    assert empty_console_process.terminate() == 0
+
+def test_it_answers_and_when_the_web_server_dies_it_ends_and_says_so(running):
+    assert f"Console: {running.url}/\n" in running.output
+    assert len(running.processes()) >= 4  # this one, web, the worker and its children
+
+    running.child("granian").kill()
+
+    assert running.wait() == 1
+    assert "the web process ended" in running.output
+    assert running.left_behind() == []
+    assert "Traceback" not in running.output
 
 
 @once
-def test_when_the_supervisor_alone_is_killed_the_others_follow_and_the_next_console_starts_at_once(console_process):
-    console_process.start()
-    supervisor, *_ = console_process.processes()
+def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(running):
+    second = running.manage("console", "--bind", "127.0.0.1:1")
+
+    assert second.returncode == 1
+    assert "another console (process " in one_line(second.stderr)
+    with urlopen(f"{running.url}/healthz") as answer:
+        assert answer.status == 200
+
+
+@once
+def test_when_the_supervisor_alone_is_killed_the_others_follow_and_the_next_console_starts_at_once(running):
+    supervisor, *_ = running.processes()
 
     supervisor.kill()
     supervisor.wait(5)
 
-    console_process.start()
-    assert console_process.left_behind() == []
-    assert console_process.terminate() == 0
+    running.start("--web-processes", "2")
+    assert running.left_behind() == []
 
 
 @once
-def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(console_process):
-    console_process.start()
+def test_a_web_process_that_dies_is_replaced(running):
+    granian = running.child("granian")
+    one = granian.children()[0]
 
-    second = console_process.manage("console", "--bind", "127.0.0.1:1")
+    one.kill()
 
-    assert second.returncode == 1
-    assert "another console (process " in one_line(second.stderr)
-    with urlopen(f"{console_process.url}/healthz") as answer:
-        assert answer.status == 200
+    deadline = time.monotonic() + 20
+    while (
+        len([child for child in granian.children() if child.status() != psutil.STATUS_ZOMBIE]) < 2 or one.is_running()
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@once
+def test_when_the_worker_dies_the_console_ends_and_says_so(running):
+    running.processes()
+
+    running.child("qcluster").kill()
+
+    assert running.wait() == 1
+    assert "the worker process ended" in running.output
+    assert running.left_behind() == []
+
+
+QUEUE_A_NAP = "from django_q.tasks import async_task; async_task('time.sleep', 50)"
+COUNT_NAPS = """
+from django.utils import timezone
+from django_q.models import OrmQ
+naps = [row for row in OrmQ.objects.all() if row.func() == "time.sleep"]
+print(len(naps), "taken" if any(row.lock > timezone.now() for row in naps) else "waiting")
+"""
 
 
 def started_worker(console_process, *options):
-    return subprocess.Popen(
+    return psutil.Popen(
         [sys.executable, "manage.py", "console", "--only", "worker", *options],
         cwd=settings.BASE_DIR,
         env=console_process.environment,
@@ -82,11 +131,9 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
     (web,) = console_process.child("granian").children()
     few, most = web.rlimit(psutil.RLIMIT_NOFILE)
     assert few >= min(most, supervision.CONNECTIONS) or few == psutil.RLIM_INFINITY
-    console_process.manage("create_tenant", "acme")
-    key = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=console_process.url, headers={"X-API-Key": key}, timeout=30) as client:
+    with console_process.client("acme") as client:
         run = client.post("/v1/runs", json={"workflowId": "conformance-noop"}).json()["runId"]
-        time.sleep(2)
+        time.sleep(0.5)
         assert client.get(f"/v1/runs/{run}").json()["status"] == "pending"
 
         worker = started_worker(console_process, "--workers", "1")
@@ -94,19 +141,58 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
             deadline = time.monotonic() + 60
             while client.get(f"/v1/runs/{run}").json()["status"] != "completed":
                 assert time.monotonic() < deadline
-                time.sleep(0.2)
+                time.sleep(0.1)
             again = console_process.manage("console", "--only", "worker")
             assert again.returncode == 1
             assert "runs the worker on the data folder" in one_line(again.stderr)
+            _asked_a_second_time_by_ctrl_c_it_does_not_wait_for_the_task_in_hand_which_stays_queued(
+                worker, console_process
+            )
         finally:
-            worker.terminate()
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
             told, _ = worker.communicate(timeout=30)
-        assert worker.returncode == 0, told
         assert "Console: worker started\n" in told
         assert client.get("/healthz").status_code == 200
     both = console_process.manage("console", "--bind", "127.0.0.1:1")
     assert "runs the web on the data folder" in one_line(both.stderr)
     assert console_process.terminate() == 0
+    assert "Traceback" not in console_process.output
+
+
+def _asked_a_second_time_by_ctrl_c_it_does_not_wait_for_the_task_in_hand_which_stays_queued(worker, console_process):
+    console_process.shell(QUEUE_A_NAP)
+    deadline = time.monotonic() + 20
+    while console_process.shell(COUNT_NAPS) != "1 taken":
+        assert time.monotonic() < deadline, "nobody takes the task"
+    family = worker.children(recursive=True)
+
+    worker.send_signal(signal.SIGINT)
+    time.sleep(1.2)  # a second one within a second is the same one
+    assert worker.is_running()
+    worker.send_signal(signal.SIGINT)
+
+    assert worker.wait(5) == 0
+    assert psutil.wait_procs(family, timeout=3)[1] == []
+    assert console_process.shell(COUNT_NAPS) == "1 taken"
+
+
+@pytest.fixture
+def refused(tmp_path, settings):
+    """What the command says that refuses to start."""
+    settings.OPENWOP_DATA_DIR = tmp_path
+
+    def refused(*options):
+        handlers = {number: signal.getsignal(number) for number in supervision.stop_signals()}
+        try:
+            with pytest.raises(CommandError) as refusal:
+                call_command("console", *options)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        return one_line(str(refusal.value))
+
+    return refused
 
 
 @once
@@ -119,40 +205,26 @@ def test_web_and_worker_can_be_started_apart_and_share_one_data_folder(console_p
         (("--web-processes", "0"), "--web-processes must be at least 1"),
     ],
 )
-def test_an_option_that_would_do_nothing_is_refused(console_process, options, words):
-    refused = console_process.manage("console", *options)
-
-    assert refused.returncode == 1
-    assert words in one_line(refused.stderr)
+def test_an_option_that_would_do_nothing_is_refused(refused, options, words):
+    assert words in refused(*options)
 
 
 @once
-def test_a_port_that_is_taken_is_refused(console_process):
-    with socket.create_server(("127.0.0.1", console_process.port)):
-        refused = console_process.manage("console", "--bind", f"127.0.0.1:{console_process.port}")
-
-    assert refused.returncode == 1
-    assert f"cannot listen on 127.0.0.1:{console_process.port}" in one_line(refused.stderr)
+def test_a_port_that_is_taken_is_refused(refused):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        assert f"cannot listen on {taken}" in refused("--bind", taken)
 
 
 @once
-def test_what_is_no_address_is_refused(console_process):
-    refused = console_process.manage("console", "--bind", "everywhere")
-
-    assert refused.returncode == 1
-    assert "'everywhere' is not an address" in one_line(refused.stderr)
+def test_what_is_no_address_is_refused(refused):
+    assert "'everywhere' is not an address" in refused("--bind", "everywhere")
 
 
 @once
-def test_a_data_folder_that_cannot_be_written_is_refused(console_process):
-    console_process.data_folder.mkdir()
-    (console_process.data_folder / "secret_key").write_text("kept")
-    (console_process.data_folder / "console.lock").mkdir()
-
-    refused = console_process.manage("console")
-
-    assert refused.returncode == 1
-    assert f"the data folder {console_process.data_folder} cannot be written to" in one_line(refused.stderr)
+def test_a_data_folder_that_cannot_be_written_is_refused(refused, tmp_path):
+    (tmp_path / "console.lock").mkdir()
+    assert f"the data folder {tmp_path} cannot be written to" in refused()
 
 
 @once
@@ -164,77 +236,3 @@ def test_a_database_that_cannot_be_reached_is_refused(console_process):
     assert refused.returncode == 1
     assert "the database cannot be used" in one_line(refused.stderr)
     assert "hidden" not in refused.stderr
-
-
-@once
-def test_when_the_worker_dies_the_console_ends_and_says_so(console_process):
-    console_process.start()
-    console_process.processes()
-
-    console_process.child("qcluster").kill()
-
-    assert console_process.wait() == 1
-    assert "the worker process ended" in console_process.output
-    assert console_process.left_behind() == []
-
-
-@once
-def test_when_the_web_server_dies_the_console_ends_and_says_so(console_process):
-    console_process.start()
-    console_process.processes()
-
-    console_process.child("granian").kill()
-
-    assert console_process.wait() == 1
-    assert "the web process ended" in console_process.output
-    assert console_process.left_behind() == []
-
-
-@once
-def test_a_web_process_that_dies_is_replaced(console_process):
-    console_process.start("--web-processes", "2")
-    granian = console_process.child("granian")
-    one = granian.children()[0]
-
-    one.kill()
-
-    deadline = time.monotonic() + 20
-    while (
-        len([child for child in granian.children() if child.status() != psutil.STATUS_ZOMBIE]) < 2 or one.is_running()
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert console_process.terminate() == 0
-
-
-QUEUE_A_NAP = "from django_q.tasks import async_task; async_task('time.sleep', {})"
-COUNT_THE_QUEUE = "from django_q.models import OrmQ; print('queued:', OrmQ.objects.count())"
-
-
-def test_a_task_in_hand_at_sigterm_is_finished_first(console_process):
-    console_process.start()
-    console_process.manage("shell", "-c", QUEUE_A_NAP.format(5))
-    time.sleep(2)
-    began = time.monotonic()
-
-    assert console_process.terminate() == 0
-
-    assert time.monotonic() - began > 1
-    assert "queued: 0" in console_process.manage("shell", "-c", COUNT_THE_QUEUE).stdout
-
-
-@once
-def test_asked_a_second_time_by_ctrl_c_it_does_not_wait_for_the_task_in_hand_which_stays_queued(console_process):
-    console_process.start()
-    console_process.manage("shell", "-c", QUEUE_A_NAP.format(50))
-    time.sleep(2)
-    supervisor, *_ = console_process.processes()
-
-    supervisor.send_signal(signal.SIGINT)
-    time.sleep(1.5)
-    assert supervisor.is_running()
-    supervisor.send_signal(signal.SIGINT)
-
-    assert console_process.wait(5) == 0
-    assert console_process.left_behind() == []
-    assert "queued: 1" in console_process.manage("shell", "-c", COUNT_THE_QUEUE).stdout

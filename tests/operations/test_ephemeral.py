@@ -17,6 +17,10 @@ pytestmark = pytest.mark.engines
 
 ROUND_TRIP = "conformance-agent-memory-roundtrip"
 EPHEMERAL = {"OPENWOP_MEMORY_BACKEND": "ephemeral"}
+REMEMBER = """
+from tests import building
+print(building.remember("acme", "kept by a durable host").entries[0])
+"""
 MANIFEST = {
     "agentId": "private.acme.keeper",
     "persona": "Keeper",
@@ -27,9 +31,9 @@ MANIFEST = {
 
 
 @contextlib.contextmanager
-def running(process: ConsoleProcess, **environment: str) -> Iterator[Host]:
+def running(process: ConsoleProcess, *options: str, **environment: str) -> Iterator[Host]:
     """The console runs inside the block, with an owner of Acme at its door; it ended well."""
-    process.start("--workers", "1", **environment)
+    process.start(*options, **environment)
     yield Host(process.url, {"acme/owner": key_of(process, "acme", "owner")})
     assert process.terminate() == 0
 
@@ -83,12 +87,11 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
 ) -> None:
     file = tmp_path / "keeper.json"
     file.write_text(json.dumps(MANIFEST))
-    with running(console_process) as host:
-        assert console_process.manage("install_agent", str(file), "--tenant", "acme").returncode == 0
-        durable = remember(host)
-        assert (backends(host), health(host)) == (["long-term"], {})
+    console_process.make_tables()
+    durable = console_process.shell(REMEMBER)
+    assert console_process.manage("install_agent", str(file), "--tenant", "acme").returncode == 0
 
-    with running(console_process, **EPHEMERAL) as host:
+    with running(console_process, "--workers", "1", **EPHEMERAL) as host:
         assert kept(host) == {durable}
         first = remember(host)
         assert kept(host) == {durable, first}
@@ -104,9 +107,9 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
     second = remember(host)
     console_process.kill()
 
-    with running(console_process) as host:
+    with running(console_process, "--only", "web") as host:
         assert (kept(host), fate(host, second)) == ({durable}, 404)
-        assert health(host) == {}
+        assert (backends(host), health(host)) == (["long-term"], {})
 
 
 @pytest.mark.only_db("postgres")

@@ -17,7 +17,6 @@ from typing import Any
 
 import httpx
 import psutil
-import psycopg
 import pytest
 
 from openwop_console.testing import plugin
@@ -142,6 +141,14 @@ print(PassSchedule.objects.written_by(pass_schedules.WRITER).update(next_at=midn
 HOLDER = """
 from memory.models import Pass
 print(*(row.holder.rpartition("/")[2] for row in Pass.objects.filter(state="claimed", dry_run=False, {})))
+"""
+# As if its time had come while nothing runs.
+MISS_ONCE = """
+from django.utils import timezone
+from memory.host import access, scheduling
+from memory.host.models import Schedule
+ours = Schedule.objects.written_by(scheduling.WRITER).filter(tenant=access.tenant_by_slug("waits"), name="once")
+print(ours.update(next_at=timezone.now()))
 """
 # From now on one after another is due.
 SPREAD = """
@@ -294,32 +301,18 @@ def holder(console: ConsoleProcess, which: str) -> psutil.Process:
 
 
 def freeze(console: ConsoleProcess, worker: psutil.Process) -> None:
-    """It stands still, between two transactions, until it is killed: so it is in the middle of its work, whatever else
-    has to happen before the kill."""
-    worker.suspend()
-    deadline = time.monotonic() + 30
-    while not nobody_writes(console):
-        assert time.monotonic() < deadline, "somebody always writes"
-        worker.resume()
-        time.sleep(0.002)
+    """It stands still until it is killed: so it is in the middle of its work, whatever else happens before the kill.
+    On SQLite between two transactions, since nobody else could write."""
+    if plugin.engine() == plugin.POSTGRES:
         worker.suspend()
-
-
-def nobody_writes(console: ConsoleProcess) -> bool:
-    """Whether there is a moment at which no process is in the middle of a transaction: one that stands still in its
-    own leaves none."""
-    if plugin.engine() == plugin.SQLITE:
-        with closing(sqlite3.connect(console.data_folder / "console.sqlite3", isolation_level=None, timeout=1)) as file:
+        return
+    deadline = time.monotonic() + 30
+    with closing(sqlite3.connect(console.data_folder / "console.sqlite3", isolation_level=None, timeout=0)) as ours:
+        while not ours.in_transaction:
+            assert time.monotonic() < deadline, "somebody always writes"
             with suppress(sqlite3.OperationalError):
-                file.execute("BEGIN IMMEDIATE")
-            return file.in_transaction
-    asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in %'"
-    with psycopg.connect(console.environment["DATABASE_URL"], autocommit=True) as connection:
-        for _ in range(50):
-            if connection.execute(asked).fetchone() == (0,):
-                return True
-            time.sleep(0.02)
-    return False
+                ours.execute("BEGIN IMMEDIATE")
+        worker.suspend()
 
 
 def in_seconds(seconds: float) -> str:
@@ -498,7 +491,7 @@ def test_the_same_sources_make_the_same_archive_as_before(killed: Story) -> None
 @pytest.fixture(scope="module")
 def killed_again(killed: Story) -> Story:
     """Killed while runs wait, sleep, are paused and write, ticks fire, and commitments are inferred and fire; started
-    again when what sleeps, and what is scheduled once, is due."""
+    again when what is scheduled once is due."""
     story = killed
     story.say("fires", "When invoice {} clears, tell finance.")
     before = story.before
@@ -519,18 +512,17 @@ def killed_again(killed: Story) -> Story:
     until(lambda: story.commitments("infers"), "nothing is inferred")
     until(lambda: any(story.written(run_id) for run_id in story.runs[:3]), "no run writes")
     before["written"] = {run_id: story.written(run_id) for run_id in story.runs}
-    before["asleep"] = story.run("waits", "conformance-delay", delayMs=8000)
+    before["asleep"] = story.run("waits", "conformance-delay", delayMs=5000)
     before["paused"] = story.run("waits", "conformance-delay", delayMs=500)
     story.order("waits", f"/v1/runs/{before['paused']}:pause", {"drainPolicy": "immediate"})
     assert story.console.shell(SPREAD) == str(TICKS)
     until(lambda: story.ticks("ticks", "s0"), "nothing is fired")
-    due = time.monotonic() + 5
-    story.order("waits", SCHEDULES, {"name": "once", "workflowId": "conformance-noop", "at": in_seconds(5)})
+    story.order("waits", SCHEDULES, {"name": "once", "workflowId": "conformance-noop", "at": in_seconds(3600)})
     story.say("fires", "Invoice {} cleared.")
     until(lambda: story.commitments("fires", state="fired"), "no commitment fires")
     story.console.kill()
     story.left = {tenant: int(story.console.shell(STARTED.format(tenant))) for tenant in ("fires", "ticks", "waits")}
-    time.sleep(max(due + 0.2 - time.monotonic(), 0))
+    assert story.console.shell(MISS_ONCE) == "1"
     story.start()
     return story
 

@@ -1,8 +1,9 @@
-"""A real console under clients that stall: they delay no other, are cut off, and hold nothing of the database."""
+"""A real console under clients that stall or wait: they delay no other, and hold nothing of the database."""
 
 import asyncio
 import http.client
 import json
+import os
 import socket
 import threading
 import time
@@ -10,19 +11,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
+import psycopg
 import pytest
 from django.conf import settings
 
 from openwop_console import serving
 from openwop_console.bench import attacking
 from openwop_console.listening import Address
+from openwop_console.runtime import streaming
 from openwop_console.slots import Slots
+from openwop_console.testing import plugin
 from tests import awaiting
 from tests.fixtures_console import ConsoleProcess, fresh_database
-from tests.operations.test_streams import connections_of, open_streams, waiting_run
 
 pytestmark = pytest.mark.engines
 
@@ -30,6 +33,8 @@ pytestmark = pytest.mark.engines
 QUICK = 0.1
 PASSWORD = "a long pass phrase of tests"
 BODY_SECONDS = 3
+# Of each of two web processes; nine in ten of them are a tenant's at most.
+MAX_STREAMS, ALL_STREAMS = 111, 200
 FILL = (
     "from memory.host.models import Tenant; from openwop_console.bench import attacking; "
     "attacking.fill_long(Tenant.objects.get(slug='acme'))"
@@ -42,7 +47,11 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     with fresh_database() as url:
         process = ConsoleProcess(tmp_path_factory.mktemp("serving") / "data", url)
         process.start(
-            "--web-processes", "2", OPENWOP_BODY_SECONDS=str(BODY_SECONDS), OPENWOP_BODY_BYTES=str(1024 * 1024)
+            "--web-processes",
+            "2",
+            OPENWOP_BODY_SECONDS=str(BODY_SECONDS),
+            OPENWOP_BODY_BYTES=str(1024 * 1024),
+            OPENWOP_MAX_STREAMS=str(MAX_STREAMS),
         )
         process.manage("create_tenant", "acme")
         filled = process.manage("shell", "-c", FILL)
@@ -80,6 +89,76 @@ def cookie(console: ConsoleProcess) -> str:
         form = {"csrfmiddlewaretoken": token, "login": "ana@example.org", "password": PASSWORD}
         assert browser.post("/login", data=form, headers={"Referer": f"{console.url}/login"}).status_code == 302
         return f"Cookie: openwop_session={browser.cookies['openwop_session']}"
+
+
+@pytest.fixture(autouse=True)
+def _everybody_hangs_up() -> Iterator[None]:
+    yield
+    while RawStream.opened:
+        RawStream.opened.pop().close()
+
+
+class RawStream:
+    """A reader on a connection of its own."""
+
+    opened: ClassVar[list["RawStream"]] = []
+
+    def __init__(self, client: httpx.Client, run_id: str) -> None:
+        self.opened.append(self)
+        host, port = str(client.base_url.host), client.base_url.port
+        self._socket = socket.create_connection((host, port or 80), timeout=30)
+        key = client.headers["X-API-Key"]
+        head = f"GET /v1/runs/{run_id}/events?streamMode=debug HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n"
+        self._socket.sendall(f"{head}Accept: text/event-stream\r\n\r\n".encode())
+        self.head = self._socket.recv(8192).decode()
+        self.status = int(self.head.split(" ", 2)[1])
+
+    def rest(self) -> str:
+        """What comes until the host ends the response."""
+        text = self.head
+        while not text.endswith("0\r\n\r\n") and (more := self._socket.recv(65536)):
+            text += more.decode()
+        return text
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def waiting_run(client: httpx.Client) -> str:
+    created = client.post("/v1/runs", json={"workflowId": "conformance-cancellable", "inputs": {"delayMs": 50000}})
+    run_id: str = created.json()["runId"]
+    deadline = time.monotonic() + 15
+    while len(client.get(f"/v1/runs/{run_id}/events").json()["events"]) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return run_id
+
+
+def open_streams(client: httpx.Client, run_id: str, wanted: int) -> list[RawStream]:
+    """``wanted`` open streams. The system deals connections to the processes by chance; who is refused comes again."""
+    opened: list[RawStream] = []
+    deadline = time.monotonic() + 60
+    while len(opened) < wanted:
+        assert time.monotonic() < deadline, f"only {len(opened)} streams could be opened"
+        stream = RawStream(client, run_id)
+        assert stream.status in {200, 503}, stream.head
+        if stream.status == 200:
+            opened.append(stream)
+        else:
+            time.sleep(0.1)
+    return opened
+
+
+def connections_of(process: ConsoleProcess) -> int:
+    """The connections to the database that the web processes hold; on PostgreSQL, those of the whole console."""
+    if plugin.engine() == plugin.SQLITE:
+        web = process.child("granian").children()
+        return sum(file.path.endswith(".sqlite3") for each in web for file in each.open_files())
+    name = process.environment["DATABASE_URL"].rpartition("/")[2].partition("?")[0]
+    with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as asking:
+        row = asking.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = %s", [name]).fetchone()
+    assert row
+    return int(row[0])
 
 
 def answered_quickly(address: Address, seconds: float = 3) -> None:
@@ -205,15 +284,57 @@ def test_a_download_comes_whole(client: httpx.Client, cookie: str) -> None:
         assert (head.status_code, head.content) == (200, b"")
 
 
-def test_two_hundred_streams_delay_nobody(address: Address, client: httpx.Client) -> None:
+def test_two_hundred_streams_hold_nobody_up_keep_no_connections_and_all_hear_of_the_end(
+    console: ConsoleProcess, address: Address, client: httpx.Client
+) -> None:
     run_id = waiting_run(client)
-    streams = open_streams(client, run_id, 200)
+    streams_open = open_streams(client, run_id, ALL_STREAMS)
     answered_quickly(address)
     assert client.get("/v1/workflows/conformance-noop").status_code == 200
+
+    took = []
+    for _ in range(30):
+        began = time.monotonic()
+        assert client.get("/v1/host/console/memory", params={"limit": 50}).status_code == 200
+        took.append(time.monotonic() - began)
+    assert max(took) < 2
+    assert sum(took) < 10
+    assert connections_of(console) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
+
+    assert client.post(f"/v1/runs/{run_id}/cancel").status_code == 200
+    began = time.monotonic()
+    ended = [stream.rest() for stream in streams_open]
+    assert time.monotonic() - began < 10
+    assert all(text.count("event: run.cancelled") == 1 and text.endswith("0\r\n\r\n") for text in ended)
+
+
+def test_streams_that_ended_leave_a_process_with_few_connections(console: ConsoleProcess, client: httpx.Client) -> None:
+    run_id = waiting_run(client)
+    streams_open = open_streams(client, run_id, 100)
     client.post(f"/v1/runs/{run_id}/cancel")
-    for stream in streams:
-        assert stream.rest().endswith("0\r\n\r\n")
+    for stream in streams_open:
+        stream.rest()
         stream.close()
+    for _ in range(150):
+        client.get(f"/v1/runs/{run_id}", headers={"Connection": "close"})
+    assert connections_of(console) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
+
+
+def test_clients_that_go_away_without_a_word_make_room_for_others(
+    console: ConsoleProcess, client: httpx.Client
+) -> None:
+    run_id = waiting_run(client)
+    streams_open = open_streams(client, run_id, ALL_STREAMS)
+    refused = [RawStream(client, run_id) for _ in range(10)]
+    assert {each.status for each in refused} == {503}
+    assert all("retry-after: 5\r\n" in each.head.lower() for each in refused)
+    for stream in streams_open:
+        stream.close()
+    began = time.monotonic()
+    open_streams(client, run_id, 2)
+    assert time.monotonic() - began < 12 * streaming.KEEPALIVE_SECONDS
+    client.post(f"/v1/runs/{run_id}/cancel")
+    assert "Traceback" not in console.output
 
 
 def test_long_polls_do_not_keep_the_console_from_answering(client: httpx.Client, console: ConsoleProcess) -> None:
@@ -360,3 +481,32 @@ def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
         thread.join(20)
     assert served == [0, 1, 2, 3]
     assert not slots.wanted
+
+
+# It ends the console of this file, so it is the last.
+def test_the_console_ends_at_once_although_streams_are_open_and_polls_wait_and_each_is_ended_properly(
+    console: ConsoleProcess, client: httpx.Client
+) -> None:
+    run_id = waiting_run(client)
+    streams_open = open_streams(client, run_id, 20)
+    answers: list[httpx.Response] = []
+
+    def poll() -> None:
+        query = {"lastSequence": 1, "timeout": 30}
+        answers.append(client.get(f"/v1/runs/{run_id}/events/poll", params=query))
+
+    polls = [threading.Thread(target=poll) for _ in range(4)]
+    for each in polls:
+        each.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+
+    assert console.terminate() == 0
+
+    assert time.monotonic() - began < 5
+    assert console.left_behind() == []
+    assert all(stream.rest().endswith("0\r\n\r\n") for stream in streams_open)
+    for each in polls:
+        each.join(5)
+    assert [answer.json() for answer in answers] == [{"events": [], "isComplete": False}] * 4
+    assert "Traceback" not in console.output

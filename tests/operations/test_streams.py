@@ -1,18 +1,13 @@
 """Readers that wait: what wakes them, what ends them, and that no number of them holds up the console."""
 
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from typing import Any, ClassVar
+from typing import Any
 from uuid import uuid4
 
-import httpx
-import psycopg
 import pytest
-from django.conf import settings
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
@@ -25,9 +20,7 @@ from memory.host.tenancy import TenantScope
 from openwop_console.runtime import notifier, streaming
 from openwop_console.runtime.api import streams
 from openwop_console.runtime.streaming import Reading
-from openwop_console.testing import plugin
 from tests import building, sse
-from tests.fixtures_console import ConsoleProcess
 
 pytestmark = pytest.mark.engines
 
@@ -257,179 +250,6 @@ def test_a_stream_is_opened_by_those_who_may_read_runs_and_for_runs_of_their_ten
         unfit = client.get(address, HTTP_ACCEPT=accept, **building.headers(role="auditor"))
         assert (unfit.status_code, unfit.json()["details"]["requiredScope"]) == (403, "runs:read")
         assert client.get(address, HTTP_ACCEPT=accept).status_code == 401
-
-
-# --- a real console -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def owner(console_process: ConsoleProcess) -> Callable[..., httpx.Client]:
-    """``owner(OPENWOP_MAX_STREAMS="2")``: a client of a console that was started so."""
-
-    def started(**environment: str) -> httpx.Client:
-        console_process.start("--web-processes", "2", **environment)
-        console_process.manage("create_tenant", "acme")
-        made = console_process.manage("create_api_key", "--tenant", "acme", "--role", "owner")
-        return httpx.Client(base_url=console_process.url, headers={"X-API-Key": made.stdout.strip()}, timeout=30)
-
-    return started
-
-
-@pytest.fixture(autouse=True)
-def _everybody_hangs_up() -> Iterator[None]:
-    yield
-    while RawStream.opened:
-        RawStream.opened.pop().close()
-
-
-class RawStream:
-    """A reader on a connection of its own."""
-
-    opened: ClassVar[list["RawStream"]] = []
-
-    def __init__(self, client: httpx.Client, run_id: str) -> None:
-        self.opened.append(self)
-        host, port = str(client.base_url.host), client.base_url.port
-        self._socket = socket.create_connection((host, port or 80), timeout=30)
-        key = client.headers["X-API-Key"]
-        head = f"GET /v1/runs/{run_id}/events?streamMode=debug HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n"
-        self._socket.sendall(f"{head}Accept: text/event-stream\r\n\r\n".encode())
-        self.head = self._socket.recv(8192).decode()
-        self.status = int(self.head.split(" ", 2)[1])
-
-    def rest(self) -> str:
-        """What comes until the host ends the response."""
-        text = self.head
-        while not text.endswith("0\r\n\r\n") and (more := self._socket.recv(65536)):
-            text += more.decode()
-        return text
-
-    def close(self) -> None:
-        self._socket.close()
-
-
-def waiting_run(client: httpx.Client) -> str:
-    created = client.post("/v1/runs", json={"workflowId": "conformance-cancellable", "inputs": {"delayMs": 50000}})
-    run_id: str = created.json()["runId"]
-    deadline = time.monotonic() + 15
-    while len(client.get(f"/v1/runs/{run_id}/events").json()["events"]) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return run_id
-
-
-def open_streams(client: httpx.Client, run_id: str, wanted: int) -> list[RawStream]:
-    """``wanted`` open streams. The system deals connections to the processes by chance; who is refused comes again."""
-    opened: list[RawStream] = []
-    deadline = time.monotonic() + 60
-    while len(opened) < wanted:
-        assert time.monotonic() < deadline, f"only {len(opened)} streams could be opened"
-        stream = RawStream(client, run_id)
-        assert stream.status in {200, 503}, stream.head
-        if stream.status == 200:
-            opened.append(stream)
-        else:
-            time.sleep(0.1)
-    return opened
-
-
-def test_two_hundred_streams_hold_nobody_up_keep_no_connections_and_all_hear_of_the_end(
-    console_process: ConsoleProcess, owner: Callable[..., httpx.Client]
-) -> None:
-    with owner() as client:
-        run_id = waiting_run(client)
-        streams_open = open_streams(client, run_id, 200)
-
-        took = []
-        for _ in range(30):
-            began = time.monotonic()
-            assert client.get("/v1/host/console/memory", params={"limit": 50}).status_code == 200
-            took.append(time.monotonic() - began)
-        assert max(took) < 2
-        assert sum(took) < 10
-        assert connections_of(console_process) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
-
-        assert client.post(f"/v1/runs/{run_id}/cancel").status_code == 200
-        began = time.monotonic()
-        ended = [stream.rest() for stream in streams_open]
-        assert time.monotonic() - began < 10
-    assert all(text.count("event: run.cancelled") == 1 and text.endswith("0\r\n\r\n") for text in ended)
-
-
-def connections_of(process: ConsoleProcess) -> int:
-    """The connections to the database that the web processes hold; on PostgreSQL, those of the whole console."""
-    if plugin.engine() == plugin.SQLITE:
-        web = process.child("granian").children()
-        return sum(file.path.endswith(".sqlite3") for each in web for file in each.open_files())
-    name = process.environment["DATABASE_URL"].rpartition("/")[2].partition("?")[0]
-    with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as asking:
-        row = asking.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = %s", [name]).fetchone()
-    assert row
-    return int(row[0])
-
-
-def test_streams_that_ended_leave_a_process_with_few_connections(
-    console_process: ConsoleProcess, owner: Callable[..., httpx.Client]
-) -> None:
-    with owner() as client:
-        run_id = waiting_run(client)
-        streams_open = open_streams(client, run_id, 100)
-        client.post(f"/v1/runs/{run_id}/cancel")
-        for stream in streams_open:
-            stream.rest()
-            stream.close()
-        for _ in range(150):
-            client.get(f"/v1/runs/{run_id}", headers={"Connection": "close"})
-        assert connections_of(console_process) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
-
-
-def test_the_console_ends_at_once_although_streams_are_open_and_polls_wait_and_each_is_ended_properly(
-    console_process: ConsoleProcess, owner: Callable[..., httpx.Client]
-) -> None:
-    with owner() as client:
-        run_id = waiting_run(client)
-        streams_open = open_streams(client, run_id, 20)
-        answers: list[httpx.Response] = []
-
-        def poll() -> None:
-            query = {"lastSequence": 1, "timeout": 30}
-            answers.append(client.get(f"/v1/runs/{run_id}/events/poll", params=query))
-
-        polls = [threading.Thread(target=poll) for _ in range(4)]
-        for each in polls:
-            each.start()
-        time.sleep(0.5)
-        began = time.monotonic()
-
-        assert console_process.terminate() == 0
-
-        assert time.monotonic() - began < 5
-        assert console_process.left_behind() == []
-        assert all(stream.rest().endswith("0\r\n\r\n") for stream in streams_open)
-        for each in polls:
-            each.join(5)
-    assert [answer.json() for answer in answers] == [{"events": [], "isComplete": False}] * 4
-    assert "Traceback" not in console_process.output
-
-
-def test_a_client_that_goes_away_without_a_word_makes_room_for_another(
-    console_process: ConsoleProcess, owner: Callable[..., httpx.Client]
-) -> None:
-    with owner(OPENWOP_MAX_STREAMS="2") as client:
-        run_id = waiting_run(client)
-        streams_open: list[RawStream] = []
-        refused: list[RawStream] = []
-        for _ in range(20):
-            stream = RawStream(client, run_id)
-            (streams_open if stream.status == 200 else refused).append(stream)
-        assert len(streams_open) == 2 * 2
-        assert all("retry-after: 5\r\n" in each.head.lower() for each in refused)
-        for stream in streams_open:
-            stream.close()
-        began = time.monotonic()
-        open_streams(client, run_id, 2)
-        assert time.monotonic() - began < 12 * streaming.KEEPALIVE_SECONDS
-    assert "Traceback" not in console_process.output
 
 
 def test_one_tenant_leaves_places_for_the_others(settings: Any) -> None:
