@@ -9,9 +9,8 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
         from memory.host import erasure, installing, runs
-        from openwop_console.runtime import automations, definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
+        from openwop_console.runtime import automations, chains, definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
         from openwop_console.runtime.asking import gates, resolving  # noqa: F401
-        from openwop_console.runtime.chains import packs
         from openwop_console.runtime.timed import timetable
 
         resolving.register()
@@ -19,5 +18,5 @@ class RuntimeConfig(AppConfig):
         definitions.on_install(timetable.keep_triggers)
         runs.on_ready(tasks.enqueue_run)
         erasure.register(steps_erasure.STEP_OUTPUTS)
-        installing.register(packs.INSTALLER)
+        installing.register(chains.INSTALLER)
         installing.register(automations.INSTALLER)

@@ -17,7 +17,7 @@ from memory.host.installing import Document, Installer, Problems
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
 from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
 from memory.wire import instant
-from openwop_console.runtime.chains import plans
+from openwop_console.runtime import chains
 
 HOST = "host"
 VERSION = "1.0.0"
@@ -59,10 +59,10 @@ def _problems(tenant_id: UUID, document: Document) -> Problems:
 
 
 def _of_workflow(tenant_id: UUID, document: Document) -> Problems:
-    plan = plans.find(tenant_id, document["workflowId"])
+    plan = chains.find(tenant_id, document["workflowId"])
     if plan is None:
         return [("$.workflowId", "is not a workflow of this tenant")]
-    wrong = plans.input_problems(plan.definition, document.get("inputs", {}))
+    wrong = chains.input_problems(plan.definition, document.get("inputs", {}))
     return [(f"$.{problem['field']}", problem["message"]) for problem in wrong]
 
 

@@ -30,8 +30,7 @@ from memory.host.events import (
 )
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.models import Interrupt, Run, RunStatus
-from openwop_console.runtime import definitions, graph, limits, retelling, steps
-from openwop_console.runtime.chains import plans
+from openwop_console.runtime import chains, definitions, graph, limits, retelling, steps
 from openwop_console.runtime.conditions import TooHeavy
 from openwop_console.runtime.executing import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.models import Step, StepState
@@ -103,7 +102,7 @@ def _next(run: Run, clock: Clock) -> bool:
         return False
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
-    definition = plans.definition_of(run)
+    definition = chains.definition_for(run)
     if is_replay(run):
         return retelling.go_on(run, definition, done, now)
     if run.status == RunStatus.PENDING:
@@ -219,7 +218,7 @@ def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool
     sleeping = [step for step in done.values() if step.state == StepState.SLEEPING] if run.draining else []
     due = next((step for step in sleeping if _is_due(run, step, now)), None)
     if due:
-        return _execute(Position(run, plans.definition_of(run), due.node_id, done), clock, now)
+        return _execute(Position(run, chains.definition_for(run), due.node_id, done), clock, now)
     if sleeping:
         runs.rest(run, RunStatus.PAUSED, ready_at=min(step.wake_at for step in sleeping if step.wake_at), now=now)
     elif run.draining:

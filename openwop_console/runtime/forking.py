@@ -39,8 +39,7 @@ from memory.host.node_types import OnReplay, on_replay_of
 from memory.host.run_orders import Fork, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
-from openwop_console.runtime import definitions, intake, limits, run_options, steps
-from openwop_console.runtime.chains import plans
+from openwop_console.runtime import chains, definitions, intake, limits, run_options, steps
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.replaying import is_told
 
@@ -96,7 +95,7 @@ def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: 
         made = _replay(scope, source, definition, from_seq, now)
     else:
         made = _branch(scope, source, definition, request, now)
-    plans.note_use_again(source, made, now=now)
+    chains.note_use_again(source, made, now=now)
     vault.take_over(made, source, now=now)
     details = {"sourceRunId": ids.wire("run", source.id), "mode": request.mode, "fromSeq": from_seq}
     details |= {"sourceOwner": source.principal}

@@ -18,11 +18,10 @@ from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import artifacts, definitions, run_options, steps
+from openwop_console.runtime import artifacts, chains, definitions, run_options, steps
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.asking import resolving
-from openwop_console.runtime.chains import plans
-from openwop_console.runtime.chains.plans import Plan
+from openwop_console.runtime.chains import Plan
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 
@@ -36,7 +35,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     """
     scope.check("runs:create")
     run_options.check(scope, request)
-    plan = plans.find(scope.tenant_id, request.workflow_id)
+    plan = chains.find(scope.tenant_id, request.workflow_id)
     if plan is None:
         raise WorkflowNotFound
     plan.require_enabled()
@@ -87,7 +86,7 @@ def check_agents(scope: TenantScope, request: RunRequest, definition: dict[str, 
 
 def begun_with(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """What the variables of a new run begin with; refused, by field, when it cannot be started with these inputs."""
-    plans.check_inputs(definition, inputs)
+    chains.check_inputs(definition, inputs)
     return variables_of(definition, inputs)
 
 

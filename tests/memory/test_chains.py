@@ -12,8 +12,7 @@ from memory import forgetting
 from memory.host import event_log, ids, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run
-from openwop_console.runtime import definitions, forking, intake
-from openwop_console.runtime.chains import deriving, placeholders
+from openwop_console.runtime import chains, definitions, forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import firing
@@ -193,8 +192,8 @@ def test_a_chain_of_another_pack_stays_that_pack_s() -> None:
 
 def test_a_chain_comes_to_one_text_which_is_a_workflow() -> None:
     shuffled = json.loads(json.dumps(proposing.CHAIN, sort_keys=True))
-    assert deriving.text_of(proposing.CHAIN) == deriving.text_of(shuffled)
-    found = deriving.definition_of(proposing.CHAIN)
+    assert chains.text_of(proposing.CHAIN) == chains.text_of(shuffled)
+    found = chains.workflow_of(proposing.CHAIN)
     schemas.check("workflow-definition", found)
     assert definitions.problems_of(found) == []
     assert [(each["name"], each["type"], each["required"]) for each in found["variables"]] == [
@@ -207,10 +206,10 @@ def test_a_chain_comes_to_one_text_which_is_a_workflow() -> None:
 
 def test_an_id_that_a_workflow_cannot_have_is_written_so_that_no_two_are_alike() -> None:
     names = ["plain-id", "private.acme.followUp", "private-acme-followup", "private.acme.followup", "a" * 128, "A." * 3]
-    chains = [{**proposing.CHAIN, "chainId": name} for name in names[:5]]
-    found = [deriving.definition_of(chain)["id"] for chain in chains]
+    documents = [{**proposing.CHAIN, "chainId": name} for name in names[:5]]
+    found = [chains.workflow_of(chain)["id"] for chain in documents]
     assert (found[0], found[2], len(set(found))) == ("plain-id", "private-acme-followup", 5)
-    assert len(deriving.definition_of({**proposing.CHAIN, "chainId": "x." * 64})["id"]) == 128
+    assert len(chains.workflow_of({**proposing.CHAIN, "chainId": "x." * 64})["id"]) == 128
 
 
 def test_an_edge_may_name_a_node_that_has_a_dot_and_one_port_alone() -> None:
@@ -218,7 +217,7 @@ def test_an_edge_may_name_a_node_that_has_a_dot_and_one_port_alone() -> None:
         "nodes": [{"id": "a.b", "typeId": "core.noop"}, {"id": "c", "typeId": "core.noop", "inputs": {"x": 5}}],
         "edges": [{"from": "a.b", "to": "c.text", "condition": "text"}],
     }
-    found = deriving.definition_of({**proposing.CHAIN, "dag": dag})
+    found = chains.workflow_of({**proposing.CHAIN, "dag": dag})
     assert found["edges"][0]["sourceNodeId"] == "a.b"
     assert found["edges"][0]["condition"] == {"type": "expression", "expression": "text"}
     assert found["nodes"][1]["inputs"] == {
@@ -323,20 +322,20 @@ def test_a_value_alone_keeps_its_type_and_within_a_text_it_is_written_out() -> N
         "config": text,
         "inputs": {"x": {"type": "static", "value": "{{params.b}}"}},
     }
-    found = placeholders.filled({"nodes": [node]}, {"n": 3, "l": ["ü", None], "b": True})["nodes"][0]
+    found = chains.filled({"nodes": [node]}, {"n": 3, "l": ["ü", None], "b": True})["nodes"][0]
     assert found["config"] == {"number": 3, "in": 'n=3, l=["ü", null]', "port": "{{other}}", "deep": [["ü", None]]}
     assert found["inputs"]["x"]["value"] is True
 
 
 @pytest.mark.parametrize("value", ["{{content}}", "a{", {"x": "{{y}}"}, "}} {{"])
 def test_no_value_becomes_a_placeholder_however_it_is_put_together(value: Any) -> None:
-    assert placeholders.problem_of("{{params.x}}{content}}", {"x": value}) == "holds a placeholder"
-    assert placeholders.problem_of("{{params.x}} {{content}}", {"x": "a { b"}) == ""
+    assert chains.problem_of("{{params.x}}{content}}", {"x": value}) == "holds a placeholder"
+    assert chains.problem_of("{{params.x}} {{content}}", {"x": "a { b"}) == ""
 
 
 def test_a_value_is_not_written_out_more_often_than_there_is_room() -> None:
     text = "{{params.x}}" * 1000
-    assert "more than" in placeholders.problem_of(text, {"x": "y" * 1000})
+    assert "more than" in chains.problem_of(text, {"x": "y" * 1000})
 
 
 def test_an_expression_is_a_parameter_that_has_to_make_sense() -> None:

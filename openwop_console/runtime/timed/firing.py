@@ -17,8 +17,7 @@ from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import OF_AUTOMATION
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import intake
-from openwop_console.runtime.chains import plans
+from openwop_console.runtime import chains, intake
 from openwop_console.runtime.run_options import RunRequest
 
 log = logging.getLogger(__name__)
@@ -27,7 +26,7 @@ log = logging.getLogger(__name__)
 def check_startable(scope: TenantScope, request: RunRequest) -> None:
     """Refuse, with field paths, what ``scope`` could not start now either."""
     scope.check("runs:create")
-    plan = plans.find(scope.tenant_id, request.workflow_id)
+    plan = chains.find(scope.tenant_id, request.workflow_id)
     if plan is None:
         field = {"field": "workflowId", "message": "is not a workflow of this tenant"}
         raise Invalid("There is no such workflow.", errors=[field])

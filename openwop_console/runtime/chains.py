@@ -1,0 +1,398 @@
+"""Chains of installed packs, as workflows (RFC 0013): what a pack brings, and what a run makes of its parameters."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory.host import node_types, registry
+from memory.host.errors import ChainParameterInvalid
+from memory.host.installing import Document, Installer, Problems
+from memory.host.models import ArtifactKind, Installation, Run
+from memory.host.registry import Artifact
+from openwop_console.runtime import definitions, json_schemas
+from openwop_console.runtime.definitions import MARK, ErrorList
+
+Chain = Mapping[str, Any]
+TELLS = ("chainId", "version", "parameters", "outputs", "capabilities")
+PLAIN_ID = re.compile(r"[a-z][a-z0-9_-]*")
+LONGEST_ID = 128
+APART = 200
+PORTS = frozenset({"static", "variable", "connection", "expression"})
+TYPES = {
+    "string": "string",
+    "number": "number",
+    "integer": "number",
+    "boolean": "boolean",
+    "array": "array",
+    "object": "object",
+}
+PARAMETER = re.compile(r"\{\{\s*params\.([a-zA-Z_][a-zA-Z0-9_-]{0,127})\s*\}\}")
+BEGINNING = re.compile(r"\{\{\s*params\b")
+OPENING = "{{"
+LONGEST = 262_144
+Values = Mapping[str, Any]
+Definition = Mapping[str, Any]
+OF_THE_HOST = "host-"
+SAMPLE = "sample"
+IN_THE_CHAIN = {"nodes": "dag.nodes", "edges": "dag.edges"}
+PLACE = re.compile(r"\$\.(nodes|edges)(.*)", re.DOTALL)
+Found = Iterator[tuple[str, str]]
+
+
+def text_of(chain: Chain) -> str:
+    """The definition of the chain's workflow, as the text that is installed."""
+    return json.dumps(workflow_of(chain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def workflow_of(chain: Chain) -> dict[str, Any]:
+    """The workflow of a chain that is valid by its schema; its nodes, edges and variables are in the chain's order."""
+    dag = chain["dag"]
+    ids = {node["id"] for node in dag["nodes"]}
+    ends = [(_end(edge["from"], ids), _end(edge["to"], ids), edge) for edge in dag.get("edges", [])]
+    return {
+        "id": _id_of(chain["chainId"]),
+        "name": chain["label"],
+        "description": chain["description"],
+        "version": chain["version"],
+        "nodes": [_node(at, node, dict(_bound(node["id"], ends))) for at, node in enumerate(dag["nodes"])],
+        "edges": [_edge(at, *end) for at, end in enumerate(ends, 1)],
+        "triggers": [{"id": "manual", "type": "manual"}],
+        "variables": list(_variables(chain["parameters"])),
+        "metadata": {MARK: {name: chain[name] for name in TELLS if name in chain}},
+        "settings": {},
+    }
+
+
+def _id_of(chain_id: str) -> str:
+    """An id of a workflow for the chain: its own if that is one, else one that no other chainId has."""
+    if PLAIN_ID.fullmatch(chain_id):
+        return chain_id
+    digest = hashlib.sha256(chain_id.encode()).hexdigest()[:8]
+    plain = re.sub(r"[^a-z0-9_-]", "-", chain_id.lower())
+    return f"{plain[: LONGEST_ID - 9]}-{digest}"
+
+
+def _end(named: str, ids: Collection[str]) -> tuple[str, str]:
+    """The node that one end of an edge names, and the port when it names one."""
+    node, dot, port = named.rpartition(".")
+    return (node, port) if dot and named not in ids and node in ids else (named, "")
+
+
+def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], Any]]) -> Iterator[tuple[str, Any]]:
+    """The inputs of the node that edges bring; a port that is named at one end alone has that name at both."""
+    for (source, output), (target, port), _ in ends:
+        if target == node_id and (output or port):
+            yield port or output, {"type": "connection", "nodeId": source, "outputKey": output or port}
+
+
+def _node(at: int, node: Mapping[str, Any], bound: dict[str, Any]) -> dict[str, Any]:
+    inputs = {name: _port(value) for name, value in node.get("inputs", {}).items()}
+    return {
+        "id": node["id"],
+        "typeId": node["typeId"],
+        "name": node.get("name") or node["id"],
+        "position": {"x": at * APART, "y": 0, **node.get("position", {})},
+        "config": node.get("config", {}),
+        "inputs": {**bound, **inputs},
+    }
+
+
+def _port(value: Any) -> Any:
+    """How a workflow says what a chain says of an input: a port as it is, and any other value as itself."""
+    if isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"] in PORTS:
+        return value
+    return {"type": "static", "value": value}
+
+
+def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mapping[str, Any]) -> dict[str, Any]:
+    condition = {"type": "expression", "expression": edge.get("condition")}
+    return {
+        "id": f"edge-{at}",
+        "sourceNodeId": source[0],
+        "targetNodeId": target[0],
+        **({"condition": condition} if "condition" in edge else {}),
+    }
+
+
+def _variables(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    required = parameters.get("required", [])
+    for name, schema in parameters.get("properties", {}).items():
+        said = schema if isinstance(schema, dict) else {}
+        yield {
+            "name": name,
+            "type": _type_of(said.get("type")),
+            "required": name in required,
+            **({"description": said["description"]} if isinstance(said.get("description"), str) else {}),
+            **({"defaultValue": said["default"]} if "default" in said else {}),
+        }
+
+
+def _type_of(said: Any) -> str:
+    """The nearest that a variable has; the parameter's own schema is what its value must satisfy."""
+    names = said if isinstance(said, list) else [said]
+    return next((TYPES[name] for name in names if name in TYPES), "object")
+
+
+def texts_in(definition: Definition) -> Iterator[tuple[str, str, str]]:
+    """Every text in which a placeholder may stand: where it is, the type of its node when the text is of its config,
+    and the text."""
+    for at, node in enumerate(definition["nodes"]):
+        for path, text in _texts(node["config"], f"$.nodes[{at}].config"):
+            yield path, node["typeId"], text
+        for name, port in node["inputs"].items():
+            for _, text in _texts(port, ""):
+                yield f"$.nodes[{at}].inputs.{name}", "", text
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        yield from _texts(member, f"{path}.{name}" if isinstance(value, dict) else f"{path}[{name}]")
+
+
+def names_in(text: str) -> list[str]:
+    """The parameters that the text has placeholders of."""
+    return PARAMETER.findall(text)
+
+
+def is_malformed(text: str) -> bool:
+    """Whether something in the text begins like a placeholder of a parameter and is none."""
+    return len(BEGINNING.findall(text)) != len(names_in(text))
+
+
+def problem_of(text: str, values: Values) -> str:
+    """Why the text cannot take these values, or nothing. Looked at before it is written out."""
+    names = names_in(text)
+    if sum(len(_written(values.get(name))) for name in names) > LONGEST:
+        return f"comes to more than {LONGEST} characters in the workflow"
+    written = PARAMETER.sub(lambda match: _written(values.get(match[1])), text)
+    if written.count(OPENING) != PARAMETER.sub("-", text).count(OPENING):
+        return "holds a placeholder"
+    return ""
+
+
+def guilty_in(text: str, values: Values) -> list[str]:
+    """Which of the text's parameters to blame for its problem: those that open a placeholder themselves, else all."""
+    names = names_in(text)
+    return [name for name in names if OPENING in _written(values.get(name))] or names
+
+
+def filled(definition: dict[str, Any], values: Values) -> dict[str, Any]:
+    """The definition with the values in place of the placeholders."""
+    nodes = [
+        {**node, "config": _filled(node["config"], values), "inputs": _filled(node["inputs"], values)}
+        for node in definition["nodes"]
+    ]
+    return {**definition, "nodes": nodes}
+
+
+def _filled(value: Any, values: Values) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(member, values) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_filled(member, values) for member in value]
+    if not isinstance(value, str):
+        return value
+    whole = PARAMETER.fullmatch(value)
+    return values.get(whole[1]) if whole else PARAMETER.sub(lambda match: _written(values.get(match[1])), value)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _named(document: Document) -> tuple[str, str]:
+    return document["name"], document["version"]
+
+
+def _parts(document: Document) -> list[Artifact]:
+    return [
+        Artifact(ArtifactKind.WORKFLOW, chain["chainId"], document["version"], text_of(chain))
+        for chain in document["chains"]
+    ]
+
+
+def _problems(tenant_id: UUID, document: Document) -> Problems:
+    """What this host could not install in this tenant of a pack that is valid by its schema."""
+    named = Counter(chain["chainId"] for chain in document["chains"])
+    found: Problems = []
+    for at, chain in enumerate(document["chains"]):
+        if named[chain["chainId"]] > 1:
+            found.append((f"$.chains[{at}].chainId", "stands for two chains of the pack"))
+        found += [(f"$.chains[{at}]{path}", message) for path, message in _of_chain(tenant_id, chain)]
+    return found
+
+
+def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
+    taken = _taken(tenant_id, chain["chainId"])
+    if taken:
+        yield ".chainId", taken
+    if len(chain["dag"]["nodes"]) > 1 and not chain["dag"].get("edges"):
+        yield ".dag.edges", "are missing; more than one node needs them"
+    parameters = list(_of_parameters(chain["parameters"]))
+    yield from parameters
+    if not parameters:
+        definition = workflow_of(chain)
+        for problem in definitions.problems_of(_sample_of(definition)):
+            yield _place(problem["field"]), problem["message"]
+        for path, message in [*_of_connections(definition), *_of_placeholders(definition)]:
+            yield _place(path), message
+
+
+def _sample_of(definition: dict[str, Any]) -> dict[str, Any]:
+    """The workflow with a word in place of every placeholder, as a run might fill it in."""
+    names = {name for _, _, text in texts_in(definition) for name in names_in(text)}
+    return filled(definition, dict.fromkeys(names, SAMPLE))
+
+
+def _taken(tenant_id: UUID, chain_id: str) -> str:
+    """Why no chain can have that id, or nothing. One that another pack has brought is that pack's."""
+    if chain_id in registry.builtin_ids() or chain_id.startswith(OF_THE_HOST):
+        return "belongs to a workflow of the host"
+    there = registry.current(tenant_id, ArtifactKind.WORKFLOW, chain_id)
+    return "is the id of a workflow that is installed" if there and not there.part_of_id else ""
+
+
+def _of_parameters(parameters: Mapping[str, Any]) -> Found:
+    problem = json_schemas.problem_of(parameters)
+    if problem:
+        yield ".parameters", problem
+    elif parameters.get("type", "object") != "object":
+        yield ".parameters.type", "must be object: a run has its inputs by name"
+    else:
+        for name, schema in parameters.get("properties", {}).items():
+            yield from _of_default(f".parameters.properties.{name}", schema)
+
+
+def _of_default(path: str, schema: Any) -> Found:
+    if isinstance(schema, dict) and "default" in schema:
+        wrong = json_schemas.problems(schema, schema["default"], field=f"{path}.default")
+        yield from ((problem["field"], problem["message"]) for problem in wrong)
+
+
+def _of_connections(definition: Mapping[str, Any]) -> Found:
+    """An input that waits for a node that is not there."""
+    ids = {node["id"] for node in definition["nodes"]}
+    for at, node in enumerate(definition["nodes"]):
+        for name, port in node["inputs"].items():
+            if port["type"] == "connection" and port.get("nodeId") not in ids:
+                yield f"$.nodes[{at}].inputs.{name}", "names a node that is not there"
+
+
+def _of_placeholders(definition: Mapping[str, Any]) -> Found:
+    declared = {each["name"]: each["required"] or "defaultValue" in each for each in definition["variables"]}
+    for path, type_id, text in texts_in(definition):
+        names = names_in(text)
+        if is_malformed(text) or not declared.keys() >= set(names):
+            yield path, "has a placeholder that names no parameter"
+        elif not all(declared[name] for name in names):
+            yield path, "has a placeholder of a parameter that is neither required nor has a default"
+        elif names and node_types.is_told(type_id):
+            yield path, "is told on the log, where nothing of a run may stand; give it to the node as an input"
+
+
+def _place(field: str) -> str:
+    """Where in the chain that is which is wrong in its workflow."""
+    found = PLACE.fullmatch(field)
+    if found:
+        return f".{IN_THE_CHAIN[found[1]]}{found[2]}"
+    return ".parameters" if field.startswith("$.variables") else ""
+
+
+INSTALLER = Installer(ArtifactKind.CHAIN_PACK, _named, problems=_problems, parts=_parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run would pin: ``text``, and what is in it; ``installed`` is None for a workflow of the host."""
+
+    text: str
+    definition: dict[str, Any]
+    installed: Installation | None
+
+    @property
+    def part(self) -> Installation | None:
+        """What a pack has brought it as, if one did."""
+        return self.installed if self.installed and self.installed.part_of_id else None
+
+    def require_enabled(self) -> None:
+        """Refuse to start a run of what is disabled."""
+        if self.installed:
+            registry.require_enabled(self.installed)
+
+
+def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
+    """What a run of ``workflow_id`` would be now; None when the tenant has no such workflow."""
+    if workflow_id in registry.builtin_ids():
+        text = registry.workflow_text(tenant_id, workflow_id)
+        return Plan(text, json.loads(text), None) if text else None
+    own = registry.current(tenant_id, ArtifactKind.WORKFLOW, workflow_id)
+    return Plan(own.text, json.loads(own.text), own) if own else None
+
+
+def check_inputs(definition: dict[str, Any], inputs: dict[str, Any]) -> None:
+    """Refuse inputs that the parameters of a chain do not allow, by field; a workflow of its own has none."""
+    errors = input_problems(definition, inputs) if MARK in definition["metadata"] else []
+    if errors:
+        raise ChainParameterInvalid(errors=errors)
+
+
+def input_problems(definition: dict[str, Any], inputs: dict[str, Any]) -> ErrorList:
+    """What keeps a run with these inputs from being started, by field."""
+    missing = definitions.missing_in(definition, inputs)
+    errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
+    chain = definition["metadata"].get(MARK)
+    if errors or chain is None:
+        return errors
+    values = _values_of(definition, inputs)
+    return (
+        json_schemas.problems(chain["parameters"], values, field="inputs")
+        or _smuggled(definition, values)
+        or _senseless(definition, values)
+    )
+
+
+def _smuggled(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
+    """The inputs that would change more of the workflow than the place they are given."""
+    problems = {
+        name: problem
+        for _, _, text in texts_in(definition)
+        if (problem := problem_of(text, values))
+        for name in guilty_in(text, values)
+    }
+    return [{"field": f"inputs.{name}", "message": problem} for name, problem in problems.items()]
+
+
+def _senseless(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
+    """Whether the workflow, with the values in it, is still one that this host can execute."""
+    if definitions.problems_of(filled(definition, values)):
+        return [{"field": "inputs", "message": "make of the workflow one that cannot be executed"}]
+    return []
+
+
+def _values_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    defaults = {each["name"]: each["defaultValue"] for each in definition["variables"] if "defaultValue" in each}
+    return {**defaults, **inputs}
+
+
+def definition_for(run: Run) -> dict[str, Any]:
+    """What the run executes: the definition it has pinned; that of a chain with the run's inputs filled in."""
+    definition: dict[str, Any] = json.loads(run.definition.text)
+    if MARK in definition["metadata"]:
+        return filled(definition, _values_of(definition, run.inputs))
+    return definition
+
+
+def note_use_again(source: Run, fork: Run, *, now: datetime) -> None:
+    """A fork of a run of a chain executes what its source did, and that is on record."""
+    for use in registry.used_by(source):
+        if use.installation.kind == ArtifactKind.WORKFLOW:
+            registry.note_use(fork, use.installation, now=now)
