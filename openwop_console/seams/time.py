@@ -21,8 +21,7 @@ from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import slots
-from openwop_console.runtime.api.schedules import schemas
-from openwop_console.runtime.api.schedules import serializers as wire
+from openwop_console.runtime.api import schedules
 from openwop_console.runtime.timed import firing, timetable, watching
 from openwop_console.seams.gating import seam
 
@@ -36,14 +35,14 @@ LOOK_EVERY = 0.05
 @operation(
     "seamSchedulingTick",
     scope="schedules:manage runs:create",
-    takes=wire.TickSchedules,
-    gives={200: schemas.FIRED},
+    takes=schedules.TickSchedules,
+    gives={200: schedules.FIRED},
     tag="seams",
 )
 @api_view(["POST"])
 @seam
 def scheduling_tick(request: Request) -> Response:
-    given = checked(wire.TickSchedules, request.data).validated_data
+    given = checked(schedules.TickSchedules, request.data).validated_data
     minutes = given.get("missedTicks", 1) if given["scenario"] == "missed-window" else 1
     return Response({"runsFired": _fired(scope_of(request), minutes, now=timezone.now())})
 
@@ -63,15 +62,15 @@ def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
 @operation(
     "seamHeartbeatTick",
     scope="schedules:manage runs:create",
-    takes=wire.TickHeartbeat,
-    gives={200: schemas.BEAT},
+    takes=schedules.TickHeartbeat,
+    gives={200: schedules.BEAT},
     tag="seams",
     waits=True,
 )
 @api_view(["POST"])
 @seam
 def heartbeat_tick(request: Request) -> Response:
-    given = checked(wire.TickHeartbeat, request.data).validated_data
+    given = checked(schedules.TickHeartbeat, request.data).validated_data
     heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
     with slots.aside():
         came = watching.beat(
@@ -85,7 +84,7 @@ def heartbeat_tick(request: Request) -> Response:
     if came is None:
         return Response({"evaluated": [], "stateChanged": [], "enqueuedRuns": 0})
     verdict, started = came
-    return Response(wire.verdict_document(verdict, given["heartbeatId"], started=started))
+    return Response(schedules.verdict_document(verdict, given["heartbeatId"], started=started))
 
 
 def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:

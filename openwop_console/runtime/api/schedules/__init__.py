@@ -1,1 +1,0 @@
-"""Schedules and heartbeats over HTTP: the console's extension of the OpenWOP face, over time."""
