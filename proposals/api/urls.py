@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from proposals.api import policies, synthesis, views
-from proposals.api.reviewing import views as reviewing
+from proposals.api import policies, reviewing, synthesis, views
 
 PROPOSALS = "v1/host/sample/proposals"
 CONSOLE = "v1/host/console/proposals"

@@ -18,7 +18,7 @@ from memory.host import ids
 from memory.host.tenancy import TenantScope
 from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
 from proposals import comments, inbox, lifecycle, overrides, review, rollbacks, rules
-from proposals.api.reviewing.documents import review_document
+from proposals.api.reviewing import review_document
 from proposals.drafts import Change
 from proposals.inbox import InboxFilter
 from proposals.models import Decision, Kind, Proposal, Revision, State
