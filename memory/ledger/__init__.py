@@ -4,23 +4,36 @@ Nobody can skip the redaction: the ledger asks the harness itself. An entry, its
 ``memory.written`` commit together or not at all.
 """
 
-from memory.ledger.addressing import (
+from memory.ledger.addressed import (
+    Given,
+    New,
+    at,
+    held_at,
+    kept_addresses,
     locked,
     locked_all,
+    rewrite,
+    rewrite_all,
     touch,
+    write_addressed,
 )
-from memory.ledger.deriving import Derivation, protect, strengthen, write_derived
-from memory.ledger.erasing import erase_names, erase_reasons, last_erased, mark_erased, removed_since
-from memory.ledger.finding import at, held_at
-from memory.ledger.giving import Given, kept_addresses
-from memory.ledger.hiding import Hidden, hide, restore, retire
-from memory.ledger.indexing import behind, catch_up
-from memory.ledger.removing import ephemeral_rows, expired_rows, merged_away_rows, remove
-from memory.ledger.returning import give_back
+from memory.ledger.derived import Derivation, protect, strengthen, write_derived
+from memory.ledger.entries import Written, require_durable, require_writable, write_entry
+from memory.ledger.erase import (
+    ephemeral_rows,
+    erase_names,
+    erase_reasons,
+    expired_rows,
+    last_erased,
+    mark_erased,
+    merged_away_rows,
+    remove,
+    removed_since,
+)
+from memory.ledger.index import behind, catch_up
+from memory.ledger.retire import Hidden, give_back, hide, restore, retire
 from memory.ledger.rows import CHUNK, hold, position
 from memory.ledger.sealing import reseal, value_if_whole, value_of
-from memory.ledger.storing import New, rewrite, rewrite_all, write_addressed
-from memory.ledger.writing import Written, require_durable, require_writable, write_entry
 
 __all__ = [
     "CHUNK",

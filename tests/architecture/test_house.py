@@ -117,7 +117,7 @@ def test_every_table_of_ours_is_a_tenant_s_or_known_to_be_shared() -> None:
         (r"(?<!class )\bAuditCheckpoint\(", "memory/host/checkpoints.py"),
         (r"(?<!class )\bAuthorizationDecided\(|authorization\.denied", "memory/host/denials.py"),
         (r"Ed25519PrivateKey", "memory/host/signing.py"),
-        (r"INTO memory_memoryentry|(?<!class )\bMemoryEntry\(", "memory/ledger/writing.py"),
+        (r"INTO memory_memoryentry|(?<!class )\bMemoryEntry\(", "memory/ledger/entries.py"),
         (r"(?<!class )\bInstallation\(", "memory/host/registry.py"),
         (r"(?<!class )\bRun\($|(?<!class )\bRun\(\n", "memory/host/runs.py"),
         (r"AESGCM\(", "memory/host/sealing.py"),

@@ -18,7 +18,7 @@ from memory.host import advertised, ids, registry, vault
 from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
-from memory.ledger import removing
+from memory.ledger import erase
 from memory.models.entry import MemoryEntry, Tombstone
 from openwop_console.runtime import nodes
 from tests import building
@@ -397,7 +397,7 @@ def test_ephemeral_entries_are_found_by_their_index_however_much_there_is() -> N
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(explain + removing.EPHEMERAL_ROWS, ["host-a", 500])
+        cursor.execute(explain + erase.EPHEMERAL_ROWS, ["host-a", 500])
         assert "memory_entry_ephemeral" in str(cursor.fetchall())
 
 

@@ -31,7 +31,7 @@ from memory.host import access, audit, erasure, event_log, ids, signing, sql, su
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
-from memory.ledger import indexing
+from memory.ledger import index
 from memory.matching import Mention, is_exact, is_mentioned, search_form
 from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
@@ -69,7 +69,7 @@ def whole_log(owner: TenantScope, runs: list[Any]) -> list[Any]:
 
 @pytest.mark.engines
 def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 1)  # every entry is in the index of full text
+    monkeypatch.setattr(index, "BATCH", 1)  # every entry is in the index of full text
     acme = building.scope()
     document = building.definition("echo", building.node("say", "vendor.console.compose", {"text": "hello {{mail}}"}))
     document["nodes"][0]["inputs"] = {"mail": building.from_input("mail")}

@@ -18,7 +18,7 @@ from memory.adapter import fulltext
 from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.host.tenancy import TenantScope
-from memory.ledger import indexing
+from memory.ledger import index as ledger_index
 from memory.matching import search_form
 from memory.search import LedgerPage
 from memory.words import relevance, sought, stems_of, words_of
@@ -31,7 +31,7 @@ only_sqlite = pytest.mark.only_db("sqlite")
 @pytest.fixture(params=["waiting", "indexed"])
 def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every entry waits behind the mark, or every one is indexed as it is written."""
-    monkeypatch.setattr(indexing, "BATCH", 1 if request.param == "indexed" else 10**9)
+    monkeypatch.setattr(ledger_index, "BATCH", 1 if request.param == "indexed" else 10**9)
     return str(request.param)
 
 
@@ -211,7 +211,7 @@ def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.Mon
 
 @only_sqlite
 def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 4)
+    monkeypatch.setattr(ledger_index, "BATCH", 4)
     acme = building.scope()
     write(acme, "one", "two", "three")
     assert marked(acme) == -1
@@ -258,7 +258,7 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
 @only_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 1)
+    monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
     name = f"zyx{ids.new_id().hex[:12]}"
     gone = write(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
@@ -273,7 +273,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
 @only_sqlite
 @pytest.mark.django_db(transaction=True)
 def test_a_vacuum_leaves_every_entry_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 1)
+    monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
     written = write(acme, *[f"apple {number}" for number in range(6)])
     ledger.remove(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())

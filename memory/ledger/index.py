@@ -22,7 +22,6 @@ from memory.words import stems_of, words_of
 
 BATCH = 256
 LONG = 8192
-
 SET_MARK = (
     "INSERT INTO memory_searchledger (tenant_id, position) VALUES (%s, %s) "
     "ON CONFLICT (tenant_id) DO UPDATE SET position = excluded.position RETURNING number"
@@ -47,9 +46,7 @@ NUMBERS = (
 )
 PUT_IN = "INSERT INTO memory_search (rowid, words) VALUES (%s, %s)"
 TAKE_OUT = "INSERT INTO memory_search (memory_search, rowid, words) VALUES ('delete', %s, %s)"
-
 SET_WORDS = "UPDATE memory_memoryentry SET words = array_to_tsvector(%s::text[]) WHERE tenant_id = %s AND id = %s"
-
 Text = tuple[int, str]
 
 

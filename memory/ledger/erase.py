@@ -1,16 +1,19 @@
-"""Entries removed for good: forgotten, expired, or of a host without durable memory. A tombstone stays of each."""
+"""Erasing entries: names and reasons overwritten, rows removed in chunks, what was erased on record."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Max
 
 from memory import addresses
 from memory.host import sql
-from memory.ledger import indexing, lifecycle
+from memory.ledger import index, lifecycle
 from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
-from memory.models.entry import MemoryEntry, Tombstone
+from memory.models.address import EntryAddress
+from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
 TABLES = (
     ("memory_entrytag", "id"),
@@ -27,6 +30,42 @@ GOING_LAPSED = f"{GOING} AND expires_at <= %s"
 STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
 # The first condition is the index's own, word for word: no other rows are looked at.
 EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
+
+
+@transaction.atomic
+def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> int:
+    """The entry names others in these columns, of its address or its own; whether there is such an entry. Its value,
+    its key and its version stay. For forgetting alone."""
+    entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
+    addresses = EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id)
+    list(entries.select_for_update().values_list("id"))
+    changed: int = addresses.update(**names)
+    own = {name: value for name, value in names.items() if name == "agent_id"}
+    return max(changed, entries.update(**own)) if own else changed
+
+
+def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> int:
+    """The entries were retired for ``reason``, whatever it was. For forgetting alone."""
+    entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=entry_ids)
+    return int(entries.update(retired_reason=reason))
+
+
+@transaction.atomic
+def mark_erased(tenant_id: UUID, *, now: datetime) -> None:
+    """Something beside the ledger was forgotten: housekeeping takes it out of the files, too."""
+    move_head(tenant_id, entries=0, retired=0, steps=0, gone=gone_at(now, at_once=True))
+
+
+def last_erased() -> datetime | None:
+    """When something of any tenant was forgotten, or was confidential and went, for the last time."""
+    found: datetime | None = LedgerHead.objects.aggregate(last=Max("erased_at"))["last"]
+    return found
+
+
+def removed_since(moment: datetime, *, at_once: bool = False) -> bool:
+    """Whether something of any tenant was removed or replaced at that moment or later; with ``at_once``, something
+    forgotten or confidential."""
+    return bool(LedgerHead.objects.filter(**{"erased_at__gte" if at_once else "removed_at__gte": moment}).exists())
 
 
 class Going(NamedTuple):
@@ -74,7 +113,7 @@ def remove(
     retired = sum(1 for row in found if row.is_retired)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
-    indexing.take_out(tenant_id, [(row.position, row.search_text) for row in found])
+    index.take_out(tenant_id, [(row.position, row.search_text) for row in found])
     _delete(tenant_id, [row.id for row in found])
     return len(found)
 

@@ -1,12 +1,8 @@
-"""Entries with addresses stored and changed, any number in one go (RFC-0015 1 to 3; R100): redacted, with their facts.
-
-What is the same for all of them is asked once. Who calls has locked what they change (``rows.hold``). A confidential
-or restricted value is sealed before anything is stored, and stands nowhere in clear.
-"""
+"""Addressed entries (RFC-0015): found, locked, written and renewed at their address."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,23 +10,40 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from memory import addresses, event_notes, harness, reconciled, redaction, token_budget
-from memory.addresses import PRIORITIES
+from memory.addresses import PRIORITIES, Address, Tier
 from memory.drafts import EntryDraft
 from memory.event_notes import Note
-from memory.host import vault
-from memory.host.errors import KeyExists
+from memory.host import sql, tenancy, vault
+from memory.host.errors import Invalid, KeyExists, NotFound
 from memory.host.events import EntryCreated, EntryUpdated, Event, MemoryWritten
-from memory.host.tenancy import TenantScope
-from memory.ledger import deriving, giving, indexing, writing
-from memory.ledger.giving import Given
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger import derived, entries, index
+from memory.ledger.entries import Redraft
 from memory.ledger.lifecycle import note_of, told
-from memory.ledger.rows import WRITER, gone_at, move_head
-from memory.ledger.writing import Redraft
+from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
 from memory.matching import hidden_form, search_form
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry
 from memory.redaction import Redactor
 
+# The conditions are those of the two indexes, word for word: no other rows are looked at.
+OWNED = (
+    "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND agent_id = %s AND namespace = %s "
+    "AND {} AND NOT (tier = 'semantic') AND NOT hidden"
+)
+SHARED = (
+    "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND namespace = %s "
+    "AND {} AND tier = 'semantic' AND NOT hidden"
+)
+ACTOR = "X-Agent-ID"
+# The columns that name somebody or something, and the fields in which a client says so.
+NAMES = {
+    "agent_id": "agent_id",
+    "task_id": "scope.task_id",
+    "intent_id": "scope.intent_id",
+    "created_by": ACTOR,
+    "curated_by": ACTOR,
+}
 # What a change replaces of an address, and of the entry itself.
 OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl", "curated_by", "size", "sealed", "vault_key")
 OF_ENTRY = (
@@ -38,6 +51,145 @@ OF_ENTRY = (
     "redactions", "sealed", "protected",
 )  # fmt: skip
 Told = tuple[UUID, Event, Note]
+
+
+def locked(tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = ()) -> EntryAddress:
+    """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
+
+    Its stream is held, and the entry is locked before its address, as by whoever removes it; together with the entries
+    ``beside`` it, which will change with it.
+    """
+    hold(tenant_id, entries=[entry_id, *beside])
+    for row in locked_all(tenant_id, [entry_id]):
+        return row
+    raise NotFound("There is no memory entry by that id.")
+
+
+def locked_all(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
+    """The addresses of entries that are held already, locked in the order of their ids; those there are."""
+    rows = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",)).select_related("entry")
+    wanted = sorted(entries)
+    parts = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
+    return [row for part in parts for row in rows.filter(id__in=part).order_by("id")]
+
+
+@transaction.atomic
+def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
+    """The owner has read these: they are the last to be evicted (R37). Those that somebody changes now are left."""
+    free = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",), skip_locked=True, no_key=True)
+    found = list(free.filter(id__in=rows).values_list("id", flat=True))
+    EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=found).update(accessed_at=now)
+
+
+def at(tenant_id: UUID, address: Address) -> EntryAddress | None:
+    """The entry that has that key, lapsed or not; never a retired one, whose key is free."""
+    for entry_id in _ids_at(tenant_id, address, [address.key]):
+        rows = EntryAddress.objects.of(tenant_id).select_related("entry", "vault_key")
+        found: EntryAddress | None = rows.filter(id=entry_id).first()
+        return found
+    return None
+
+
+def held_at(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
+    """The entries that have these keys, in no order; asked once for all keys of one namespace."""
+    places: dict[object, list[Address]] = {}
+    for each in wanted:
+        shared = each.tier == Tier.SEMANTIC
+        places.setdefault((shared, each.namespace, None if shared else each.agent_id), []).append(each)
+    return [
+        entry_id for those in places.values() for entry_id in _ids_at(tenant_id, those[0], [each.key for each in those])
+    ]
+
+
+def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID]:
+    shared = address.tier == Tier.SEMANTIC
+    owner = [] if shared else [address.agent_id]
+    condition, among = sql.among('"key"', keys) if len(keys) > 1 else ('"key" = %s', keys[0])
+    statement = (SHARED if shared else OWNED).format(condition)
+    found = sql.rows(statement, [sql.key(tenant_id), *owner, address.namespace, among])
+    return [sql.as_uuid(entry_id) for (entry_id,) in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An entry as somebody wants it: all of it, at creation and after a change alike."""
+
+    address: Address
+    value: dict[str, Any]
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+
+
+class _Counting:
+    """A redactor that counts what it has replaced."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor, self.count = redactor, 0
+
+    def text(self, text: str) -> str:
+        found = self._redactor.redact(text)
+        self.count += found.count
+        return found.text
+
+
+def redact_given(redactor: Redactor, given: Given, *, actor: str, names: bool) -> tuple[Given, int]:
+    """Without any secret of the tenant, and how many places were replaced: no run stands behind the entry that could
+    say which ones it knows. Refuses an ``actor``, and with ``names`` an address, that names somebody by a secret."""
+    _require_plain(redactor, ACTOR, actor)
+    for name, field in NAMES.items() if names else ():
+        _require_plain(redactor, field, getattr(given.address, name))
+    counting = _Counting(redactor)
+    namespace, key = (counting.text(text) for text in (given.address.namespace, given.address.key))
+    address = replace(given.address, namespace=namespace, key=key)
+    tags = tuple(counting.text(tag) for tag in given.tags)
+    value = redaction.in_strings(given.value, counting.text)
+    return replace(given, address=address, value=value, tags=tags), counting.count
+
+
+def kept_addresses(tenant_id: UUID, given: Sequence[Address]) -> list[Address]:
+    """Where entries given there stand: their names without any secret of the tenant."""
+    redactor = harness.for_tenant(tenant_id)
+    return [
+        replace(each, namespace=redactor.redact(each.namespace).text, key=redactor.redact(each.key).text)
+        for each in given
+    ]
+
+
+def has_mark(given: Given) -> bool:
+    """Whether something of it was replaced earlier."""
+    texts = (addresses.canonical(given.value), given.address.namespace, given.address.key, *given.tags)
+    return any(redaction.MARK in text for text in texts)
+
+
+def _require_plain(redactor: Redactor, field: str, name: str) -> None:
+    """Refuse a secret as a name; which one it is is not said again."""
+    if redactor.redact(name).count:
+        problem = {"field": field, "message": "holds a secret of the vault, which no id may"}
+        raise Invalid("The memory entry cannot be stored.", errors=[problem])
+
+
+def place_of(scope: TenantScope, address: Address) -> MemoryScope:
+    """Where it stands among all that is remembered; refused when its names do not fit there."""
+    if max(len(address.namespace), len(address.key)) > addresses.MAX_NAME:
+        message = f"is longer than {addresses.MAX_NAME} characters once its secrets are replaced"
+        raise Invalid("The memory entry cannot be stored.", errors=[{"field": "key", "message": message}])
+    place = tenancy.place_of(scope, address.memory_ref)
+    if place is None:
+        problem = {"field": "namespace", "message": "cannot be part of a memory ref"}
+        raise Invalid("The memory entry cannot be stored.", errors=[problem])
+    return place
+
+
+def draft_of(given: Given) -> EntryDraft:
+    """The entry as the ledger stores all entries."""
+    address = given.address
+    return EntryDraft(
+        content=addresses.kept_form(address, given.value),
+        tags=given.tags,
+        agent_id=address.agent_id,
+        expires_at=given.expires_at,
+        findable=(address.namespace, address.key),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +226,7 @@ def write_addressed(scope: TenantScope, new: Sequence[New], *, actor: str, now: 
     except IntegrityError:
         raise KeyExists from None
     longest = max(len(row.entry.search_text) for row in rows)
-    indexing.after_bulk(scope.tenant_id, last, len(new), longest=longest)
+    index.after_bulk(scope.tenant_id, last, len(new), longest=longest)
     return rows
 
 
@@ -102,36 +254,36 @@ def rewrite_all(
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
     _tell(tenant_id, _updated(rows, ready, actor), now)
-    indexing.take_out(tenant_id, before)
+    index.take_out(tenant_id, before)
     first = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone) - len(rows) + 1
     for position, row in enumerate(rows, first):
         row.entry.position = position
         row.entry.save(by=WRITER, update_fields=OF_ENTRY)
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
-    indexing.put_in_again(tenant_id, [(row.id, (row.entry.position, row.entry.search_text)) for row in rows])
+    index.put_in_again(tenant_id, [(row.id, (row.entry.position, row.entry.search_text)) for row in rows])
     reconciled.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
 
 
 def _ready(scope: TenantScope, given: Given, redactor: Redactor, actor: str, now: datetime) -> _Ready:
-    redacted, count = giving.redacted(redactor, given, actor=actor, names=True)
+    redacted, count = redact_given(redactor, given, actor=actor, names=True)
     return _fitted(scope, redacted, count, None, now)
 
 
 def _renewed(
     scope: TenantScope, row: EntryAddress, given: Given, redactor: Redactor, actor: str, now: datetime
 ) -> _Ready:
-    redacted, count = giving.redacted(redactor, given, actor=actor, names=False)
-    count = count or (row.entry.redactions if giving.has_mark(redacted) else 0)
+    redacted, count = redact_given(redactor, given, actor=actor, names=False)
+    count = count or (row.entry.redactions if has_mark(redacted) else 0)
     return _fitted(scope, redacted, count, row.id, now)
 
 
 def _fitted(scope: TenantScope, given: Given, count: int, known: UUID | None, now: datetime) -> _Ready:
-    place = giving.place_of(scope, given.address)
-    writing.require_open(place)
-    draft = giving.draft_of(given)
-    entry = writing.redacted(place, draft, lambda text: redaction.Redacted(text, count), now)
+    place = place_of(scope, given.address)
+    entries.require_open(place)
+    draft = draft_of(given)
+    entry = entries.redacted(place, draft, lambda text: redaction.Redacted(text, count), now)
     return _Ready(draft, entry, _row(scope.tenant_id, known or entry.id, given, now))
 
 
@@ -196,12 +348,12 @@ def _tell(tenant_id: UUID, facts: Iterable[Told], now: datetime) -> None:
 
 def _insert(tenant_id: UUID, new: Sequence[New], ready: Sequence[_Ready], first: int, now: datetime) -> None:
     rows: list[list[Any]] = [
-        [*writing.row_of(made.entry, made.draft, tenant_id, each.run_id, each.node_id, now), "", position]
+        [*entries.row_of(made.entry, made.draft, tenant_id, each.run_id, each.node_id, now), "", position]
         for position, (each, made) in enumerate(zip(new, ready, strict=True), first)
     ]
-    deriving.insert_rows(tenant_id, [made.entry for made in ready], rows)
+    derived.insert_rows(tenant_id, [made.entry for made in ready], rows)
     for each, made, row in zip(new, ready, rows, strict=True):
-        entry = writing.stored(tenant_id, each.run_id, made.entry, made.draft, [*row[:-2], row[-1]], now)
+        entry = entries.stored(tenant_id, each.run_id, made.entry, made.draft, [*row[:-2], row[-1]], now)
         entry.sealed, entry.protected = made.address.is_sealed, made.address.pinned
         made.address.entry = entry
 

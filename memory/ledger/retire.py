@@ -1,9 +1,6 @@
-"""Entries hidden and shown again: by a person, who says why, and by a pass that made others of them.
+"""Retiring entries, which hides them and can be undone, and restoring them."""
 
-What is hidden is not gone: runs that started before still see it, and it can be restored.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,10 +9,13 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory import drafts, harness, reconciled
+from memory.addresses import Address, Tier
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import lifecycle
+from memory.ledger.addressed import at
 from memory.ledger.rows import CHUNK, WRITER, locked_entry, move_head
+from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
 
 TAKEABLE = (
@@ -109,3 +109,20 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
     condition, among = sql.among("id", rows)
     with connection.cursor() as cursor:
         cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])
+
+
+@transaction.atomic
+def give_back(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
+    """Those of ``rows`` that a pass took away are read again, but for those whose key another has by now; how many."""
+    away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
+    found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))
+    back = [row for row in found if _has_its_key(scope.tenant_id, row)]
+    for row in back:
+        restore(scope, row, now=now)
+    return len(back)
+
+
+def _has_its_key(tenant_id: UUID, entry_id: UUID) -> bool:
+    """Whether nobody else has the key of the entry, if it has one."""
+    row: EntryAddress | None = EntryAddress.objects.of(tenant_id).filter(id=entry_id).first()
+    return row is None or at(tenant_id, Address(Tier(row.tier), row.agent_id, row.namespace, row.key)) is None

@@ -18,9 +18,8 @@ from memory.host import audit, event_log, ids, sql
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import indexing
-from memory.ledger.rows import WRITER, locked_entry, move_head
-from memory.ledger.writing import (
+from memory.ledger import index
+from memory.ledger.entries import (
     INSERT_ENTRY,
     INSERT_TAGS,
     SEARCH_TEXT,
@@ -31,6 +30,7 @@ from memory.ledger.writing import (
     require_writable,
     row_of,
 )
+from memory.ledger.rows import WRITER, locked_entry, move_head
 from memory.models.entry import MemoryEntry, Strength
 from memory.words import words_of
 
@@ -69,7 +69,7 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
         for offset, (entry, each) in enumerate(zip(entries, made, strict=True))
     ]
     insert_rows(scope.tenant_id, entries, rows)
-    indexing.after_bulk(scope.tenant_id, last, len(entries))
+    index.after_bulk(scope.tenant_id, last, len(entries))
     kept = [entry.id for entry, each in zip(entries, made, strict=True) if each.protected]
     MemoryEntry.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id__in=kept).update(protected=True)
     return [

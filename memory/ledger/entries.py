@@ -18,7 +18,7 @@ from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamC
 from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
-from memory.ledger import indexing
+from memory.ledger import index
 from memory.matching import hidden_form, search_form
 from memory.models.entry import MemoryEntry
 from memory.redaction import Redacted
@@ -26,7 +26,6 @@ from memory.words import words_of
 
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
-
 COLUMNS = (
     "tenant_id", "id", "memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "run_id", "node_id",
     "agent_id", "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions", "secret_shapes",
@@ -204,6 +203,6 @@ def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritte
         cursor.execute(f"{INSERT_ENTRY} VALUES ({ENTRY}, %s)", [*row, position])
         if entry.tags:
             cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", [[tenant, key, tag] for tag in entry.tags])
-    if indexing.is_due(position, row[SEARCH_TEXT]):
-        indexing.catch_up(run.tenant_id)
+    if index.is_due(position, row[SEARCH_TEXT]):
+        index.catch_up(run.tenant_id)
     return position
