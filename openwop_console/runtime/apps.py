@@ -11,11 +11,11 @@ class RuntimeConfig(AppConfig):
         from memory.host import erasure, installing, runs
         from openwop_console.runtime import automations, chains, definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
         from openwop_console.runtime.asking import gates, resolving  # noqa: F401
-        from openwop_console.runtime.timed import timetable
+        from openwop_console.runtime.timed import schedules
 
         resolving.register()
         definitions.register_builtins()
-        definitions.on_install(timetable.keep_triggers)
+        definitions.on_install(schedules.keep_triggers)
         runs.on_ready(tasks.enqueue_run)
         erasure.register(steps_erasure.STEP_OUTPUTS)
         installing.register(chains.INSTALLER)

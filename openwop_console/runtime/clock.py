@@ -12,7 +12,7 @@ from memory import commitments, passes
 from memory import tasks as memory_tasks
 from memory.host import runs
 from openwop_console.runtime import tasks
-from openwop_console.runtime.timed import firing
+from openwop_console.runtime.timed import schedules
 
 PATIENCE = timedelta(seconds=30)
 LOOK_EVERY = timedelta(seconds=1)
@@ -59,7 +59,7 @@ def tick(now: datetime) -> int:
     for tenant_id, run_id in due:
         tasks.enqueue(tenant_id, run_id)
         _queued[run_id] = now
-    timed = firing.fire_due(now) + tasks.enqueue_heartbeats(now) + memory_tasks.fire_pass_schedules(now)
+    timed = schedules.fire_due(now) + tasks.enqueue_heartbeats(now) + memory_tasks.fire_pass_schedules(now)
     return len(due) + timed + _tick_passes(now) + _tick_commitments(now)
 
 

@@ -22,7 +22,8 @@ from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import slots
 from openwop_console.runtime.api import schedules
-from openwop_console.runtime.timed import firing, timetable, watching
+from openwop_console.runtime.timed import schedules as timed_schedules
+from openwop_console.runtime.timed import watching
 from openwop_console.seams.gating import seam
 
 WORKFLOW = "conformance-noop"
@@ -53,9 +54,9 @@ def _fired(scope: TenantScope, minutes: int, *, now: datetime) -> int:
     looked at several times."""
     name = f"conformance-{ids.new_id().hex}"
     order = ScheduleOrder(name=name, workflow_id=WORKFLOW, principal=scope.principal.id, cron="* * * * *")
-    schedule = timetable.create(scope, order, now=now - timedelta(minutes=minutes))
-    fired = sum(firing.fire(scope.tenant_id, schedule.id, now=now) for _ in range(LOOKS))
-    timetable.remove(scope, name, now=now)
+    schedule = timed_schedules.create(scope, order, now=now - timedelta(minutes=minutes))
+    fired = sum(timed_schedules.fire(scope.tenant_id, schedule.id, now=now) for _ in range(LOOKS))
+    timed_schedules.remove(scope, name, now=now)
     return fired
 
 

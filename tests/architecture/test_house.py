@@ -186,7 +186,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/commanding.py",
         "memory/api/openintent/calling.py",  # raised again after the permission was asked
         "openwop_console/runtime/executing.py",  # a node that was refused has failed
-        "openwop_console/runtime/timed/firing.py",  # a firing that was refused is on record
+        "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/background.py",  # a pass that was refused has that outcome
         "memory/forgetting.py",  # a preview that was asked to stop has lapsed
         "proposals/synthesis/attempts.py",  # a draft that cannot be installed is counted

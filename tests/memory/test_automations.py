@@ -14,7 +14,7 @@ from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.models import Run, Schedule
 from memory.wire import instant
 from openwop_console.runtime import automations, engine
-from openwop_console.runtime.timed import firing, timetable
+from openwop_console.runtime.timed import schedules as timed_schedules
 from proposals import lifecycle, review, rollbacks
 from proposals.drafts import Change
 from proposals.models import Proposal
@@ -134,7 +134,7 @@ def test_two_times_of_one_workflow_are_two_automations_however_a_time_is_written
 def test_a_draft_keeps_no_schedule_and_what_is_installed_keeps_one() -> None:
     made = propose(**MINUTELY, timezone="Europe/Berlin", missedTickPolicy="skip", inputs={"greeting": "hello"})
     assert schedules() == []
-    assert firing.fire_due(timezone.now() + timedelta(days=1)) == 0
+    assert timed_schedules.fire_due(timezone.now() + timedelta(days=1)) == 0
     gate = proposing.opened(made)
     proposing.decide(made, gate)
     assert proposing.advance(gate).status == "completed"
@@ -150,7 +150,7 @@ def test_a_run_that_an_automation_started_is_on_record_as_its_effect() -> None:
     made = install(**MINUTELY)
     assert review.detail(acme, made.id).effect.uses_total == 0
     after = timezone.now() + timedelta(minutes=2)
-    assert firing.fire_due(after) == 1
+    assert timed_schedules.fire_due(after) == 1
     run = advanced(Run.objects.of(acme.tenant_id).get(workflow_id="conformance-noop"), at=after)
     assert (run.status, run.metadata["origin"]["schedule"]) == ("completed", NAMED)
     assert [use.installation.ref for use in registry.used_by(run)] == ["automation:weekly.noop@1.0.0"]
@@ -162,9 +162,9 @@ def test_a_run_of_an_ordinary_schedule_is_nobody_s_effect() -> None:
     acme = building.scope()
     install(**MINUTELY)
     order = scheduling.ScheduleOrder("own", "conformance-noop", acme.principal.id, cron="* * * * *")
-    timetable.create(acme, order, now=timezone.now())
-    timetable.change(acme, NAMED, {"enabled": False}, now=timezone.now())
-    assert firing.fire_due(timezone.now() + timedelta(minutes=2)) == 1
+    timed_schedules.create(acme, order, now=timezone.now())
+    timed_schedules.change(acme, NAMED, {"enabled": False}, now=timezone.now())
+    assert timed_schedules.fire_due(timezone.now() + timedelta(minutes=2)) == 1
     assert registry.used_by(Run.objects.of(acme.tenant_id).get(workflow_id="conformance-noop")) == []
 
 
@@ -184,7 +184,7 @@ def test_what_is_archived_and_uninstalled_starts_nothing_any_more() -> None:
     proposing.policy(KIND, uninstall_on_archive=True)
     lifecycle.archive(building.scope(), made.id, now=timezone.now())
     assert schedules() == []
-    assert firing.fire_due(timezone.now() + timedelta(days=1)) == 0
+    assert timed_schedules.fire_due(timezone.now() + timedelta(days=1)) == 0
 
 
 def test_an_instant_that_passes_while_the_gate_is_open_installs_nothing() -> None:
@@ -214,15 +214,15 @@ def test_the_schedule_of_an_automation_is_read_and_switched_and_nothing_else() -
     acme, now = building.scope(), timezone.now()
     for change in ({"cron": "0 7 * * 1"}, {"inputs": {"x": 1}}, {"workflow_id": "conformance-delay"}):
         with pytest.raises(Conflict):
-            timetable.change(acme, NAMED, change, now=now)
+            timed_schedules.change(acme, NAMED, change, now=now)
     with pytest.raises(Conflict):
-        timetable.remove(acme, NAMED, now=now)
-    assert timetable.change(acme, NAMED, {"enabled": False}, now=now).next_at is None
-    assert firing.fire_due(now + timedelta(days=1)) == 0
-    assert timetable.change(acme, NAMED, {"enabled": True}, now=now).next_at
-    assert timetable.read(acme, NAMED).principal == "host"
+        timed_schedules.remove(acme, NAMED, now=now)
+    assert timed_schedules.change(acme, NAMED, {"enabled": False}, now=now).next_at is None
+    assert timed_schedules.fire_due(now + timedelta(days=1)) == 0
+    assert timed_schedules.change(acme, NAMED, {"enabled": True}, now=now).next_at
+    assert timed_schedules.read(acme, NAMED).principal == "host"
     with pytest.raises(NotFound):
-        timetable.read(building.scope("globex"), NAMED)
+        timed_schedules.read(building.scope("globex"), NAMED)
 
 
 def test_it_has_an_address_like_every_schedule() -> None:

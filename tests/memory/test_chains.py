@@ -15,7 +15,7 @@ from memory.host.models import ArtifactKind, Definition, Run
 from openwop_console.runtime import chains, definitions, forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import firing
+from openwop_console.runtime.timed import schedules
 from proposals import lifecycle, review, rollbacks
 from tests import building, proposing
 from tests.conformance import schemas
@@ -291,13 +291,13 @@ def test_what_the_parameters_do_not_allow_is_refused_at_every_door_and_starts_no
     acme = building.scope()
     for start in (
         lambda: intake.create_run(acme, RunRequest(CHAIN, inputs=inputs), now=timezone.now()),
-        lambda: firing.check_startable(acme, RunRequest(CHAIN, inputs=inputs)),
+        lambda: schedules.check_startable(acme, RunRequest(CHAIN, inputs=inputs)),
     ):
         with pytest.raises(ChainParameterInvalid) as refused:
             start()
         assert {each["field"] for each in refused.value.details["errors"]} == {field}
         assert "canary" not in str(refused.value.details)
-    run_id, code = firing.start(acme.tenant_id, "host", RunRequest(CHAIN, inputs=inputs), now=timezone.now())
+    run_id, code = schedules.start(acme.tenant_id, "host", RunRequest(CHAIN, inputs=inputs), now=timezone.now())
     assert (run_id, code) == (None, "chain_parameter_invalid")
     assert not Run.objects.of(acme.tenant_id).filter(workflow_id=CHAIN).exists()
 

@@ -23,7 +23,7 @@ from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from openwop_console.runtime import forking
-from openwop_console.runtime.timed import firing, keeping
+from openwop_console.runtime.timed import keeping, schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -304,7 +304,7 @@ def test_a_fault_of_the_host_is_not_tried_for_ever(desk: Desk, monkeypatch: pyte
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(firing, "start", broken)
+    monkeypatch.setattr(schedules, "start", broken)
     monkeypatch.setattr(keeping, "_told", broken)
     assert desk.keeps(hours=72) == 0
     assert (desk.only.state, desk.only.last_code) == (S.STALE, "internal_error")

@@ -19,7 +19,7 @@ from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import clock
-from openwop_console.runtime.timed import firing, timetable
+from openwop_console.runtime.timed import schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ EVERY_MINUTE = {"cron": "* * * * *"}
 def make(owner: TenantScope, name: str = "nightly", *, now: datetime = NOW, **given: Any) -> Schedule:
     time = {} if given.keys() & {"cron", "at"} else EVERY_MINUTE
     order = {"workflow_id": "conformance-noop", "principal": owner.principal.id, **time, **given}
-    return timetable.create(owner, ScheduleOrder(name=name, **order), now=now)
+    return schedules.create(owner, ScheduleOrder(name=name, **order), now=now)
 
 
 def minutes(count: float) -> datetime:
@@ -96,8 +96,8 @@ def test_after_an_outage_the_latest_tick_stands_for_all(
 def test_a_tick_is_one_run_that_acts_as_its_maker_however_often_one_looks() -> None:
     acme = building.scope()
     schedule = make(acme, inputs={"greeting": "hello"})
-    assert clock.tick(NOW) == firing.fire_due(minutes(0.25)) == 0
-    assert [firing.fire(acme.tenant_id, schedule.id, now=minutes(1)) for _ in range(3)] == [True, False, False]
+    assert clock.tick(NOW) == schedules.fire_due(minutes(0.25)) == 0
+    assert [schedules.fire(acme.tenant_id, schedule.id, now=minutes(1)) for _ in range(3)] == [True, False, False]
     run = Run.objects.of(acme.tenant_id).get()
     assert (run.principal, run.workflow_id, run.inputs) == (
         acme.principal.id,
@@ -127,7 +127,7 @@ def test_an_outage_is_one_run_at_most(policy: str, at: float, expected: list[tup
     acme = building.scope()
     schedule = make(acme, missed=policy)
     for late in (at, at + 0.1, at + 0.2):
-        firing.fire_due(minutes(late))
+        schedules.fire_due(minutes(late))
     assert outcomes(schedule) == expected
     assert Run.objects.of(acme.tenant_id).count() == runs
 
@@ -136,7 +136,7 @@ def test_an_outage_is_one_run_at_most(policy: str, at: float, expected: list[tup
 def test_a_tick_that_was_missed_is_caught_up_with_once_or_skipped(policy: str, runs: int, code: str) -> None:
     acme = building.scope()
     schedule = make(acme, cron="0 13 * * *", missed=policy)
-    firing.fire_due(NOW + timedelta(days=3))
+    schedules.fire_due(NOW + timedelta(days=3))
     tick = ScheduleTick.objects.of(acme.tenant_id).get()
     assert (tick.code, tick.missed, Run.objects.of(acme.tenant_id).count()) == (code, 2, runs)
     assert scheduling.find(acme.tenant_id, schedule.name).next_at == datetime(2026, 3, 5, 13, tzinfo=UTC)
@@ -147,7 +147,7 @@ def test_a_one_shot_is_over_after_its_tick(late: int, policy: str, runs: int) ->
     acme = building.scope()
     schedule = make(acme, at=minutes(3), missed=policy)
     for _ in range(3):
-        firing.fire_due(minutes(3) + timedelta(seconds=late))
+        schedules.fire_due(minutes(3) + timedelta(seconds=late))
     fresh = scheduling.find(acme.tenant_id, schedule.name)
     assert (fresh.next_at, Run.objects.of(acme.tenant_id).count()) == (None, runs)
     assert ScheduleTick.objects.of(acme.tenant_id).count() == 1
@@ -177,7 +177,7 @@ def test_a_maker_who_may_not_any_more_starts_nothing_and_stops_nobody(loses: Any
     schedule = make(acme)
     make(other, "other")
     loses(acme)
-    assert firing.fire_due(minutes(1)) == 1
+    assert schedules.fire_due(minutes(1)) == 1
     [tick] = scheduling.ticks_of(schedule, size=10)[0]
     assert (tick.run_id, tick.code) == (None, code)
     assert Run.objects.of(acme.tenant_id).get().principal == other.principal.id
@@ -188,9 +188,9 @@ def test_an_operator_who_was_locked_out_starts_nothing() -> None:
     operator = building.operator()
     acme = tenancy.tenant_scope(tenancy.operator_principal(operator))
     schedule = make(acme)
-    assert firing.fire_due(minutes(1)) == 1
+    assert schedules.fire_due(minutes(1)) == 1
     building.deactivate(operator)
-    assert firing.fire_due(minutes(2)) == 0
+    assert schedules.fire_due(minutes(2)) == 0
     assert [tick.code for tick in scheduling.ticks_of(schedule, size=10)[0]] == ["unauthenticated", ""]
 
 
@@ -202,7 +202,7 @@ def test_a_workflow_that_asks_for_more_by_now_is_refused_on_record() -> None:
     building.install(
         "acme", building.definition("flow", building.node("a", "core.noop"), variables=needs, version="2.0.0")
     )
-    assert firing.fire_due(minutes(1)) == 0
+    assert schedules.fire_due(minutes(1)) == 0
     assert [tick.code for tick in scheduling.ticks_of(schedule, size=10)[0]] == ["validation_error"]
 
 
@@ -224,8 +224,8 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(spoil: dict[str, Any], next
     bad = make(acme, "bad")
     make(acme, "good")
     _spoiled(bad, **spoil)
-    assert firing.fire_due(minutes(1)) == 1
-    assert firing.fire_due(minutes(1)) == 0
+    assert schedules.fire_due(minutes(1)) == 1
+    assert schedules.fire_due(minutes(1)) == 0
     assert [tick.code for tick in scheduling.ticks_of(bad, size=10)[0]] == ["internal_error"]
     assert scheduling.find(acme.tenant_id, "bad").next_at == next_at
 
@@ -234,9 +234,9 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(spoil: dict[str, Any], next
 def test_a_schedule_set_back_to_a_tick_that_fired_does_not_fire_it_again() -> None:
     acme = building.scope()
     schedule = make(acme)
-    firing.fire_due(minutes(1))
+    schedules.fire_due(minutes(1))
     _spoiled(schedule, next_at=minutes(1).replace(second=0))
-    assert firing.fire_due(minutes(1.1)) == 0
+    assert schedules.fire_due(minutes(1.1)) == 0
     assert Run.objects.of(acme.tenant_id).count() == 1
     assert scheduling.find(acme.tenant_id, "nightly").next_at == minutes(2).replace(second=0)
 
@@ -249,7 +249,7 @@ def test_ten_who_look_at_once_make_one_run() -> None:
 
     def look(number: int) -> int:
         try:
-            return firing.fire_due(minutes(1))
+            return schedules.fire_due(minutes(1))
         finally:
             connection.close()
 
@@ -264,10 +264,10 @@ def test_a_firing_that_dies_leaves_nothing_and_is_made_again() -> None:
     acme = building.scope()
     schedule = make(acme)
     with pytest.raises(RuntimeError), transaction.atomic():
-        assert firing.fire(acme.tenant_id, schedule.id, now=minutes(1))
+        assert schedules.fire(acme.tenant_id, schedule.id, now=minutes(1))
         raise RuntimeError("the process died before the commit")
     assert Run.objects.of(acme.tenant_id).count() == ScheduleTick.objects.of(acme.tenant_id).count() == 0
-    assert firing.fire(acme.tenant_id, schedule.id, now=minutes(1))
+    assert schedules.fire(acme.tenant_id, schedule.id, now=minutes(1))
 
 
 # --- asking for schedules ---------------------------------------------------------------------------------------------
@@ -366,9 +366,9 @@ def test_a_schedule_is_made_read_changed_and_removed(client: Client) -> None:
 def test_a_change_of_what_is_run_leaves_the_next_tick_and_takes_over_the_acting() -> None:
     acme, other = building.scope(), building.scope()
     before = make(acme)
-    changed = timetable.change(other, before.name, {"inputs": {"a": 1}}, now=minutes(2))
+    changed = schedules.change(other, before.name, {"inputs": {"a": 1}}, now=minutes(2))
     assert (changed.next_at, changed.principal) == (before.next_at, other.principal.id)
-    switched = timetable.change(acme, before.name, {"enabled": False}, now=minutes(2))
+    switched = schedules.change(acme, before.name, {"enabled": False}, now=minutes(2))
     assert switched.principal == other.principal.id
 
 
@@ -383,7 +383,7 @@ def test_lists_go_by_name_page_by_page_and_ticks_backwards(client: Client) -> No
     assert (first["total"], rest["total"], rest["next"]) == (4, 4, None)
 
     for minute in (1, 2, 3):
-        firing.fire_due(minutes(minute))
+        schedules.fire_due(minutes(minute))
     first = client.get(f"{URL}/a/ticks", {"limit": 2}, **owner).json()
     rest = client.get(f"{URL}/a/ticks", {"limit": 2, "before": first["next"]}, **owner).json()
     shown = [tick["tickAt"][11:16] for tick in first["ticks"] + rest["ticks"]]
@@ -421,7 +421,7 @@ def test_another_tenant_s_schedules_are_nowhere(client: Client) -> None:
         assert (foreign.status_code, foreign.json()) == (404, client.get(f"{URL}/none", **globex).json())
     assert client.delete(f"{URL}/nightly", **globex).status_code == 404
     assert client.get(URL, **globex).json() == {"schedules": [], "total": 0, "next": None}
-    assert not firing.fire(building.tenant("globex").id, schedule.id, now=minutes(1))
+    assert not schedules.fire(building.tenant("globex").id, schedule.id, now=minutes(1))
 
 
 def test_a_secret_is_not_kept_in_a_schedule() -> None:
@@ -456,7 +456,7 @@ def test_a_workflow_brings_its_schedules_changes_them_and_takes_them_away(client
     kept = scheduling.find(building.tenant().id, "workflow/flow/a")
     assert (kept.principal, kept.missed, kept.timezone) == ("host", "skip", "Europe/Berlin")
     assert kept.next_at
-    assert firing.fire(kept.tenant_id, kept.id, now=kept.next_at + timedelta(seconds=1))
+    assert schedules.fire(kept.tenant_id, kept.id, now=kept.next_at + timedelta(seconds=1))
     assert Run.objects.of(kept.tenant_id).get().workflow_id == "flow"
 
     building.install("acme", with_triggers(daily("a", cron="30 4 * * *"), version="2.0.0"))
@@ -475,10 +475,10 @@ def test_a_workflow_brings_its_schedules_changes_them_and_takes_them_away(client
 def test_a_workflow_s_schedule_is_switched_off_by_hand_and_not_changed() -> None:
     acme = building.scope()
     building.install("acme", with_triggers(daily("a")))
-    off = timetable.change(acme, "workflow/flow/a", {"enabled": False}, now=NOW)
+    off = schedules.change(acme, "workflow/flow/a", {"enabled": False}, now=NOW)
     assert (off.enabled, off.principal) == (False, "host")
     with pytest.raises(Conflict):
-        timetable.change(acme, "workflow/flow/a", {"cron": "* * * * *"}, now=NOW)
+        schedules.change(acme, "workflow/flow/a", {"cron": "* * * * *"}, now=NOW)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Forbidden
 from memory.host.models import ArtifactKind, Installation, ScheduleTick
 from openwop_console.runtime import forking, intake
-from openwop_console.runtime.timed import firing
+from openwop_console.runtime.timed import schedules
 from proposals import lifecycle
 from proposals.models import Proposal
 from tests import building, proposing
@@ -144,18 +144,18 @@ def test_a_disabled_automation_fires_nothing_and_its_schedule_is_not_switched_on
     assert schedule.next_at
     stop("automation:weekly@1.0.0")
     due = schedule.next_at + timedelta(seconds=1)
-    assert firing.fire_due(due) == 0
+    assert schedules.fire_due(due) == 0
     refused = send("PATCH", "schedules/automation/weekly", {"enabled": True})
     assert (refused.status_code, refused.json()["error"]) == (409, DISABLED)
     scheduling.change(scheduling.locked(schedule.tenant_id, schedule.name), scheduling.order_of(schedule), now=due)
-    assert firing.fire_due(due + timedelta(days=8)) == 0, "not even when its schedule was due"
+    assert schedules.fire_due(due + timedelta(days=8)) == 0, "not even when its schedule was due"
     assert ScheduleTick.objects.get(schedule_id=schedule.id).code == DISABLED
     start("automation:weekly@1.0.0")
     again = scheduling.of_automation(building.tenant().id, "weekly")
     assert again
     assert again.enabled
     assert again.next_at
-    assert firing.fire_due(again.next_at + timedelta(seconds=1)) == 1
+    assert schedules.fire_due(again.next_at + timedelta(seconds=1)) == 1
 
 
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "auditor"])

@@ -18,7 +18,7 @@ from memory.models import Commitment, KeptContent
 from openwop_console.runtime import forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import firing, keeping
+from openwop_console.runtime.timed import keeping, schedules
 from proposals.miners.traces import Origin, Traces
 from proposals.synthesis import executed, reading
 from tests import building, learning
@@ -95,7 +95,7 @@ def test_what_started_a_run_is_known() -> None:
     building.execute(building.scope(agents=("acme.writer",)), "conformance-noop")
     order = ScheduleOrder("often", "conformance-noop", ada.principal.id, cron="* * * * *")
     kept = scheduling.keep(acme.tenant_id, order, now=now - timedelta(minutes=5))
-    assert firing.fire(acme.tenant_id, kept.id, now=now)
+    assert schedules.fire(acme.tenant_id, kept.id, now=now)
     building.advance(Run.objects.get(metadata__origin__schedule="often"))
     beating = RunRequest("conformance-noop", metadata={"origin": {"heartbeat": "pulse"}})
     building.advance(intake.create_run(acme, beating, now=now))

@@ -18,8 +18,8 @@ from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime.timed import timetable, watching
-from openwop_console.runtime.timed.timetable import POLICY
+from openwop_console.runtime.timed import schedules, watching
+from openwop_console.runtime.timed.schedules import POLICY
 
 Schema = dict[str, Any]
 TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
@@ -287,9 +287,9 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "POST":
         order = checked(CreateSchedule, request.data).order(scope.principal.id)
-        return Response(schedule_document(timetable.create(scope, order, now=timezone.now())), status=201)
+        return Response(schedule_document(schedules.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
-    rows, total = timetable.page(scope, after=after, size=size + 1)
+    rows, total = schedules.page(scope, after=after, size=size + 1)
     return Response(_page("schedules", [schedule_document(row) for row in rows], size, total))
 
 
@@ -307,12 +307,12 @@ def schedule_list(request: Request) -> Response:
 def schedule(request: Request, name: str) -> Response:
     scope = scope_of(request)
     if request.method == "DELETE":
-        timetable.remove(scope, name, now=timezone.now())
+        schedules.remove(scope, name, now=timezone.now())
         return Response(status=204)
     if request.method == "PATCH":
         changes = checked(ScheduleChanges, request.data).changes()
-        return Response(schedule_document(timetable.change(scope, name, changes, now=timezone.now())))
-    return Response(schedule_document(timetable.read(scope, name)))
+        return Response(schedule_document(schedules.change(scope, name, changes, now=timezone.now())))
+    return Response(schedule_document(schedules.read(scope, name)))
 
 
 @operation("listScheduleTicks", scope=READ, query=TicksQuery, gives={200: TICKS}, tag=TAG)
@@ -320,7 +320,7 @@ def schedule(request: Request, name: str) -> Response:
 def schedule_ticks(request: Request, name: str) -> Response:
     given = checked(TicksQuery, query_of(request)).validated_data
     size = given.get("limit", DEFAULT_LIMIT)
-    rows, total = timetable.ticks_of(scope_of(request), name, before=given.get("before"), size=size + 1)
+    rows, total = schedules.ticks_of(scope_of(request), name, before=given.get("before"), size=size + 1)
     following = instant(rows[size - 1].tick_at) if len(rows) > size else None
     return Response({"ticks": [tick_document(row) for row in rows[:size]], "total": total, "next": following})
 

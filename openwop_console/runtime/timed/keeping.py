@@ -19,7 +19,7 @@ from memory.host.models import Run
 from memory.host.run_orders import RunOrder
 from memory.models import Commitment, Firing
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import firing
+from openwop_console.runtime.timed import schedules
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def _started(claimed: Claim, now: datetime) -> tuple[UUID | None, str]:
         "memoryId": ids.wire("mem", claimed.memory_id),
     }
     request = RunRequest(workflow, inputs=inputs, metadata={"origin": {"commitment": known_by}})
-    return firing.start(row.tenant_id, HOST, request, now=now)
+    return schedules.start(row.tenant_id, HOST, request, now=now)
 
 
 def _told(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:

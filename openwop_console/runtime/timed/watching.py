@@ -24,7 +24,7 @@ from memory.host.models import Heartbeat
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import conditions
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import firing, observing
+from openwop_console.runtime.timed import observing, schedules
 
 log = logging.getLogger(__name__)
 BUSY = "run_already_active"
@@ -79,7 +79,7 @@ def _allowed(scope: TenantScope, order: HeartbeatOrder) -> HeartbeatOrder:
         raise Invalid("The heartbeat is not valid.", errors=errors)
     scope.check(observing.scope_needed(order.predicate))
     if order.workflow_id:
-        firing.check_startable(scope, RunRequest(order.workflow_id, inputs=order.inputs))
+        schedules.check_startable(scope, RunRequest(order.workflow_id, inputs=order.inputs))
     clean = harness.for_tenant(scope.tenant_id).redact_json
     for name, text in {"name": order.name, "predicate": order.predicate}.items():
         if clean(text) != text:
@@ -189,4 +189,4 @@ def _started(heartbeat: Heartbeat, now: datetime) -> tuple[UUID | None, str]:
         return None, BUSY
     origin = {"heartbeat": heartbeat.name}
     request = RunRequest(heartbeat.workflow_id, inputs=heartbeat.inputs, metadata={"origin": origin})
-    return firing.start(heartbeat.tenant_id, heartbeat.principal, request, now=now)
+    return schedules.start(heartbeat.tenant_id, heartbeat.principal, request, now=now)

@@ -1,27 +1,109 @@
-"""What a principal may ask of schedules, and the schedules that workflows bring with their triggers.
+"""Schedules of a tenant: kept, changed, and fired when a tick is due."""
 
-A schedule acts as whoever wrote last what it does; who may not start the run now may not have it started later.
-"""
-
+import logging
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from memory import harness
-from memory.host import audit, ids, scheduling
-from memory.host.errors import Conflict, Invalid
-from memory.host.models import MissedFirePolicy, Schedule, ScheduleTick, Tenant
+from memory.host import audit, ids, registry, runs, scheduling, tenancy
+from memory.host.errors import Conflict, Invalid, Refusal
+from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, ScheduleTick, Tenant
+from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import NAME, OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import definitions
+from memory.wire import instant
+from openwop_console.runtime import chains, definitions, intake
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import firing
 
+log = logging.getLogger(__name__)
 SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
+
+
+def check_startable(scope: TenantScope, request: RunRequest) -> None:
+    """Refuse, with field paths, what ``scope`` could not start now either."""
+    scope.check("runs:create")
+    plan = chains.find(scope.tenant_id, request.workflow_id)
+    if plan is None:
+        field = {"field": "workflowId", "message": "is not a workflow of this tenant"}
+        raise Invalid("There is no such workflow.", errors=[field])
+    intake.check_agents(scope, request, plan.definition)
+    intake.begun_with(plan.definition, request.inputs)
+
+
+def fire_due(now: datetime) -> int:
+    """Every schedule that was due has been looked at; returns how many runs there are for it."""
+    return sum(_fire_or_go_on(tenant_id, schedule_id, now) for tenant_id, schedule_id in scheduling.due(now=now))
+
+
+def _fire_or_go_on(tenant_id: UUID, schedule_id: UUID, now: datetime) -> bool:
+    try:
+        return fire(tenant_id, schedule_id, now=now)
+    except DatabaseError:
+        log.exception("Schedule %s was not fired; it is tried again at the next look", schedule_id)
+    except Exception:
+        log.exception("Schedule %s cannot be fired", schedule_id)
+        scheduling.give_up(tenant_id, schedule_id, now=now)
+    return False
+
+
+@transaction.atomic
+def fire(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> bool:
+    """Whether this call made the run of the due tick: of all who look at once, one does, in one transaction."""
+    claimed = scheduling.claim(tenant_id, schedule_id, now=now)
+    if claimed is None:
+        return False
+    if claimed.too_late:
+        scheduling.settle(claimed, code=scheduling.SKIPPED, now=now)
+        return False
+    schedule = claimed.schedule
+    origin = {"schedule": schedule.name, "tickAt": instant(claimed.tick_at)}
+    request = RunRequest(
+        schedule.workflow_id, inputs=schedule.inputs, agent_id=schedule.agent_id, metadata={"origin": origin}
+    )
+    installed = _automation_of(schedule)
+    if installed and installed.is_disabled:
+        scheduling.settle(claimed, code=ArtifactDisabled.code, now=now)
+        return False
+    run_id, code = start(tenant_id, schedule.principal, request, now=now)
+    scheduling.settle(claimed, run_id=run_id, code=code, now=now)
+    if run_id:
+        _note_automation(schedule, run_id, now)
+    return run_id is not None
+
+
+def require_automation(schedule: Schedule) -> None:
+    """Refuse what would start something by an automation that is disabled."""
+    installed = _automation_of(schedule)
+    if installed:
+        registry.require_enabled(installed)
+
+
+def _automation_of(schedule: Schedule) -> Installation | None:
+    if not schedule.name.startswith(OF_AUTOMATION):
+        return None
+    return registry.current(schedule.tenant_id, ArtifactKind.AUTOMATION, schedule.name.removeprefix(OF_AUTOMATION))
+
+
+def _note_automation(schedule: Schedule, run_id: UUID, now: datetime) -> None:
+    """That an installed automation has started the run is on record with it."""
+    installed = _automation_of(schedule)
+    if installed:
+        registry.note_use(runs.find(schedule.tenant_id, run_id), installed, now=now)
+
+
+def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime) -> tuple[UUID | None, str]:
+    """The id of a run that ``principal`` has started now; or None, and the code it was refused with."""
+    try:
+        with transaction.atomic():
+            scope = tenancy.standing_scope(tenant_id, principal, now=now)
+            return intake.create_run(scope, request, now=now).id, ""
+    except Refusal as refusal:
+        return None, refusal.code
 
 
 @transaction.atomic
@@ -41,7 +123,7 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datet
     schedule = scheduling.locked(scope.tenant_id, name)
     order = replace(scheduling.order_of(schedule), **changes)
     if order.enabled and schedule.name.startswith(OF_AUTOMATION):
-        firing.require_automation(schedule)
+        require_automation(schedule)
     if changes.keys() - {"enabled"}:
         _require_own(schedule)
         order = _allowed(scope, replace(order, principal=scope.principal.id))
@@ -86,7 +168,7 @@ def _require_own(schedule: Schedule) -> None:
 def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
     """The order as it may be kept: its run could be started now, and no secret of the vault stands in it (SR-1)."""
     request = RunRequest(order.workflow_id, inputs=order.inputs, agent_id=order.agent_id)
-    firing.check_startable(scope, request)
+    check_startable(scope, request)
     clean = harness.for_tenant(scope.tenant_id).redact_json
     if clean(order.name) != order.name:
         field = {"field": "name", "message": "holds a secret"}
@@ -100,8 +182,6 @@ def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime) -> 
 
 
 # --- the triggers of workflows ----------------------------------------------------------------------------------------
-
-
 def keep_triggers(tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None:
     """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
 
