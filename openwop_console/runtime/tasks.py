@@ -11,7 +11,8 @@ from memory.host import heartbeats
 from memory.host.models import Run
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
-from openwop_console.runtime.timed import keeping, watching
+from openwop_console.runtime.timed import heartbeats as timed_heartbeats
+from openwop_console.runtime.timed import keeping
 
 
 def enqueue_run(run: Run) -> None:
@@ -43,7 +44,9 @@ def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interv
 
 def beat(tenant: str, heartbeat: str, next_at: str) -> None:
     """One tick, unless the next one has come before a worker was free."""
-    watching.beat(UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now)
+    timed_heartbeats.beat(
+        UUID(hex=tenant), UUID(hex=heartbeat), next_at=datetime.fromisoformat(next_at), clock=timezone.now
+    )
 
 
 def enqueue_keeping(

@@ -22,8 +22,8 @@ from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import slots
 from openwop_console.runtime.api import schedules
+from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from openwop_console.runtime.timed import schedules as timed_schedules
-from openwop_console.runtime.timed import watching
 from openwop_console.seams.gating import seam
 
 WORKFLOW = "conformance-noop"
@@ -74,7 +74,7 @@ def heartbeat_tick(request: Request) -> Response:
     given = checked(schedules.TickHeartbeat, request.data).validated_data
     heartbeat = _at_rest(_heartbeat_of(scope_of(request), given["heartbeatId"], now=timezone.now()))
     with slots.aside():
-        came = watching.beat(
+        came = timed_heartbeats.beat(
             heartbeat.tenant_id,
             heartbeat.id,
             next_at=heartbeat.next_at,
@@ -106,7 +106,7 @@ def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
 def _at_rest(heartbeat: Heartbeat) -> Heartbeat:
     """The heartbeat when the run of its last change has ended, or after two seconds."""
     deadline = time.monotonic() + PATIENCE_S
-    while watching.is_busy(heartbeat) and time.monotonic() < deadline:
+    while timed_heartbeats.is_busy(heartbeat) and time.monotonic() < deadline:
         with slots.aside():
             time.sleep(LOOK_EVERY)
     return heartbeat

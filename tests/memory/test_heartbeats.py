@@ -21,7 +21,7 @@ from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import clock, conditions, tasks
-from openwop_console.runtime.timed import observing, watching
+from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from tests import building
 from tests.conformance import schemas
 
@@ -34,14 +34,14 @@ LIVE = {"observe": "memory", "memoryRef": "notes", "expression": "{busy: live > 
 def make(owner: TenantScope, name: str = "watch", **given: Any) -> Heartbeat:
     whole = {"interval_s": 60, "predicate": LIVE, "workflow_id": "conformance-noop", **given}
     order = HeartbeatOrder(name=name, principal=owner.principal.id, **whole)
-    return watching.create(owner, order, now=timezone.now())
+    return timed_heartbeats.create(owner, order, now=timezone.now())
 
 
 def beat(heartbeat: Heartbeat, given: dict[str, Any] | None = None, **options: Any) -> Any:
     """The verdict of one tick of the heartbeat, and whether it started a run."""
     fresh = heartbeats.find(heartbeat.tenant_id, heartbeat.name)
     options = {"clock": timezone.now, "next_at": fresh.next_at, **options}
-    return watching.beat(heartbeat.tenant_id, heartbeat.id, given=given, **options)
+    return timed_heartbeats.beat(heartbeat.tenant_id, heartbeat.id, given=given, **options)
 
 
 def log(tenant_id: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -211,7 +211,7 @@ def test_a_query_that_overruns_is_ended_by_the_database(monkeypatch: pytest.Monk
         with connection.cursor() as cursor:
             cursor.execute(endless)
 
-    monkeypatch.setattr(observing, "observe", look)
+    monkeypatch.setattr(timed_heartbeats, "observe", look)
     monkeypatch.setattr(heartbeats, "MAX_RUNTIME_MS", 200)
     assert beat(heartbeat)[0].evaluated.status == "timeout"
     deadline = time.monotonic() + 5
@@ -262,7 +262,7 @@ def test_evaluations_at_once_are_one() -> None:
     def act(number: int) -> Any:
         try:
             ready.wait(10)
-            return watching.beat(
+            return timed_heartbeats.beat(
                 heartbeat.tenant_id,
                 heartbeat.id,
                 next_at=heartbeat.next_at,

@@ -18,7 +18,7 @@ from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime.timed import schedules, watching
+from openwop_console.runtime.timed import heartbeats, schedules
 from openwop_console.runtime.timed.schedules import POLICY
 
 Schema = dict[str, Any]
@@ -339,9 +339,9 @@ def heartbeat_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "POST":
         order = checked(CreateHeartbeat, request.data).order(scope.principal.id)
-        return Response(heartbeat_document(watching.create(scope, order, now=timezone.now())), status=201)
+        return Response(heartbeat_document(heartbeats.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
-    rows, total = watching.page(scope, after=after, size=size + 1)
+    rows, total = heartbeats.page(scope, after=after, size=size + 1)
     return Response(_page("heartbeats", [heartbeat_document(row) for row in rows], size, total))
 
 
@@ -359,12 +359,12 @@ def heartbeat_list(request: Request) -> Response:
 def heartbeat(request: Request, name: str) -> Response:
     scope = scope_of(request)
     if request.method == "DELETE":
-        watching.remove(scope, name, now=timezone.now())
+        heartbeats.remove(scope, name, now=timezone.now())
         return Response(status=204)
     if request.method == "PATCH":
         changes = checked(HeartbeatChanges, request.data).changes()
-        return Response(heartbeat_document(watching.change(scope, name, changes, now=timezone.now())))
-    return Response(heartbeat_document(watching.read(scope, name)))
+        return Response(heartbeat_document(heartbeats.change(scope, name, changes, now=timezone.now())))
+    return Response(heartbeat_document(heartbeats.read(scope, name)))
 
 
 def _place(request: Request) -> tuple[str, int]:

@@ -1,33 +1,126 @@
-"""What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
-
-An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is ended,
-in the database too, and reported, and the state stays as it was. While the run of the last change has not ended, a
-further change is on record and starts none.
-"""
+"""Heartbeats: what agents report, and the verdict on one that is silent."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import harness
-from memory.host import audit, heartbeats, ids, runs, sql, tenancy
+from memory import harness, inventory, search
+from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat
 from memory.host.tenancy import TenantScope
+from memory.search import LedgerFilter
 from openwop_console.runtime import conditions
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import observing, schedules
+from openwop_console.runtime.timed import schedules
 
+ENDS = {"run.started": "started", "run.completed": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
+LONGEST_EXPRESSION = 1000
+SETTLING = timedelta(seconds=2)  # an event is committed a moment after the time it bears
+FARTHEST = timedelta(days=1)
+Predicate = Mapping[str, Any]
 log = logging.getLogger(__name__)
 BUSY = "run_already_active"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One thing to observe: what its predicate may name, which of that it must, and the permission it needs."""
+
+    look: Callable[[TenantScope, Predicate, datetime, datetime], dict[str, Any]]
+    scope: str
+    names: tuple[str, ...]
+    required: tuple[str, ...] = ()
+
+
+def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+    """How many runs have started and ended since the last good look, of one workflow or of all; a day back at most."""
+    counted = event_log.counts(
+        scope.tenant_id,
+        tuple(ENDS),
+        since=max(since, now - FARTHEST) - SETTLING,
+        until=now - SETTLING,
+        workflow_id=predicate.get("workflowId", ""),
+    )
+    return {word: counted.get(kind, 0) for kind, word in ENDS.items()}
+
+
+def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+    """How many live entries there are under a ref, with a tag, or both; exact up to 10,000."""
+    wanted = LedgerFilter(memory_ref=predicate.get("memoryRef", ""), tag=predicate.get("tag", ""))
+    page = search.ledger_page(scope, wanted, size=1, now=now)
+    return {"live": page.total, "liveIsExact": page.total_is_exact}
+
+
+def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+    """Whether the agent is installed, and which dimensions of its memory this host does not give it."""
+    entries = inventory.entries(scope, advertised.document())
+    found = next((entry for entry in entries if entry.agent_id == predicate["agentId"]), None)
+    dimensions = list((found and found.degraded_dimensions) or ())
+    return {"installed": found is not None, "degraded": bool(dimensions), "dimensions": dimensions}
+
+
+KINDS = {
+    "runs": Kind(_runs, "runs:read", ("workflowId",)),
+    "memory": Kind(_memory, "memory:read", ("memoryRef", "tag")),
+    "agent": Kind(_agent, "manifest:read", ("agentId",), ("agentId",)),
+}
+
+
+def problems_of(predicate: Predicate) -> list[dict[str, str]]:
+    """What is wrong with a predicate, by field."""
+    kind = KINDS.get(str(predicate.get("observe")))
+    if kind is None:
+        return [_problem("observe", f"must be one of {', '.join(KINDS)}")]
+    known = {"observe", "expression", *kind.names}
+    return [
+        *(_problem(name, "is not known of this observation") for name in predicate if name not in known),
+        *(_problem(name, "must be a text") for name in kind.names if not _is_text(predicate, name, kind)),
+        *_expression_problems(predicate.get("expression")),
+    ]
+
+
+def _is_text(predicate: Predicate, name: str, kind: Kind) -> bool:
+    value = predicate.get(name)
+    if value is None:
+        return name not in predicate and name not in kind.required
+    return isinstance(value, str) and 0 < len(value) <= 256
+
+
+def _expression_problems(expression: Any) -> list[dict[str, str]]:
+    if not isinstance(expression, str) or not expression or len(expression) > LONGEST_EXPRESSION:
+        return [_problem("expression", f"must be a JMESPath expression of at most {LONGEST_EXPRESSION} characters")]
+    problem = conditions.problem_of_expression(expression)
+    return [_problem("expression", problem)] if problem else []
+
+
+def _problem(name: str, message: str) -> dict[str, str]:
+    return {"field": f"predicate.{name}"[:110], "message": message}
+
+
+def scope_needed(predicate: Predicate) -> str:
+    """The permission without which nobody looks at this."""
+    return KINDS[predicate["observe"]].scope
+
+
+def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: datetime) -> dict[str, Any]:
+    """What the predicate looks at, as it is at ``now``; counts of what happened begin behind ``since``."""
+    kind = KINDS[predicate["observe"]]
+    scope.check(kind.scope)
+    return kind.look(scope, predicate, since, now)
+
+
+def state_of(expression: str, observation: Mapping[str, Any], deadline: float) -> Any:
+    """What the expression makes of the observation: the heartbeat's state."""
+    return conditions.evaluate_until(expression, observation, deadline)
 
 
 @transaction.atomic
@@ -74,10 +167,10 @@ def page(scope: TenantScope, *, after: str, size: int) -> tuple[list[Heartbeat],
 
 def _allowed(scope: TenantScope, order: HeartbeatOrder) -> HeartbeatOrder:
     """The order as it may be kept: what it looks at may be read, its run could be started, and it holds no secret."""
-    errors = observing.problems_of(order.predicate)
+    errors = problems_of(order.predicate)
     if errors:
         raise Invalid("The heartbeat is not valid.", errors=errors)
-    scope.check(observing.scope_needed(order.predicate))
+    scope.check(scope_needed(order.predicate))
     if order.workflow_id:
         schedules.check_startable(scope, RunRequest(order.workflow_id, inputs=order.inputs))
     clean = harness.for_tenant(scope.tenant_id).redact_json
@@ -93,8 +186,6 @@ def _audit(scope: TenantScope, what: str, heartbeat: Heartbeat, now: datetime) -
 
 
 # --- one tick ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class _Evaluation:
     """One evaluation in its thread; ``given_up`` ends one that merely waits."""
@@ -110,7 +201,7 @@ class _Evaluation:
             self.given_up.wait(slow_s)
             with sql.ending_at(self.deadline):
                 seen = self.look()
-            state = observing.state_of(self.expression, seen, self.deadline)
+            state = state_of(self.expression, seen, self.deadline)
             self.finding = Finding(heartbeats.OK, state)
         except conditions.TooLong:
             self.finding = Finding(heartbeats.TIMEOUT)
@@ -151,7 +242,7 @@ def beat(
 
 def _observed(begun: Heartbeat, now: datetime) -> dict[str, Any]:
     scope = tenancy.standing_scope(begun.tenant_id, begun.principal, now=now)
-    return observing.observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
+    return observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
 
 
 def _evaluated(look: Callable[[], Mapping[str, Any]], expression: str, slow_s: float) -> Finding:
