@@ -23,7 +23,7 @@ from memory.host.operations import Operation, operations_of
 from memory.models import Commitment
 from openwop_console.runtime import artifacts
 from openwop_console.runtime.asking import tokens
-from openwop_console.runtime.timed import keeping
+from openwop_console.runtime.timed import commitments
 from proposals import policies
 from proposals.models import Proposal
 from tests import archiving, building, proposing
@@ -97,7 +97,7 @@ class World:
     def commitment(self) -> str:
         """An armed one, that stands in an entry."""
         building.remember(self.slug, "Remind us in 3 days to call back.")
-        keeping.keep(self.scope.tenant_id, clock=timezone.now)
+        commitments.keep(self.scope.tenant_id, clock=timezone.now)
         found = Commitment.objects.of(self.scope.tenant_id).latest("created_at")
         return ids.wire("cmt", found.id)
 

@@ -1,7 +1,7 @@
 """Standing commitments: inferred from what runs write, armed, put off, cancelled, fired, stale (RFC 0068 C).
 
 Created and cancelled are records of this console; the wire knows ``commitment.fired`` alone. Who fires them is
-``openwop_console.runtime.timed.keeping``, because a firing may start a run.
+``openwop_console.runtime.timed.commitments``, because a firing may start a run.
 """
 
 from memory.commitments.conditions import runs_ended

@@ -11,8 +11,8 @@ from memory.host import heartbeats
 from memory.host.models import Run
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
+from openwop_console.runtime.timed import commitments
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
-from openwop_console.runtime.timed import keeping
 
 
 def enqueue_run(run: Run) -> None:
@@ -54,18 +54,18 @@ def enqueue_keeping(
 ) -> tuple[int, UUID | None]:
     """Of the tenants behind ``after``, those whose commitments need a look are queued, each once; how many, and where
     the next part begins. ``whole``: all that have any, for a thorough one."""
-    found = keeping.tenants(since=since, whole=whole, after=after, now=now)
+    found = commitments.tenants(since=since, whole=whole, after=after, now=now)
     return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
 
 
 @transaction.atomic
 def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
     holder = f"{worker_name()}/{uuid4().hex}"
-    if not keeping.take(tenant_id, holder, now=now):
+    if not commitments.take(tenant_id, holder, now=now):
         return False
     async_task("openwop_console.runtime.tasks.keep_commitments", tenant_id.hex, holder, whole)
     return True
 
 
 def keep_commitments(tenant: str, holder: str, whole: bool) -> None:
-    keeping.keep(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)
+    commitments.keep(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)

@@ -12,7 +12,7 @@ from memory import ledger
 from memory.host import ids, tenancy
 from memory.host.models import RunEvent
 from memory.models import Commitment, Firing
-from openwop_console.runtime.timed import keeping
+from openwop_console.runtime.timed import commitments
 from tests import building
 from tests.conformance import schemas
 
@@ -50,7 +50,7 @@ def seamed(settings: Any) -> None:
 def remembered(*texts: str, slug: str = "acme") -> list[str]:
     """The wire ids of the commitments that come of these texts, the newest first."""
     building.remember(slug, *texts)
-    keeping.keep(building.tenant(slug).id, clock=timezone.now)
+    commitments.keep(building.tenant(slug).id, clock=timezone.now)
     rows = Commitment.objects.of(building.tenant(slug).id).order_by("-id")
     return [ids.wire("cmt", row.id) for row in rows]
 

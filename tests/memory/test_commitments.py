@@ -23,7 +23,8 @@ from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from openwop_console.runtime import forking
-from openwop_console.runtime.timed import keeping, schedules
+from openwop_console.runtime.timed import commitments as timed_commitments
+from openwop_console.runtime.timed import schedules
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ class Desk:
     def keeps(self, *, hours: float = 0) -> int:
         """How many commitments have fired when a worker looks after so many more hours."""
         self.at += timedelta(hours=hours)
-        return keeping.keep(self.tenant_id, clock=lambda: self.at)
+        return timed_commitments.keep(self.tenant_id, clock=lambda: self.at)
 
     @property
     def all(self) -> list[Commitment]:
@@ -305,7 +306,7 @@ def test_a_fault_of_the_host_is_not_tried_for_ever(desk: Desk, monkeypatch: pyte
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(schedules, "start", broken)
-    monkeypatch.setattr(keeping, "_told", broken)
+    monkeypatch.setattr(timed_commitments, "_told", broken)
     assert desk.keeps(hours=72) == 0
     assert (desk.only.state, desk.only.last_code) == (S.STALE, "internal_error")
 
@@ -432,7 +433,7 @@ def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(de
     desk.keeps()
     ledger.retire(desk.scope, entry, reason="", now=desk.at)
     desk.at += timedelta(days=4)
-    assert keeping.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
+    assert timed_commitments.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
     assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, upkeep.GONE, [])
 
 
@@ -511,19 +512,19 @@ def test_a_lease_is_one_workers_until_it_ends(desk: Desk) -> None:
 
 def test_a_tenant_is_looked_after_when_there_is_news_or_something_is_due(desk: Desk) -> None:
     def wanted() -> bool:
-        return desk.tenant_id in keeping.tenants(since=desk.at, whole=False, now=desk.at).tenants
+        return desk.tenant_id in timed_commitments.tenants(since=desk.at, whole=False, now=desk.at).tenants
 
     assert not wanted()
     desk.says("Call Ana in 3 days.")
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id in keeping.tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id in timed_commitments.tenants(since=desk.at, whole=True, now=desk.at).tenants
     desk.at += timedelta(days=3)
     assert wanted()
     desk.keeps()
     assert not wanted()
-    assert desk.tenant_id not in keeping.tenants(since=desk.at, whole=True, now=desk.at).tenants
+    assert desk.tenant_id not in timed_commitments.tenants(since=desk.at, whole=True, now=desk.at).tenants
 
 
 def at_once(count: int, act: Callable[[], Any]) -> None:

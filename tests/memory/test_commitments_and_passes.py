@@ -17,7 +17,7 @@ from memory.host.erasure import Identifiers
 from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
-from openwop_console.runtime.timed import keeping
+from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
 
@@ -118,7 +118,7 @@ def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -
     desk.keeps()
     into = desk.takes(one, two, text=WAIT, kind="merged")
     desk.says("Jones paid the invoice.")
-    fired = keeping.keep(desk.tenant_id, whole=whole, clock=lambda: desk.at)
+    fired = timed_commitments.keep(desk.tenant_id, whole=whole, clock=lambda: desk.at)
     assert (fired, desk.ends) == (1, [(S.FIRED, ""), (S.STALE, upkeep.MERGED)])
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into)]
 

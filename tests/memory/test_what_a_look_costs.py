@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory import commitments, passes
 from memory.passes import PassOrder
 from openwop_console.runtime import clock, tasks
-from openwop_console.runtime.timed import keeping
+from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk
 
@@ -89,7 +89,7 @@ def test_a_round_over_many_tenants_is_a_part_a_look_and_leaves_none_out(monkeypa
     found: set[UUID] = set()
     after, parts = None, 0
     while parts == 0 or after is not None:
-        part = keeping.tenants(whole=False, since=desk.at, after=after, now=desk.at)
+        part = timed_commitments.tenants(whole=False, since=desk.at, after=after, now=desk.at)
         found, after, parts = found | set(part.tenants), part.after, parts + 1
         assert len(part.tenants) <= 2
     assert (found, parts) == ({desk.tenant_id for desk in desks}, 3)

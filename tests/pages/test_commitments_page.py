@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import commitments, ledger
 from memory.host import ids
 from memory.models import Commitment, CommitmentState
-from openwop_console.runtime.timed import keeping
+from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -24,7 +24,7 @@ def remembered(*texts: str) -> list[str]:
     """The wire ids of the commitments of Acme that come of these texts, the newest first."""
     building.remember("acme", *texts)
     tenant = building.tenant()
-    keeping.keep(tenant.id, clock=timezone.now)
+    timed_commitments.keep(tenant.id, clock=timezone.now)
     return [ids.wire("cmt", row.id) for row in Commitment.objects.of(tenant.id).order_by("-id")]
 
 

@@ -18,7 +18,7 @@ from memory.models import Commitment, KeptContent
 from openwop_console.runtime import forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.timed import keeping, schedules
+from openwop_console.runtime.timed import commitments, schedules
 from proposals.miners.traces import Origin, Traces
 from proposals.synthesis import executed, reading
 from tests import building, learning
@@ -333,10 +333,10 @@ def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_c
     acme = building.scope()
     policies.change(acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now())
     building.remember("acme", "Remind us in 3 days to call back.")
-    keeping.keep(acme.tenant_id, clock=timezone.now)
+    commitments.keep(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()
     then = commitment.due_at + timedelta(seconds=1)
-    assert keeping.fire(acme.tenant_id, commitment.id, now=then)
+    assert commitments.fire(acme.tenant_id, commitment.id, now=then)
     seen = traces(days=4)
     [fired] = seen.firings
     started = Run.objects.get(metadata__origin__commitment=ids.wire("cmt", commitment.id))

@@ -22,11 +22,9 @@ from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
 
 log = logging.getLogger(__name__)
-
 KIND = "commitment"
 HOST = "host"
 Clock = Callable[[], datetime]
-
 take = commitments.take
 tenants = commitments.wanting_a_look
 
