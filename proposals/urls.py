@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from proposals.views import bulk, deciding, discussing, filters, inbox, looking, overriding, policies, review, revising
+from proposals.views import bulk, deciding, discussing, filters, inbox, overriding, policies, review, revising
 
 urlpatterns = [
     path("proposals", inbox.inbox, name="proposals"),
-    path("proposals/look", looking.look, name="proposals-look"),
+    path("proposals/look", review.look, name="proposals-look"),
     path("proposals/end", bulk.end, name="proposals-end"),
     path("proposals/filters", filters.keep, name="proposals-filter"),
     path("proposals/filters/<str:filter_id>/remove", filters.remove, name="proposals-filter-remove"),

@@ -19,7 +19,7 @@ from memory.host.errors import Conflict
 from proposals import denials, lifecycle, review, rollbacks, rules
 from proposals.forms import AskForm, DecisionForm, ReasonForm, RejectForm, RollbackForm
 from proposals.models import Decision, Proposal, State
-from proposals.views import conflicts
+from proposals.views import review as views_review
 from proposals.views.review import frame, render_review
 
 Act = Callable[[dict[str, Any]], Any]
@@ -78,7 +78,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
     told = review.detail(scope, proposal_id)
     more: dict[str, Any] = {"refused": form}
     if sent.conflict:
-        more = {"conflict": conflicts.news(sent.conflict, told, read=form.cleaned_data["revision"])}
+        more = {"conflict": views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
     return render_review(request, scope, told, "proposal", status=sent.status, typed=typed, **more)
 
@@ -130,11 +130,11 @@ def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action:
         "uninstalls": rules.archiving(told.proposal, told.policy) == "uninstall",
     }
     if sent and sent.conflict:
-        context["conflict"] = conflicts.news(
+        context["conflict"] = views_review.news(
             sent.conflict, told, read=form.cleaned_data.get("revision") or told.current.number
         )
     elif read and read < told.current.number:
-        context["conflict"] = conflicts.news(Conflict(), told, read=read)
+        context["conflict"] = views_review.news(Conflict(), told, read=read)
     status = 409 if context["unheard"] else sent.status if sent else 200
     return pages.render(request, f"proposals/{action}.html", context, status=status)
 
@@ -159,6 +159,6 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
         messages.success(request, "This proposal goes back to an earlier version once its gate is granted.")
         return redirect("proposal", ids.wire("prop", sent.result.id))
     if sent.conflict:
-        found = conflicts.news(sent.conflict, told, read=told.current.number)
+        found = views_review.news(sent.conflict, told, read=told.current.number)
         return render_review(request, scope, told, "proposal", status=409, conflict=found)
     return render_review(request, scope, told, "proposal", status=422, refused=form)

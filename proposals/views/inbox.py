@@ -17,7 +17,7 @@ from memory.wire import instant
 from proposals import inbox as proposals_inbox
 from proposals import rules, selections
 from proposals.inbox import InboxFilter, InboxPage, Row
-from proposals.views import facets, filters, looking
+from proposals.views import facets, filters, review
 from proposals.views.facets import Option
 from proposals.views.filters import Saved
 
@@ -101,7 +101,7 @@ def _page(
         **_choices(scope, wanted, now),
         **_addresses(page, cursor, base, here),
         **_acts(scope, wanted, page, now),
-        **looking.latest(scope),
+        **review.latest(scope),
     }
     response = pages.render(request, "proposals/inbox.html", context, fragment="proposals/inbox_list.html")
     response["HX-Push-Url"] = here

@@ -12,7 +12,7 @@ from memory.host import ids, pages, tenancy
 from memory.host.errors import Forbidden
 from proposals import overrides, review, rules
 from proposals.forms import OverrideForm
-from proposals.views import conflicts
+from proposals.views import review as views_review
 from proposals.views.review import frame
 
 
@@ -36,5 +36,5 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
         raise refusal
     context = frame(scope, told, now=now) | {"form": form, "refusal": refusal}
     if sent and sent.conflict:
-        context["conflict"] = conflicts.news(sent.conflict, told, read=form.cleaned_data["revision"])
+        context["conflict"] = views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])
     return pages.render(request, "proposals/override.html", context, status=sent.status if sent else 200)

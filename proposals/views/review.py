@@ -1,28 +1,58 @@
 """The review of one proposal, a page for each of its six tabs. What is done about it is in the views beside."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 import rfc8785
 from django import forms
+from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from memory import artifact_stops
 from memory.host import access, auditing, exports, ids, pages, tenancy
+from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
+from memory.models import PassState
 from memory.wire import instant
-from proposals import artifacts, diffs, installation, rules, sources
+from proposals import artifacts, diffs, installation, rules, sources, summaries, synthesis, tasks
 from proposals import review as reading
-from proposals.models import GateState, Proposal, Revision
-from proposals.review import Detail
-from proposals.views import comparing, milestones, wording
+from proposals.models import Decision, GateState, Proposal, Revision, State, Vote
+from proposals.review import Ballot, Detail
+from proposals.sources import Duplicate
+from proposals.summaries import Line, Summary
+from proposals.views import wording
 
+INSTALLED, REPLACED, NOTHING, DUPLICATE = "installed", "replaced", "nothing", "duplicate"
+NUMBER_DIGITS = 9
+UNDER_WAY = (PassState.WAITING, PassState.CLAIMED)
+SHOWN = 14
+ENDINGS: dict[str, tuple[str, str, str]] = {
+    GateState.GRANTED: ("shield-check", "good", "Gate granted"),
+    GateState.REJECTED: ("circle-x", "bad", "Gate rejected"),
+    GateState.CHANGES_REQUESTED: ("pencil", "warn", "Gate ended with a request for changes"),
+    GateState.EXPIRED: ("hourglass", "bad", "Gate expired"),
+    GateState.VOID: ("circle-slash", "warn", "Gate void, and its votes with it"),
+    GateState.CANCELLED: ("ban", "", "Gate cancelled"),
+}
+VOTES: dict[str, tuple[str, str, str]] = {
+    Decision.GRANTED: ("check", "good", "Approved"),
+    Decision.REJECTED: ("x", "bad", "Voted against"),
+    Decision.CHANGES_REQUESTED: ("pencil", "warn", "Changes requested"),
+}
+CLOSINGS: dict[str, tuple[str, str, str]] = {
+    State.APPLIED: ("circle-check", "good", "Installed"),
+    State.REJECTED: ("circle-x", "bad", "Rejected"),
+    State.ARCHIVED: ("archive", "", "Archived"),
+}
 TABS = {
     "proposal": "Changes",
     "proposal-artifact": "Artifact",
@@ -34,6 +64,250 @@ TABS = {
 # What a page says of a request that was refused; nothing, when it only reads.
 REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
 STEPS = ("Review", "Gate", "Installing", "Installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One text that may be compared, as a choice of the form; ``text`` is what it says."""
+
+    value: str
+    label: str
+    text: str = ""
+    selected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """What a change means, and against what it is told."""
+
+    against: str
+    told: Summary
+
+
+def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, Any]:
+    """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views."""
+    new = told.revision(pages.number_of(request, "to") or 0) or told.current
+    offered = _offered(told, sources.duplicate_of(told.proposal))
+    before = _first(offered, _in_production(told))
+    old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], str(new.number - 1), before.value))
+    mode = "side" if request.GET.get("mode") == "side" else "unified"
+    shorts = list(_shorts(told, before, old, new, now))
+    return {
+        "shorts": shorts,
+        "ticks": shorts[0].told.ticks if told.under_review or _is_current(told) else (),
+        "diff": diffs.between(old.text, new.text),
+        "old": old.label,
+        "new": f"revision {new.number}",
+        "mode": mode,
+        "unified_url": _address(told, old, new.number),
+        "side_url": _address(told, old, new.number, mode="side"),
+        "sides": [Side(each.value, each.label, selected=each is old) for each in offered.values()],
+        "newer": [Side(str(each.number), f"revision {each.number}", selected=each is new) for each in told.revisions],
+        "note": new.note,
+        "note_of": new.number,
+    }
+
+
+def _address(told: Detail, old: Side, new: int, **more: str) -> str:
+    """The address of this very comparison, wherever it is shown."""
+    url = reverse("proposal", args=[ids.wire("prop", told.proposal.id)])
+    return f"{url}?{urlencode({'from': old.value, 'to': new, **more})}"
+
+
+def _offered(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
+    """Everything that a revision may be compared with, by its value in the address."""
+    offered = [Side(str(each.number), f"revision {each.number}", each.text) for each in told.revisions]
+    stands, replaced = told.effect.stands, told.effect.replaced
+    if replaced:
+        offered.append(Side(REPLACED, f"{replaced.label}, which it replaced", replaced.text))
+    if stands:
+        offered.append(Side(INSTALLED, f"installed {stands.label}", stands.text))
+    if duplicate:
+        offered.append(Side(DUPLICATE, f"duplicate {duplicate.ref}", duplicate.text))
+    offered.append(Side(NOTHING, "nothing"))
+    return {each.value: each for each in offered}
+
+
+def _in_production(told: Detail) -> tuple[str, ...]:
+    """What runs resolve without this proposal: what it replaced, or would replace; or nothing."""
+    return (REPLACED, NOTHING) if told.effect.installation else (INSTALLED, NOTHING)
+
+
+def _first(offered: dict[str, Side], wanted: tuple[str, ...]) -> Side:
+    return next(offered[each] for each in wanted if each in offered)
+
+
+def _is_current(told: Detail) -> bool:
+    installation = told.effect.installation
+    return installation is not None and installation.superseded_at is None
+
+
+def _shorts(told: Detail, before: Side, old: Side, new: Revision, now: datetime) -> Iterator[Short]:
+    """What production gains and loses, and then, when something else is compared, what that is about."""
+    for side in (before,) if old is before else (before, old):
+        also = _also(told, side)
+        found = summaries.summary(told.proposal.kind, side.text, new.text, also=also, now=now)
+        yield Short(_against(told, side), found)
+
+
+def _against(told: Detail, before: Side) -> str:
+    if before.value != NOTHING:
+        return f"Compared with {before.label}"
+    return "New: replaced no version" if told.effect.installation else "New: nothing installed yet"
+
+
+def _also(told: Detail, side: Side) -> list[Line]:
+    """Which agents an administrator had installed, each by itself, whose place a pack takes."""
+    stands, replaced = told.effect.stands, told.effect.replaced
+    if side.value == INSTALLED and stands and told.under_review:
+        return [summaries.change(f"Replaces {ref}, which is installed by itself") for ref in stands.alone]
+    if side.value == REPLACED and replaced:
+        return [summaries.change(f"Replaced {ref}, which was installed by itself") for ref in replaced.alone]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The refusal in words, what has changed since, and the address of the difference ("" when there is none)."""
+
+    title: str
+    changes: list[str]
+    compare_url: str
+    compare: str
+
+
+def news(conflict: Conflict, told: Detail, *, read: int) -> News:
+    """What came since revision ``read`` was read."""
+    changes = [
+        f"Revision {each.number} arrived ({_lines(each.lines_added)} added, {each.lines_removed} removed), "
+        f"with the digest {each.sha256}."
+        for each in reversed(told.revisions)
+        if each.number > read
+    ]
+    moved = read < told.current.number
+    url = reverse("proposal", args=[ids.wire("prop", told.proposal.id)])
+    query = urlencode({"from": read, "to": told.current.number})
+    return News(
+        _title(conflict, told, read),
+        [*changes, *_of_gate(told, read)],
+        f"{url}?{query}" if moved else "",
+        f"Compare revision {read} with {told.current.number}" if moved else "",
+    )
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line{'' if count == 1 else 's'}"
+
+
+def _title(conflict: Conflict, told: Detail, read: int) -> str:
+    if read < told.current.number:
+        return f"Revision {told.current.number} arrived while you read revision {read}"
+    return conflict.message
+
+
+def _of_gate(told: Detail, read: int) -> list[str]:
+    if not told.under_review:
+        return [f"The proposal is {told.proposal.state} now."]
+    gate = told.gate
+    if gate is None:
+        void = told.last is not None and told.last.gate.state == GateState.VOID
+        return ["No gate is under way now." + (" The last one is void." if void else "")]
+    return [f"The gate is about revision {gate.revision}."] if gate.revision != read else []
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@transaction.atomic
+def look(request: HttpRequest) -> HttpResponse:
+    """A look is on record and queued, or neither; read, it is where the latest one stands, until that is over."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    if request.method == "POST":
+        tasks.enqueue_synthesis(synthesis.order(scope, now=now))
+        messages.success(request, "The host looks at its runs. What it finds arrives here.")
+        return redirect("proposals")
+    told = latest(scope)
+    if not pages.wants_fragment(request):
+        return redirect("proposals")
+    status = pages.poll_status(request, over=not told["looks"])
+    return render(request, "proposals/inbox_look.html", {**told, "now": now}, status=status)
+
+
+def latest(scope: TenantScope) -> dict[str, Any]:
+    """The latest look, whether it is still under way, and what came of it in numbers."""
+    row = synthesis.latest(scope)
+    outcome = row.outcome if row else {}
+    return {
+        "look": row,
+        "looks": row is not None and row.state in UNDER_WAY,
+        "found_new": len(outcome.get("proposed", [])),
+        "seen_before": outcome.get("seenBefore", 0),
+        "not_installable": sum(outcome.get("refused", {}).values()),
+        "runs_read": outcome.get("lookedAt", {}).get("runs"),
+        "may_look": scope.can("passes:run"),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """One thing that happened; ``by`` is a principal, or nothing; ``revision`` is what it was about."""
+
+    at: datetime
+    icon: str
+    tone: str
+    words: str
+    by: str = ""
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The newest of them, and how many older ones are left to the History tab."""
+
+    shown: list[Milestone]
+    earlier: int
+
+
+def timeline(told: Detail) -> Timeline:
+    """What happened to the proposal, in the order of time."""
+    happened = sorted(_happened(told), key=lambda each: each.at)
+    return Timeline(happened[-SHOWN:], max(0, len(happened) - SHOWN))
+
+
+def _happened(told: Detail) -> Iterator[Milestone]:
+    for revision in reversed(told.revisions):
+        yield _written(revision)
+    for ballot in reversed(told.ballots):
+        yield from _asked(ballot)
+    proposal = told.proposal
+    if proposal.closed_at:
+        icon, tone, words = CLOSINGS[proposal.state]
+        yield Milestone(proposal.closed_at, icon, tone, words, proposal.closed_by)
+
+
+def _written(revision: Revision) -> Milestone:
+    word = "Drafted" if revision.number == 1 else "Revised"
+    return Milestone(revision.created_at, "pencil", "", word, revision.revised_by, revision.number)
+
+
+def _asked(ballot: Ballot) -> Iterator[Milestone]:
+    gate = ballot.gate
+    yield Milestone(gate.opened_at, "hourglass", "warn", "Activation asked for", gate.opened_by, gate.revision)
+    yield from (_voted(vote) for vote in ballot.votes)
+    if ended := _ended(ballot):
+        yield ended
+
+
+def _voted(vote: Vote) -> Milestone:
+    icon, tone, words = ("shield-alert", "bad", "Gate overridden") if vote.overrides else VOTES[vote.decision]
+    return Milestone(vote.at, icon, tone, words, vote.principal, vote.revision)
+
+
+def _ended(ballot: Ballot) -> Milestone | None:
+    gate = ballot.gate
+    if gate.closed_at is None:
+        return None
+    icon, tone, words = ENDINGS[gate.state]
+    words = "Gate withdrawn" if ballot.withdrawn_by else words
+    return Milestone(gate.closed_at, icon, tone, words, ballot.withdrawn_by, gate.revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +400,7 @@ def render_review(
         "bar": wording.bar(scope, told, now=now),
         "voters": reading.voters(scope, told, now=now),
         "beside": reading.neighbours(scope, told.proposal),
-        "timeline": milestones.timeline(told),
+        "timeline": timeline(told),
         "versions": reading.versions(told),
         "may_stop": artifact_stops.denial(scope) is None,
         "again": reading.in_force_again(told),
@@ -186,7 +460,7 @@ def _principals(told: Detail) -> set[str]:
 def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, Any]:
     """What one tab needs beside the proposal itself."""
     asked: dict[str, Callable[[], dict[str, Any]]] = {
-        "proposal": lambda: comparing.comparison(request, told, now=now),
+        "proposal": lambda: comparison(request, told, now=now),
         "proposal-artifact": lambda: _artifact(request, told, now),
         "proposal-evidence": lambda: _evidence(told),
         "proposal-history": lambda: _history(scope, told, now),

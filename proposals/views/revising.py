@@ -14,7 +14,7 @@ from proposals import lifecycle, review, rules
 from proposals.forms import RevisionForm
 from proposals.models import Proposal
 from proposals.review import Detail
-from proposals.views import conflicts
+from proposals.views import review as views_review
 from proposals.views.review import frame
 
 
@@ -40,7 +40,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     if sent and sent.conflict:
         read = form.cleaned_data["revision"]
         form.data = {**form.data, "revision": told.current.number}
-        context["conflict"] = conflicts.news(sent.conflict, told, read=read)
+        context["conflict"] = views_review.news(sent.conflict, told, read=read)
     return pages.render(request, "proposals/revise.html", context, status=sent.status if sent else 200)
 
 
