@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from proposals.views import bulk, deciding, discussing, filters, inbox, overriding, policies, review, revising
+from proposals.views import actions, bulk, filters, inbox, policies, review
 
 urlpatterns = [
     path("proposals", inbox.inbox, name="proposals"),
@@ -17,15 +17,15 @@ urlpatterns = [
     path("proposals/<str:prop_id>/discussion", review.discussion, name="proposal-discussion"),
     path("proposals/<str:prop_id>/history", review.history, name="proposal-history"),
     path("proposals/<str:prop_id>/effect", review.effect, name="proposal-effect"),
-    path("proposals/<str:prop_id>/ask", deciding.ask, name="proposal-ask"),
-    path("proposals/<str:prop_id>/decide", deciding.decide, name="proposal-decide"),
-    path("proposals/<str:prop_id>/withdraw", deciding.withdraw, name="proposal-withdraw"),
-    path("proposals/<str:prop_id>/reject", deciding.reject, name="proposal-reject"),
-    path("proposals/<str:prop_id>/archive", deciding.archive, name="proposal-archive"),
-    path("proposals/<str:prop_id>/roll-back", deciding.roll_back, name="proposal-roll-back"),
-    path("proposals/<str:prop_id>/revise", revising.revise, name="proposal-revise"),
-    path("proposals/<str:prop_id>/override", overriding.override, name="proposal-override"),
-    path("proposals/<str:prop_id>/comment", discussing.comment, name="proposal-comment"),
+    path("proposals/<str:prop_id>/ask", actions.ask, name="proposal-ask"),
+    path("proposals/<str:prop_id>/decide", actions.decide, name="proposal-decide"),
+    path("proposals/<str:prop_id>/withdraw", actions.withdraw, name="proposal-withdraw"),
+    path("proposals/<str:prop_id>/reject", actions.reject, name="proposal-reject"),
+    path("proposals/<str:prop_id>/archive", actions.archive, name="proposal-archive"),
+    path("proposals/<str:prop_id>/roll-back", actions.roll_back, name="proposal-roll-back"),
+    path("proposals/<str:prop_id>/revise", actions.revise, name="proposal-revise"),
+    path("proposals/<str:prop_id>/override", actions.override, name="proposal-override"),
+    path("proposals/<str:prop_id>/comment", actions.comment, name="proposal-comment"),
     path("settings/approval/<str:kind>", policies.policy, name="approval-policy"),
     path("settings/approval/changes/<str:change_id>/confirm", policies.confirm, name="approval-change-confirm"),
     path("settings/approval/changes/<str:change_id>/refuse", policies.refuse, name="approval-change-refuse"),

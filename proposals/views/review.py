@@ -29,7 +29,7 @@ from proposals.models import Decision, GateState, Proposal, Revision, State, Vot
 from proposals.review import Ballot, Detail
 from proposals.sources import Duplicate
 from proposals.summaries import Line, Summary
-from proposals.views import wording
+from proposals.views import actions
 
 INSTALLED, REPLACED, NOTHING, DUPLICATE = "installed", "replaced", "nothing", "duplicate"
 NUMBER_DIGITS = 9
@@ -397,7 +397,7 @@ def render_review(
         "tab": tab,
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
         "oob": pages.wants_fragment(request),
-        "bar": wording.bar(scope, told, now=now),
+        "bar": actions.bar(scope, told, now=now),
         "voters": reading.voters(scope, told, now=now),
         "beside": reading.neighbours(scope, told.proposal),
         "timeline": timeline(told),
@@ -432,7 +432,7 @@ def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, Any]:
         "direct": rules.activates_directly(),
         "steps": ",".join(step for step in STEPS if step != "Gate" or not rules.activates_directly()),
         "step": _step(told),
-        "policy_words": wording.policy_in_words(gate or told.policy),
+        "policy_words": actions.policy_in_words(gate or told.policy),
         "policy_gate": gate,
         "names": access.names_of(scope.tenant_id, _principals(told)),
         "as_json": f"{reverse('proposal', args=[prop_id])}?format=json",
@@ -495,7 +495,7 @@ def _evidence(told: Detail) -> dict[str, Any]:
         "sources": sources.runs_of(proposal),
         "citations": sources.citations(proposal),
         "duplicate": duplicate,
-        "restates": wording.restates(told, duplicate) if duplicate else "",
+        "restates": actions.restates(told, duplicate) if duplicate else "",
     }
 
 
