@@ -16,8 +16,8 @@ from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from proposals import denials, inbox, selections
+from proposals.forms import EndForm
 from proposals.inbox import Row
-from proposals.inbox_forms import EndForm
 from proposals.selections import Drift, Selection
 from proposals.views import filters
 

@@ -15,8 +15,8 @@ from memory.host.errors import NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 from proposals import inbox
+from proposals.forms import SavedFilterForm
 from proposals.inbox import InboxFilter
-from proposals.inbox_forms import SavedFilterForm
 from proposals.views import facets
 
 PAGE = "proposals"

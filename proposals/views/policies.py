@@ -13,8 +13,8 @@ from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from proposals import policies, policy_review, rules
+from proposals.forms import PolicyForm, form_of
 from proposals.models import PolicyChange
-from proposals.policy_forms import PolicyForm, form_of
 from proposals.policy_review import Refused, Standing, Version
 
 CALLED = {"expires_s": "lasts"}
