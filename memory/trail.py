@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from memory import adapter, event_notes
 from memory.event_notes import Note
-from memory.host import event_log, ids, interrupts, registry, runs, sql, suspensions
+from memory.host import event_log, ids, interrupts, registry, runs, sql
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import VENDOR, MemoryArchived
@@ -124,14 +124,14 @@ def note_of(scope: TenantScope, run_id: UUID | None, sequence: int) -> tuple[Rec
 
 
 def _asked(run: Run) -> list[Question]:
-    plain = [each for each in suspensions.open_at(run) if interrupts.is_plain(each) and run.status not in runs.ENDING]
+    plain = [each for each in interrupts.open_at(run) if interrupts.is_plain(each) and run.status not in runs.ENDING]
     return [question_of(each) for each in plain]
 
 
 def question_of(interrupt: Interrupt) -> Question:
     """The question with its votes, where several decide."""
     several = interrupt.policy.get("requiredApprovals", 1) > 1
-    return Question(interrupt, suspensions.votes_at(interrupt) if several else [])
+    return Question(interrupt, interrupts.votes_at(interrupt) if several else [])
 
 
 def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:

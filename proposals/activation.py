@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.host import node_types, runs, suspensions
+from memory.host import interrupts, node_types, runs
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
-from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.tenancy import TenantScope
 from proposals import denials, gate, lifecycle, overrides, rules
 from proposals.models import Decision, Gate, GateState
@@ -57,8 +57,8 @@ def _ask_answered(ctx: NodeContext, found: Gate) -> None:
     how: dict[str, Any] = {}
     if found.state == GateState.EXPIRED:
         answer = {"decision": Decision.REJECTED, "reason": "timeout"}
-        how = {"outcome": suspensions.TIMED_OUT, "result": "rejected", "cause": "timeout"}
-    suspensions.ask_answered(ctx.run, ctx.node_id, asked, answer, *told, **how, now=ctx.now)
+        how = {"outcome": interrupts.TIMED_OUT, "result": "rejected", "cause": "timeout"}
+    interrupts.ask_answered(ctx.run, ctx.node_id, asked, answer, *told, **how, now=ctx.now)
 
 
 @node_type(gate.INSTALL_TYPE)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from uuid import UUID
 
 from memory import event_notes
-from memory.host import access, ids, runs, suspensions
+from memory.host import access, ids, interrupts, runs
 from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
@@ -203,14 +203,14 @@ def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
 
 
 def _tell(run: Run, gate: Gate, fact: Event, now: datetime) -> None:
-    asked = suspensions.at_node(run, gate.node_id)
+    asked = interrupts.at_node(run, gate.node_id)
     if asked is None:
         return  # the gate node has not asked yet; it tells of the votes itself
-    suspensions.require_open(run, asked, now=now)
+    interrupts.require_open(run, asked, now=now)
     if gate.state == GateState.OPEN:
         runs.note(run, fact, now=now)
     else:
-        suspensions.answer(run, asked, {"decision": gate.state}, fact, now=now)
+        interrupts.answer(run, asked, {"decision": gate.state}, fact, now=now)
 
 
 def facts(gate: Gate) -> list[Event]:

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from memory import masking
 from memory.erasers.kept_values import RowByRow
-from memory.host import runs, suspensions
+from memory.host import interrupts, runs
 from memory.host.erasure import Identifiers
 from memory.host.models import Interrupt, InterruptVote
 from memory.matching import Rule, texts_in
@@ -42,7 +42,7 @@ class InterruptValues(RowByRow):
         interrupt: Interrupt = Interrupt.objects.of(tenant_id).get(id=row_id)
         changed = self.cleaned(interrupt, subject, rule)
         if changed:
-            suspensions.erase_kept(interrupt, **changed)
+            interrupts.erase_kept(interrupt, **changed)
         return bool(changed)
 
 
@@ -58,7 +58,7 @@ class Voters(RowByRow):
         vote: InterruptVote | None = InterruptVote.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
         changed = self.cleaned(vote, subject, rule) if vote else {}
         if vote and changed:
-            suspensions.erase_voter(vote, f"forgotten-{vote.id.hex}")
+            interrupts.erase_voter(vote, f"forgotten-{vote.id.hex}")
         return bool(changed)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import event_notes
-from memory.host import audit, ids, runs, suspensions
+from memory.host import audit, ids, interrupts, runs
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import Run, RunStatus
 from memory.host.tenancy import TenantScope
@@ -39,7 +39,7 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
         raise Conflict("The run is not paused.", runStatus=run.status)
     paused = now - (run.paused_at or now)
     steps.postpone(run, paused)
-    suspensions.postpone(run, paused)
+    interrupts.postpone(run, paused)
     is_told = run.started_at is not None and not run.draining
     event_notes.give_reason(scope.tenant_id, run.id, reason if is_told else "")
     runs.resume(run, now=now)

@@ -16,7 +16,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from memory import ledger, provenance
 from memory.drafts import EntryDraft
-from memory.host import ids, interrupts, runs, suspensions, tenancy
+from memory.host import ids, interrupts, runs, tenancy
 from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
@@ -120,7 +120,7 @@ def _start(run: Run, definition: dict[str, Any], now: datetime) -> None:
 
 
 def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: Clock, now: datetime) -> bool:
-    if expired := [each for each in suspensions.open_at(run) if each.timeout_at and each.timeout_at <= now]:
+    if expired := [each for each in interrupts.open_at(run) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True
     due = next((step for step in done.values() if _is_due(run, step, now)), None)
@@ -170,7 +170,7 @@ def _is_due(run: Run, step: Step, now: datetime) -> bool:
     if step.deadline_at and step.deadline_at <= now:
         return True
     if step.state == StepState.WAITING:
-        asked = suspensions.at_node(run, step.node_id)
+        asked = interrupts.at_node(run, step.node_id)
         return asked is not None and asked.resolved_at is not None
     return step.state == StepState.STARTED or step.wake_at is None or step.wake_at <= now
 
@@ -204,7 +204,7 @@ def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> 
 
 def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
     """Nothing can go on: the run waits for somebody, or for the next of its times."""
-    asked = suspensions.open_at(run)
+    asked = interrupts.open_at(run)
     times = [each.timeout_at for each in asked] + [run.deadline_at]
     times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
     times += [step.wake_at for step in done.values() if step.state == StepState.SLEEPING]
@@ -233,12 +233,12 @@ def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
     value = {"action": "reject", "decision": "rejected", "reason": "timeout"}
     plain = asked.kind == "approval" and interrupts.is_plain(asked)
     facts = [ApprovalReceived(asked.node_id, "timeout")] if plain else []
-    suspensions.answer(
+    interrupts.answer(
         run,
         asked,
         value,
         *facts,
-        outcome=suspensions.TIMED_OUT,
+        outcome=interrupts.TIMED_OUT,
         result="rejected",
         cause="timeout",
         now=now,
@@ -270,8 +270,8 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
         steps.retry(step, failed.failure, at=now + delay)
     else:
         steps.fail(step, failed.failure)
-        suspensions.withdraw(run, node_id=position.node_id, now=now)
-        if run.status in runs.WAITING and not suspensions.open_at(run):
+        interrupts.withdraw(run, node_id=position.node_id, now=now)
+        if run.status in runs.WAITING and not interrupts.open_at(run):
             runs.wake(run, now=now)
         facts.append(NodeFailedEvent(position.node_id, failed.failure, step.attempt))
     runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)

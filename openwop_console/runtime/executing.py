@@ -10,7 +10,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from memory import agent_manifests, harness, kept_reads
-from memory.host import registry, runs, suspensions
+from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.models import Run
@@ -167,7 +167,7 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
     run, node = position.run, position.node
     agent = position.agent
     asked = step.state == StepState.WAITING or step.attempt > 1
-    interrupt = suspensions.at_node(run, position.node_id) if asked else None
+    interrupt = interrupts.at_node(run, position.node_id) if asked else None
     return NodeContext(
         run=run,
         node_id=position.node_id,
@@ -235,6 +235,6 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
     else:
         steps.settle(step, StepState.WAITING)
         asked = harness.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
-        suspensions.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
+        interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
     runs.progress(run, ready_at=now + runs.LEASE, now=now)
     return True

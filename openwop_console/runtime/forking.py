@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, harness, kept_reads
-from memory.host import audit, event_log, ids, runs, suspensions, vault
+from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
 from memory.host.event_log import Recorded
 from memory.host.events import (
@@ -270,7 +270,7 @@ def _begin_anew(branch: Run, definition: dict[str, Any], node_id: str, facts: li
     timeout = limits.timeout_of(definitions.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
     if answered := _answered(branch, node_id, facts):
-        suspensions.take_over(branch, answered, now=now)
+        interrupts.take_over(branch, answered, now=now)
         steps.settle(step, StepState.WAITING)
 
 
@@ -281,4 +281,4 @@ def _answered(branch: Run, node_id: str, facts: list[Recorded]) -> Interrupt | N
     if last is None or last.type == InterruptRequested.type:
         return None
     interrupt_id = ids.parse("int", last.payload["interruptId"])
-    return suspensions.by_id(branch.tenant_id, interrupt_id) if interrupt_id else None
+    return interrupts.by_id(branch.tenant_id, interrupt_id) if interrupt_id else None

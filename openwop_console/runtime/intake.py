@@ -10,13 +10,13 @@ from django.db import transaction
 
 from memory import event_notes, harness, workspace
 from memory.agent_memory import logs
-from memory.host import access, audit, event_log, ids, interrupts, registry, runs, suspensions
+from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
+from memory.host.interrupts import InterruptNotFound
 from memory.host.models import Interrupt, Run
 from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
-from memory.host.suspensions import InterruptNotFound
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import artifacts, chains, definitions, run_options, steps
 from openwop_console.runtime.artifacts import RunArtifact
@@ -139,7 +139,7 @@ def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunSt
 
 def state_of(run: Run) -> RunState:
     """Where the run stands, for whoever was let in; without tokens."""
-    asked = suspensions.open_at(run) if run.status not in ENDS else []
+    asked = interrupts.open_at(run) if run.status not in ENDS else []
     return RunState(run, asked, steps.of_run(run.tenant_id, run.id))
 
 
@@ -183,7 +183,7 @@ def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID |
     """A plain interrupt of the run, answered or not."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
-    found = suspensions.by_id(scope.tenant_id, interrupt_id) if interrupt_id else None
+    found = interrupts.by_id(scope.tenant_id, interrupt_id) if interrupt_id else None
     if found is None or found.run_id != run.id or not interrupts.is_plain(found):
         raise InterruptNotFound
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from memory import adapter, kept_reads
-from memory.host import ids, suspensions
+from memory.host import ids, interrupts
 from memory.host.models import Interrupt, Tenant
 from memory.host.tenancy import host_scope
 from proposals.miners.traces import Correction, Reading
@@ -57,7 +57,7 @@ def _answered(tenant_id: UUID, using: dict[UUID, Executed]) -> Iterator[Interrup
     """The plain questions of these runs that were answered; a branch has no prompt before what it took over."""
     for part in parts(using):
         rows = Interrupt.objects.of(tenant_id).filter(run_id__in=part, kind__in=(APPROVAL, CLARIFICATION))
-        rows = rows.filter(policy__plain=True, outcome=suspensions.ANSWERED, resume_value__isnull=False)
+        rows = rows.filter(policy__plain=True, outcome=interrupts.ANSWERED, resume_value__isnull=False)
         yield from rows.defer("data").order_by("id")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import event_log, node_types, runs, suspensions
+from memory.host import event_log, interrupts, node_types, runs
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
@@ -512,7 +512,7 @@ def test_a_paused_gate_is_answered_in_the_time_it_had_left() -> None:
     advance_at(run, now + timedelta(seconds=30))
     control.resume_run(acme, run.id, now=now + timedelta(seconds=64))
     assert advance_at(run, now + timedelta(seconds=69)).status == "waiting-approval"
-    [asked] = suspensions.open_at(run)
+    [asked] = interrupts.open_at(run)
     assert asked.timeout_at == now + timedelta(seconds=70)
     assert advance_at(run, now + timedelta(seconds=70)).error["code"] == "approval_rejected"
 

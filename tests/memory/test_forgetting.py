@@ -27,7 +27,7 @@ from memory import archives, forget_requests, forgetting, ledger, passes, receip
 from memory.adapter import subjects
 from memory.erasers import entries
 from memory.forgetting import Preview
-from memory.host import access, audit, erasure, event_log, ids, signing, sql, suspensions, vault
+from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
@@ -539,11 +539,11 @@ def test_a_voice_that_bears_the_name_stays_one_voice_under_no_name() -> None:
         run = building.open_run(scope)
         asked = Interrupt(tenant_id=scope.tenant_id, run_id=run.id, node_id="gate", kind="approval", key="k")
         asked.created_at = timezone.now()
-        asked.insert(by=suspensions.WRITER)
+        asked.insert(by=interrupts.WRITER)
         for voter in (MARTA, f"jo{MARTA}", "approver-1"):
             vote = InterruptVote(tenant_id=scope.tenant_id, interrupt_id=asked.id, voter=voter, action="accept")
             vote.principal, vote.at = scope.principal.id, timezone.now()
-            vote.insert(by=suspensions.WRITER)
+            vote.insert(by=interrupts.WRITER)
     done = forget(acme)
     voices = InterruptVote.objects.of(acme.tenant_id).order_by("id")
     assert [each.voter for each in voices] == [f"forgotten-{voices[0].id.hex}", f"jo{MARTA}", "approver-1"]

@@ -19,7 +19,7 @@ from django_q.models import Task
 
 from memory import archives, forgetting, ledger, work
 from memory.erasers.kept_values import KeptValues
-from memory.host import erasure, saved_filters, suspensions
+from memory.host import erasure, interrupts, saved_filters
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -112,7 +112,7 @@ def everything(name: str) -> TenantScope:
     assert question is not None
     vote = InterruptVote(tenant_id=acme.tenant_id, interrupt_id=question.id, voter="someone", action="accept")
     vote.principal, vote.at = acme.principal.id, now
-    vote.insert(by=suspensions.WRITER)
+    vote.insert(by=interrupts.WRITER)
     other = forgetting.preview(acme, ["bob@x.org"], now=now).request
     asked_for = forgetting.confirm(acme, other.id, typed="bob@x.org", reason=f"{name} asked for it", now=now)
     carry_out(asked_for)

@@ -10,11 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.erasers.interrupt_values import INTERRUPT_VALUES
-from memory.host import audit, event_log, ids, runs, suspensions, vault
+from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled, InterruptNotFound
 from memory.host.models import Interrupt, Run
-from memory.host.suspensions import InterruptAlreadyResolved, InterruptCancelled, InterruptNotFound
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
 from openwop_console.runtime import control, definitions, engine, intake
@@ -175,7 +175,7 @@ def test_a_question_back_is_kept_for_those_who_decide_and_the_run_waits_on() -> 
     acme = building.scope()
     run = asking(acme, gate(actions=["accept", "ask"]))
     assert answer(acme, run, {"action": "ask", "question": "Which customer?"}).status == "waiting-approval"
-    [asked] = suspensions.open_at(run)
+    [asked] = interrupts.open_at(run)
     assert asked.data["exchanges"][0]["question"] == "Which customer?"
     assert "approval.received" not in types_of(run)
     assert "Which customer?" not in str(event_log.read(run.tenant_id, run.id))
@@ -404,7 +404,7 @@ def test_what_the_run_brings_is_in_the_question_and_not_on_the_log() -> None:
     node["config"].pop("correlation")
     node["inputs"] = {"correlation": {"type": "static", "value": {"customer": "ana@x.org"}}}
     run = asking(acme, node)
-    assert suspensions.open_at(run)[0].data["correlation"] == {"customer": "ana@x.org"}
+    assert interrupts.open_at(run)[0].data["correlation"] == {"customer": "ana@x.org"}
     assert "ana@x.org" not in str(event_log.read(run.tenant_id, run.id))
 
 
@@ -553,7 +553,7 @@ def test_a_run_that_is_cancelled_or_has_failed_asks_nobody() -> None:
     assert advance_at(late, timezone.now() + timedelta(seconds=2)).error["code"] == "run_timeout"
     with pytest.raises(InterruptAlreadyResolved):
         answer(acme, late, ACCEPT)
-    assert list(suspensions.waiting(acme.tenant_id)) == []
+    assert list(interrupts.waiting(acme.tenant_id)) == []
 
 
 def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
@@ -569,7 +569,7 @@ def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
 def test_branches_wait_at_once_and_are_answered_in_any_order() -> None:
     acme = building.scope()
     run = asking(acme, gate("one"), gate("two"), clarify(), edges=[])
-    assert [each.node_id for each in suspensions.open_at(run)] == ["one", "two", "ask"]
+    assert [each.node_id for each in interrupts.open_at(run)] == ["one", "two", "ask"]
     assert answer(acme, run, {"answers": ANSWERS}, "ask").status == "waiting-approval"
     assert answer(acme, run, ACCEPT, "two").current_node == "one"
     assert answer(acme, run, ACCEPT, "one").status == "completed"

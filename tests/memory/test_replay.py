@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import ledger, workspace
 from memory.drafts import EntryDraft
 from memory.file_drafts import FileDraft
-from memory.host import audit, effects, event_log, ids, node_types, registry, runs, suspensions, tenancy, vault
+from memory.host import audit, effects, event_log, ids, interrupts, node_types, registry, runs, tenancy, vault
 from memory.host.errors import (
     Conflict,
     EffectInReplay,
@@ -331,7 +331,7 @@ def test_an_interrupt_is_told_with_its_own_ids_and_nobody_is_asked_again(typed: 
 def answer(run: Run, value: dict) -> None:
     with transaction.atomic():
         locked = runs.locked(run.tenant_id, run.id)
-        suspensions.answer(locked, suspensions.open_at(locked)[0], value, now=timezone.now())
+        interrupts.answer(locked, interrupts.open_at(locked)[0], value, now=timezone.now())
 
 
 def prompt(version: str) -> None:
@@ -649,8 +649,8 @@ def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -
     doors: list[Callable[[], Any]] = [
         lambda: building.write(acme, made, "again"),
         lambda: workspace.write_file(run_scope, "a.md", FileDraft("again"), run=made, node_id="a", now=now),
-        lambda: suspensions.ask(made, "a", wait, now=now),
-        lambda: suspensions.ask_answered(made, "a", wait, {}, now=now),
+        lambda: interrupts.ask(made, "a", wait, now=now),
+        lambda: interrupts.ask_answered(made, "a", wait, {}, now=now),
         lambda: runs.note(made, NodeStarted("a", "core.noop", 0), now=now),
         lambda: lifecycle.install_granted(made, now),
         lambda: effects.refuse_in_replay(made),
@@ -817,7 +817,7 @@ def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typ
     source = building.advance(source)
     asked = branched(source, at(source, "interrupt.resolved"))
     assert asked.status == "waiting-input"
-    fresh = suspensions.open_at(asked)[0]
+    fresh = interrupts.open_at(asked)[0]
     assert fresh.id != Interrupt.objects.get(run_id=source.id).id
     assert types_of(asked)[-2:] == ["interrupt.requested", "node.suspended"]
     answer(asked, {"colour": "blue"})

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import event_log, ids, registry, runs, suspensions
+from memory.host import event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict
+from memory.host.interrupts import InterruptAlreadyResolved
 from memory.host.models import Run
-from memory.host.suspensions import InterruptAlreadyResolved
 from openwop_console.runtime import engine, intake
 from proposals import gate as gates
 from proposals import lifecycle, overrides, review, rules
@@ -123,11 +123,11 @@ def test_a_vote_that_came_in_before_the_end_is_refused_once_the_question_has_tim
     """The engine has answered the question, and the node behind it has not run yet."""
     made, gate, end = waiting(quorum=2)
     run = at(end - JUST, gate)
-    suspensions.answer(
+    interrupts.answer(
         runs.locked(run.tenant_id, run.id),
-        suspensions.open_at(run)[0],
+        interrupts.open_at(run)[0],
         {"decision": "rejected"},
-        outcome=suspensions.TIMED_OUT,
+        outcome=interrupts.TIMED_OUT,
         now=end,
     )
     with pytest.raises(InterruptAlreadyResolved):

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import audit, event_log, ids, registry, runs, suspensions
+from memory.host import audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Forbidden, Invalid
+from memory.host.interrupts import InterruptNotFound
 from memory.host.models import ArtifactKind, Run
 from memory.host.registry import Artifact
-from memory.host.suspensions import InterruptNotFound
 from openwop_console.runtime import definitions
 from proposals import activation, lifecycle, locking, review, revisions
 from proposals import gate as gates
@@ -245,9 +245,9 @@ def test_a_gate_that_somebody_resumed_without_a_decision_fails_its_run() -> None
     made = proposing.propose()
     gate = opened(made)
     run = proposing.advance(gate)
-    asked = suspensions.at_node(run, "gate")
+    asked = interrupts.at_node(run, "gate")
     assert asked
-    suspensions.answer(runs.locked(run.tenant_id, run.id), asked, {"decision": "granted"}, now=timezone.now())
+    interrupts.answer(runs.locked(run.tenant_id, run.id), asked, {"decision": "granted"}, now=timezone.now())
     run = proposing.advance(gate)
     assert (run.status, run.error["code"], proposing.fresh(made).state) == ("failed", "gate_bypassed", "draft")
 

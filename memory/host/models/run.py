@@ -175,7 +175,7 @@ class Interrupt(TenantOwned):
     answered when its node failed or its run ended is resolved too, by its run's end.
     """
 
-    writer = "memory.host.suspensions"
+    writer = "memory.host.interrupts"
     KINDS: ClassVar[dict[str, str]] = {
         "approval": RunStatus.WAITING_APPROVAL,
         "clarification": RunStatus.WAITING_INPUT,
@@ -220,7 +220,7 @@ class InterruptVote(TenantOwned):
     ``voter`` is a person, ``principal`` the login or key that answered.
     """
 
-    writer = "memory.host.suspensions"
+    writer = "memory.host.interrupts"
 
     interrupt_id = models.UUIDField()
     voter = models.CharField(max_length=128)

@@ -14,11 +14,11 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness
-from memory.host import access, audit, denials, ids, interrupts, runs, suspensions
+from memory.host import access, audit, denials, ids, interrupts, runs
 from memory.host.errors import Conflict, Invalid
 from memory.host.events import ApprovalReceived
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InterruptTokenRefused
 from memory.host.models import Interrupt, Run
-from memory.host.suspensions import InterruptAlreadyResolved, InterruptNotFound, InterruptTokenRefused
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
 from openwop_console.runtime.asking import resume_values, tokens
@@ -51,7 +51,7 @@ class Asked:
 
 def resolve(scope: TenantScope, run: Run, node_id: str, value: Any, now: datetime) -> None:
     """The principal has answered what the run asks at ``node_id``; a denial stays on record although it is refused."""
-    interrupt = suspensions.at_node(run, node_id)
+    interrupt = interrupts.at_node(run, node_id)
     if interrupt is None:
         scope.check(interrupts.SCOPE)
         raise InterruptNotFound
@@ -88,7 +88,7 @@ def spoken_by(voter: str, run: Run, value: Any) -> Any:
 def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: Any, now: datetime) -> None:
     run = runs.locked(run.tenant_id, run.id)
     interrupt = _fresh(run.tenant_id, interrupt.id)
-    suspensions.require_open(run, interrupt, now=now)
+    interrupts.require_open(run, interrupt, now=now)
     answer = resume_values.checked(interrupt.kind, _redacted(run, value), interrupt.data, interrupt.policy)
     action = answer.get("action", "answer")
     if action == "ask":
@@ -97,7 +97,7 @@ def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: Any, now: datet
     elif interrupt.kind == "approval":
         counted = _decide(run, interrupt, voice, answer, now)
     else:
-        suspensions.answer(run, interrupt, {**answer, "decidedBy": voice.principal}, now=now)
+        interrupts.answer(run, interrupt, {**answer, "decidedBy": voice.principal}, now=now)
         counted = True
     details = {"runId": ids.wire("run", run.id), "nodeId": interrupt.node_id, "kind": interrupt.kind, "action": action}
     audit.append(
@@ -111,7 +111,7 @@ def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: Any, now: datet
 
 
 def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
-    found = suspensions.by_id(tenant_id, interrupt_id)
+    found = interrupts.by_id(tenant_id, interrupt_id)
     if found is None:
         raise InterruptNotFound
     return found
@@ -127,7 +127,7 @@ def _exchange(interrupt: Interrupt, answer: dict[str, Any], voice: Voice, now: d
     if len(interrupt.data.get("exchanges", [])) >= MAX_EXCHANGES:
         raise Conflict("Enough has been asked at this gate; decide.", nodeId=interrupt.node_id)
     said = {"question": answer.get("question", ""), "askedBy": voice.principal, "askedAt": instant(now)}
-    suspensions.add_exchange(interrupt, said)
+    interrupts.add_exchange(interrupt, said)
 
 
 def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any], now: datetime) -> bool:
@@ -137,20 +137,20 @@ def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any]
     if required > 1:
         _require_own_voice(interrupt, voice)
         cast = {"voter": voice.voter, "principal": voice.principal, "action": action}
-        if not suspensions.add_vote(interrupt, **cast, now=now):
+        if not interrupts.add_vote(interrupt, **cast, now=now):
             return False
         decided_by = _outcome(interrupt, required, voice)
     if decided_by is None:
         runs.note(run, ApprovalReceived(interrupt.node_id, action, voice.principal), now=now)
     else:
         received = ApprovalReceived(interrupt.node_id, action, decided_by)
-        suspensions.answer(run, interrupt, {**answer, "decidedBy": decided_by}, received, now=now)
+        interrupts.answer(run, interrupt, {**answer, "decidedBy": decided_by}, received, now=now)
     return True
 
 
 def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
     """Refuse a second voice of one person: by a login beside a key, or by two keys."""
-    raised = [vote.principal for vote in suspensions.votes_at(interrupt) if vote.principal != voice.principal]
+    raised = [vote.principal for vote in interrupts.votes_at(interrupt) if vote.principal != voice.principal]
     same = access.same_people(interrupt.tenant_id, voice.people, raised)
     if same:
         called = access.names_of(interrupt.tenant_id, same)
@@ -161,7 +161,7 @@ def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
 
 def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
     """Who has decided, once the voices suffice: as many grants as are required, or the rejections of the policy."""
-    actions = [vote.action for vote in suspensions.votes_at(interrupt)]
+    actions = [vote.action for vote in interrupts.votes_at(interrupt)]
     grants, rejections = actions.count("accept"), actions.count("reject")
     vetoes = required // 2 + 1 if interrupt.policy["rejectionPolicy"] == "majority" else 1
     if grants >= required:
@@ -209,7 +209,7 @@ def resolve_by_token(token: str, value: Any, *, now: datetime) -> Asked:
 
 def _opened(claims: Claims, run: Run) -> Asked:
     """The interrupt behind genuine claims; refused when it takes no tokens, is answered, or its run has ended."""
-    interrupt = suspensions.by_id(claims.tenant_id, claims.interrupt_id)
+    interrupt = interrupts.by_id(claims.tenant_id, claims.interrupt_id)
     if interrupt is None or interrupt.run_id != run.id:
         raise InterruptNotFound
     if not interrupt.policy.get("tokens"):

@@ -17,8 +17,8 @@ from uuid import UUID
 from django.conf import settings
 
 from memory.host import ids
+from memory.host.interrupts import InterruptExpired, InterruptNotFound
 from memory.host.models import Interrupt
-from memory.host.suspensions import InterruptExpired, InterruptNotFound
 from memory.wire import instant
 
 LIFETIME = timedelta(minutes=30)
