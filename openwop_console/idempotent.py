@@ -24,7 +24,7 @@ from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console import slots
-from openwop_console.runtime.asking import tokens
+from openwop_console.runtime import interrupts
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 NOT_FINAL = frozenset({400, 401, 403, 429})
@@ -89,7 +89,7 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
     if principal := getattr(request, "principal", None):
         scope = tenant_scope(principal)
         return Caller(scope.tenant_id, principal.id, request.path, scope)
-    claims = tokens.answering(token, now=now)
+    claims = interrupts.answering(token, now=now)
     if claims is None:
         return None
     return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")

@@ -21,8 +21,7 @@ from memory.host import ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run
 from memory.host.operations import Operation, operations_of
 from memory.models import Commitment
-from openwop_console.runtime import artifacts
-from openwop_console.runtime.asking import tokens
+from openwop_console.runtime import artifacts, interrupts
 from openwop_console.runtime.timed import commitments
 from proposals import policies
 from proposals.models import Proposal
@@ -179,7 +178,7 @@ class World:
     @cached_property
     def token(self) -> str:
         asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
-        return tokens.mint(asked, now=timezone.now())
+        return interrupts.mint(asked, now=timezone.now())
 
     @cached_property
     def template(self) -> str:

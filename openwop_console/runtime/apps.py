@@ -9,11 +9,19 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
         from memory.host import erasure, installing, runs
-        from openwop_console.runtime import automations, chains, definitions, nodes, probes, steps_erasure, tasks  # noqa: F401
-        from openwop_console.runtime.asking import gates, resolving  # noqa: F401
+        from openwop_console.runtime import (  # noqa: F401
+            automations,
+            chains,
+            definitions,
+            interrupts,
+            nodes,
+            probes,
+            steps_erasure,
+            tasks,
+        )
         from openwop_console.runtime.timed import schedules
 
-        resolving.register()
+        interrupts.register()
         definitions.register_builtins()
         definitions.on_install(schedules.keep_triggers)
         runs.on_ready(tasks.enqueue_run)

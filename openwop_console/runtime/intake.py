@@ -19,8 +19,8 @@ from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import artifacts, chains, definitions, run_options, steps
+from openwop_console.runtime import interrupts as runtime_interrupts
 from openwop_console.runtime.artifacts import RunArtifact
-from openwop_console.runtime.asking import resolving
 from openwop_console.runtime.chains import Plan
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
@@ -134,7 +134,7 @@ def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
     """Where the run stands, with tokens of what may be answered."""
     state = state_of(find_run(scope, run_id, now=now))
-    return replace(state, tokens=resolving.tokens_for(scope, state.interrupts, now=now))
+    return replace(state, tokens=runtime_interrupts.tokens_for(scope, state.interrupts, now=now))
 
 
 def state_of(run: Run) -> RunState:
@@ -205,7 +205,7 @@ def resolve_interrupt(
     if resolver is None:
         scope.check(interrupts.SCOPE)
         raise InterruptNotFound
-    value = resolving.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
+    value = runtime_interrupts.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
     resolver(scope, run, node_id, value, now)
     return runs.find(scope.tenant_id, run.id)
 

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from memory.host import ids, runs
 from memory.host.models import Interrupt, Run
-from openwop_console.runtime import intake
-from openwop_console.runtime.asking import tokens
+from openwop_console.runtime import intake, interrupts
 from tests import building
 from tests.conformance import schemas
 
@@ -28,7 +27,7 @@ def asking(workflow_id: str = "conformance-approval") -> tuple[Run, Interrupt]:
 
 
 def token_of(interrupt: Interrupt, **options: Any) -> str:
-    return tokens.mint(interrupt, now=timezone.now(), **options)
+    return interrupts.mint(interrupt, now=timezone.now(), **options)
 
 
 def post(token: str, body: Any = ACCEPT, **headers: Any) -> tuple[int, Any]:

@@ -19,8 +19,7 @@ from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotent
-from openwop_console.runtime import intake
-from openwop_console.runtime.asking import tokens
+from openwop_console.runtime import intake, interrupts
 from tests import building, proposing
 from tests.conformance import schemas
 
@@ -134,9 +133,9 @@ def test_an_answer_by_token_is_given_once_and_answered_alike() -> None:
         path = f"/v1/interrupts/{token}"
         return Client().post(path, body, content_type="application/json", HTTP_IDEMPOTENCY_KEY="k-1")
 
-    token = tokens.mint(asked, now=timezone.now())
+    token = interrupts.mint(asked, now=timezone.now())
     assert post(token[:-4]).status_code == 404
-    assert post(tokens.mint(asked, intent=tokens.INSPECT, now=timezone.now())).status_code == 403
+    assert post(interrupts.mint(asked, intent=interrupts.INSPECT, now=timezone.now())).status_code == 403
     assert kept() == []
     first, second = post(token), post(token)
     assert (first.status_code, second.status_code, second.content) == (200, 200, first.content)

@@ -18,8 +18,8 @@ from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
 from openwop_console.runtime import control, definitions, engine, intake
-from openwop_console.runtime.asking import gates, resume_values
-from openwop_console.runtime.asking.resume_values import CorrelationMismatch
+from openwop_console.runtime import interrupts as runtime_interrupts
+from openwop_console.runtime.interrupts import CorrelationMismatch
 from openwop_console.runtime.models import Step
 from tests import building
 
@@ -348,7 +348,7 @@ def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on(correlation:
 
 
 def test_numbers_correlate_by_value() -> None:
-    assert resume_values.same({"n": [1, 2.0]}, {"n": [1.0, 2]})
+    assert runtime_interrupts.same({"n": [1, 2.0]}, {"n": [1.0, 2]})
 
 
 def test_a_question_of_another_kind_is_answered_with_what_its_schema_allows() -> None:
@@ -628,7 +628,7 @@ def test_a_node_that_is_executed_again_finds_the_answer_it_was_given(monkeypatch
     acme = building.scope()
     run = asking(acme, gate() | {"settings": {"maxRetries": 1, "retryDelayMs": 1}})
     broken = {"times": 1}
-    real = gates._answered
+    real = runtime_interrupts._answered
 
     def once(*given: Any) -> Any:
         if broken["times"]:
@@ -636,7 +636,7 @@ def test_a_node_that_is_executed_again_finds_the_answer_it_was_given(monkeypatch
             raise KeyError("a bug")
         return real(*given)
 
-    monkeypatch.setattr(gates, "_answered", once)
+    monkeypatch.setattr(runtime_interrupts, "_answered", once)
     answer(acme, run, ACCEPT)
     assert advance_at(run, timezone.now() + timedelta(seconds=5)).status == "completed"
     assert types_of(run).count("interrupt.requested") == 1

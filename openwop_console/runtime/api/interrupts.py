@@ -9,10 +9,9 @@ from memory.host import ids
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import intake, interrupts
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import ResolveByToken, ResolveInterrupt, asked_document
-from openwop_console.runtime.asking import resolving
 
 UNCACHED = {"Cache-Control": "private, no-store"}
 
@@ -46,10 +45,10 @@ def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
 @api_view(["GET", "POST"])
 def interrupt_token(request: Request, token: str) -> Response:
     if request.method == "GET":
-        return Response(asked_document(resolving.inspect(token, now=timezone.now())), headers=UNCACHED)
-    resolving.require_genuine(token, now=timezone.now())
+        return Response(asked_document(interrupts.inspect(token, now=timezone.now())), headers=UNCACHED)
+    interrupts.require_genuine(token, now=timezone.now())
     value = checked(ResolveByToken, request.data).validated_data["resumeValue"]
-    asked = resolving.resolve_by_token(token, value, now=timezone.now())
+    asked = interrupts.resolve_by_token(token, value, now=timezone.now())
     run_id = ids.wire("run", asked.run.id)
     answer = {"runId": run_id, "nodeId": asked.interrupt.node_id, "status": asked.run.status}
     return Response(answer, headers=UNCACHED)

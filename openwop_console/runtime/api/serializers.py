@@ -18,10 +18,10 @@ from memory.trail import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
-from openwop_console.runtime.asking.resolving import Asked
 from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
 from openwop_console.runtime.forking import ForkRequest, Overlay
 from openwop_console.runtime.intake import RunState
+from openwop_console.runtime.interrupts import Asked
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.streaming import Reading, modes_of

@@ -1,1 +1,0 @@
-"""What runs ask of people and of the world outside: node types, answers, tokens."""

@@ -1,0 +1,673 @@
+"""Interrupts of a run: the configuration of a gate, its suspension, tokens, and how an answer resolves it."""
+
+import hashlib
+import hmac
+import json
+from base64 import b64decode, urlsafe_b64encode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from memory import harness
+from memory.host import access, audit, denials, ids, interrupts, node_types, registry, runs
+from memory.host.errors import Conflict, Invalid, Unprocessable
+from memory.host.events import (
+    ApprovalAsk,
+    ApprovalReceived,
+    Ask,
+    ClarificationAsk,
+    CorrelationDigest,
+    CustomAsk,
+    ExternalEventAsk,
+    Question,
+)
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptExpired, InterruptNotFound, InterruptTokenRefused
+from memory.host.models import Interrupt, Run
+from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
+from memory.host.tenancy import TenantScope
+from memory.masking import FROM_INPUTS
+from memory.wire import instant
+from openwop_console.runtime import json_schemas
+from openwop_console.runtime.json_schemas import problem_of, problems
+
+APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT = "core.approvalGate", "core.clarificationGate", "core.interrupt"
+KIND_OF = {APPROVAL_GATE: "approval", CLARIFICATION_GATE: "clarification"}
+ACTIONS = ("accept", "reject", "refine", "edit-accept", "ask")
+COUNTED = {"accept", "reject", "ask"}
+AUTH_REQUIRED = "openwop-interrupt-auth-required"
+PROFILES = ("openwop-interrupts", AUTH_REQUIRED, "openwop-interrupt-quorum", "openwop-interrupt-external-event")
+LONGEST_WAIT_MS = 366 * 24 * 3_600_000
+NEEDED = {
+    "clarification": ("questions",),
+    "external-event": ("eventType", "correlation"),
+    "custom": ("customKind",),
+}
+NAME = {"type": "string", "minLength": 1, "maxLength": 256}
+WORDS = {"type": "string", "minLength": 1, "maxLength": 2000}
+QUESTION = {
+    "type": "object",
+    "required": ["id", "question"],
+    "additionalProperties": False,
+    "properties": {"id": NAME, "question": WORDS, "schema": {"type": "object"}},
+}
+COMMON = {
+    "timeoutSec": {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_MS / 1000},
+    "timeoutMs": {"type": "integer", "minimum": 1, "maximum": LONGEST_WAIT_MS},
+    "profile": {"enum": list(PROFILES)},
+    "onReject": {"enum": ["fail", "continue"]},
+    "resultVariable": NAME,
+}
+CONFIG_BY_KIND: dict[str, dict[str, Any]] = {
+    "approval": {
+        "title": WORDS,
+        "description": {"type": "string", "maxLength": 10_000},
+        "artifactId": NAME,
+        "artifactType": NAME,
+        "actions": {"type": "array", "items": {"enum": list(ACTIONS)}, "minItems": 1, "uniqueItems": True},
+        "requiredApprovals": {"type": "integer", "minimum": 1, "maximum": 100},
+        "rejectionPolicy": {"enum": ["single-veto", "majority"]},
+        "approversList": {"type": "array", "items": NAME, "uniqueItems": True},
+    },
+    "clarification": {
+        "questions": {"type": "array", "items": QUESTION, "minItems": 1, "maxItems": 50},
+        "contextType": NAME,
+    },
+    "external-event": {
+        "eventType": NAME,
+        "correlation": {"type": "object", "minProperties": 1},
+        "resumeSchema": {"type": "object"},
+    },
+    "custom": {"customKind": NAME, "resumeSchema": {"type": "object"}},
+}
+LONGEST_QUESTION = 2000
+SCOPES = ("whole", "section", "items")
+LEGACY = {"approved": "accept", "granted": "accept", "rejected": "reject"}
+DECISIONS = {"accept": "approved", "edit-accept": "approved", "reject": "rejected", "refine": "rejected", "ask": ""}
+Json = dict[str, Any]
+LIFETIME = timedelta(minutes=30)
+LONGEST = 4096
+RESOLVE, INSPECT = "resolve", "inspect"
+TYPES = (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT)
+ACCEPTED = {"accept", "edit-accept"}
+FAILURES = {
+    "reject": ("approval_rejected", "The approval was rejected."),
+    "refine": ("approval_refined", "The approval asked for changes, and no edge of the workflow leads to them."),
+    "timeout": ("interrupt_timeout", "Nobody answered in time."),
+}
+BEARER = "token"
+MAX_VOTER = 128
+MAX_EXCHANGES = 100
+
+
+def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with the config of a node that asks, as far as it can be known before a run."""
+    return problems_of(node["typeId"], node["config"], given=set(node["inputs"]) & set(FROM_INPUTS))
+
+
+def kind_of(type_id: str, config: Mapping[str, Any]) -> str:
+    return KIND_OF.get(type_id) or str(config.get("kind", ""))
+
+
+def problems_of(type_id: str, config: Mapping[str, Any], *, given: set[str] | None = None) -> list[tuple[str, str]]:
+    """Fields of the config, and what is wrong with each; ``given`` are names that inputs will bring."""
+    kind = kind_of(type_id, config)
+    if kind not in CONFIG_BY_KIND:
+        return [("config.kind", f"must be one of {', '.join(CONFIG_BY_KIND)}")]
+    missing = [name for name in NEEDED.get(kind, ()) if name not in config and name not in (given or set())]
+    if missing:
+        return [(f"config.{name}", "is required") for name in missing]
+    schema = {"type": "object", "properties": {**COMMON, **CONFIG_BY_KIND[kind]}}
+    wrong = [(each["field"], each["message"]) for each in problems(schema, dict(config), field="config")]
+    return wrong or _meanings(config)
+
+
+def _meanings(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a schema does not say of the config."""
+    wrong = []
+    questions = config.get("questions", [])
+    if len({each["id"] for each in questions}) != len(questions):
+        wrong.append(("config.questions", "two questions have one id"))
+    schemas = {f"config.questions[{at}].schema": each.get("schema", {}) for at, each in enumerate(questions)}
+    schemas["config.resumeSchema"] = config.get("resumeSchema", {})
+    wrong += [(field, problem) for field, schema in schemas.items() if (problem := problem_of(schema))]
+    if config.get("requiredApprovals", 1) > 1 and set(config.get("actions", ())) - COUNTED:
+        wrong.append(("config.actions", "of an approval that several decide are accept, reject and ask"))
+    if 0 < len(config.get("approversList", ())) < config.get("requiredApprovals", 1):
+        wrong.append(("config.requiredApprovals", "are more than there are approvers"))
+    if "timeoutSec" in config and "timeoutMs" in config:
+        wrong.append(("config.timeoutMs", "stands beside timeoutSec; say one of them"))
+    return wrong
+
+
+def timeout_of(config: Mapping[str, Any]) -> timedelta | None:
+    """How long the question stands before it counts as rejected; None when it stands as long as its run."""
+    if "timeoutMs" in config:
+        return timedelta(milliseconds=config["timeoutMs"])
+    return timedelta(seconds=config["timeoutSec"]) if "timeoutSec" in config else None
+
+
+def policy_of(kind: str, config: Mapping[str, Any], *, counts_voters: bool) -> dict[str, Any]:
+    """How answers are counted and who may give them.
+
+    A token stands for nobody, so none opens an approval that is counted, names its approvers, or asks for a person.
+    """
+    required, approvers = config.get("requiredApprovals", 1), config.get("approversList", [])
+    return {
+        "plain": True,
+        "tokens": config.get("profile") != AUTH_REQUIRED and required == 1 and not approvers,
+        **({"voters": True} if counts_voters else {}),
+        **({"approversList": approvers} if approvers else {}),
+        **({"resumeSchema": config["resumeSchema"]} if "resumeSchema" in config else {}),
+        **({"requiredApprovals": required, "rejectionPolicy": _rejection(config)} if kind == "approval" else {}),
+    }
+
+
+def _rejection(config: Mapping[str, Any]) -> str:
+    return str(config.get("rejectionPolicy", "single-veto"))
+
+
+def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> dict[str, Any]:
+    """All that is asked, as the contract's ``suspend-request`` has it."""
+    if kind == "approval":
+        return {
+            "artifactId": config.get("artifactId", node_id),
+            "artifactType": config.get("artifactType", "decision"),
+            "title": config.get("title", "Approval"),
+            "actions": list(config.get("actions", ("accept", "reject"))),
+            "requiredApprovals": config.get("requiredApprovals", 1),
+            "rejectionPolicy": _rejection(config),
+            **{name: config[name] for name in ("description", "artifactData", "approversList") if name in config},
+        }
+    names = {
+        "clarification": ("questions", "contextType"),
+        "external-event": ("eventType", "correlation"),
+        "custom": ("customKind", "payload"),
+    }
+    return {name: config[name] for name in names[kind] if name in config}
+
+
+class CorrelationMismatch(Unprocessable):
+    code = "correlation_mismatch"
+    message = "That event is not the one this run waits for."
+
+
+def checked(kind: str, value: Any, data: Json, policy: Json) -> Json:
+    """``value`` as the answer to an interrupt of that kind; refused when it is none."""
+    return VALUE_BY_KIND[kind](value, data, policy)
+
+
+def _refused(problem: str, field: str = "resumeValue") -> Invalid:
+    return Invalid("The resume value does not answer this interrupt.", errors=[{"field": field, "message": problem}])
+
+
+def _approval(value: Any, data: Json, policy: Json) -> Json:
+    if not isinstance(value, dict):
+        raise _refused("must be an object with an action")
+    action = value.get("action", LEGACY.get(str(value.get("decision"))))
+    if not isinstance(action, str) or action not in data["actions"]:
+        raise _refused(f"must be one of {', '.join(data['actions'])}", "resumeValue.action")
+    if action == "refine":
+        _require_feedback(value.get("refineFeedback"))
+    if action == "edit-accept" and "editedArtifactData" not in value:
+        raise _refused("is required to accept an edited artifact", "resumeValue.editedArtifactData")
+    if not _is_question(value.get("question", "")):
+        raise _refused(f"must be a text of at most {LONGEST_QUESTION} characters", "resumeValue.question")
+    rest = {name: given for name, given in value.items() if name != "voter"}
+    return {**rest, "action": action, "decision": DECISIONS[action]}
+
+
+def _is_question(said: Any) -> bool:
+    return isinstance(said, str) and len(said) <= LONGEST_QUESTION
+
+
+def _require_feedback(feedback: Any) -> None:
+    if not isinstance(feedback, dict):
+        raise _refused("must be an object with a scope", "resumeValue.refineFeedback")
+    if feedback.get("scope") not in SCOPES:
+        raise _refused(f"must be one of {', '.join(SCOPES)}", "resumeValue.refineFeedback.scope")
+
+
+def _clarification(value: Any, data: Json, policy: Json) -> Json:
+    answers = _answers(value)
+    schemas = {each["id"]: each.get("schema") for each in data["questions"]}
+    errors = [_error(name, "is not a question of this interrupt") for name in answers if name not in schemas]
+    for name, schema in schemas.items():
+        if answers.get(name) is None and (name not in answers or schema is None):
+            errors.append(_error(name, "is required"))
+        elif schema is not None:
+            errors += json_schemas.problems(schema, answers[name], field=f"resumeValue.answers.{name}")
+    if errors:
+        raise Invalid("The resume value does not answer this interrupt.", errors=errors)
+    return {"answers": answers}
+
+
+def _error(name: str, message: str) -> dict[str, str]:
+    return {"field": f"resumeValue.answers.{name[:100]}", "message": message}
+
+
+def _answers(value: Any) -> Json:
+    """By question: an object of answers, or a list of ``{id, answer}``."""
+    given = value.get("answers") if isinstance(value, dict) else value
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, list) or not all(isinstance(each, dict) and "answer" in each for each in given):
+        raise _refused("must be an object of answers by question, or a list of id and answer", "resumeValue.answers")
+    names = [each.get("id") for each in given]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise _refused("must name each question once", "resumeValue.answers")
+    return {each["id"]: each["answer"] for each in given}
+
+
+def _external_event(value: Any, data: Json, policy: Json) -> Json:
+    """The declared keys are looked for under ``correlation``, or beside each other in the event itself."""
+    if not isinstance(value, dict):
+        raise _refused("must be an object")
+    said = value["correlation"] if isinstance(value.get("correlation"), dict) else value
+    if not all(name in said and same(said[name], wanted) for name, wanted in data["correlation"].items()):
+        raise CorrelationMismatch
+    return {"event": _satisfying(value, policy)}
+
+
+def _custom(value: Any, data: Json, policy: Json) -> Json:
+    return {"value": _satisfying(value, policy)}
+
+
+def _satisfying(value: Any, policy: Json) -> Any:
+    errors = json_schemas.problems(policy.get("resumeSchema", {}), value, field="resumeValue")
+    if errors:
+        raise Invalid("The resume value does not answer this interrupt.", errors=errors)
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two JSON values are equal: numbers by value, and no number is a truth value."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+VALUE_BY_KIND: dict[str, Callable[[Any, Json, Json], Json]] = {
+    "approval": _approval,
+    "clarification": _clarification,
+    "external-event": _external_event,
+    "custom": _custom,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a genuine token says."""
+
+    tenant_id: UUID
+    run_id: UUID
+    interrupt_id: UUID
+    expires_at: datetime
+    intent: str
+
+
+def mint(interrupt: Interrupt, *, intent: str = RESOLVE, now: datetime) -> str:
+    """A token of the interrupt for half an hour, and never beyond the interrupt's own time."""
+    expires_at = min(now + LIFETIME, interrupt.timeout_at or now + LIFETIME)
+    claims = {
+        "tenant": str(interrupt.tenant_id),
+        "runId": ids.wire("run", interrupt.run_id),
+        "nodeId": interrupt.node_id,
+        "interruptId": ids.wire("int", interrupt.id),
+        "expiresAt": instant(expires_at),
+        "intent": intent,
+    }
+    body = _encoded(json.dumps(claims, separators=(",", ":")).encode())
+    return f"{body}.{_encoded(_signature(body, settings.SECRET_KEY))}"
+
+
+def read(text: str, *, now: datetime) -> Claims:
+    """What the token says. Malformed, forged and foreign ones are one refusal; a genuine one may have expired."""
+    claims = _genuine(text)
+    if claims is None:
+        raise InterruptNotFound
+    if claims.expires_at <= now:
+        raise InterruptExpired
+    return claims
+
+
+def answering(text: str, *, now: datetime) -> Claims | None:
+    """What a genuine token says that answers and has time left; None for any other text."""
+    claims = _genuine(text)
+    return claims if claims and claims.intent == RESOLVE and claims.expires_at > now else None
+
+
+def _genuine(text: str) -> Claims | None:
+    body, _, signature = text.partition(".")
+    if len(text) > LONGEST or not text.isascii() or not _is_signed(body, signature):
+        return None
+    said = json.loads(_decoded(body))
+    return Claims(
+        UUID(said["tenant"]),
+        _id("run", said["runId"]),
+        _id("int", said["interruptId"]),
+        datetime.fromisoformat(said["expiresAt"]),
+        said["intent"],
+    )
+
+
+def _id(prefix: str, text: str) -> UUID:
+    found = ids.parse(prefix, text)
+    if found is None:
+        raise InterruptNotFound
+    return found
+
+
+def fingerprint(tenant_id: UUID, value: Any) -> str:
+    """A keyed digest of ``value``, the same whenever it is the same: what the log holds instead of it."""
+    key = hmac.new(settings.SECRET_KEY.encode(), b"interrupt correlation" + tenant_id.bytes, hashlib.sha256).digest()
+    return hmac.new(key, json.dumps(value, sort_keys=True).encode(), hashlib.sha256).hexdigest()
+
+
+def _is_signed(body: str, signature: str) -> bool:
+    given = _decoded(signature)
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return any(hmac.compare_digest(_signature(body, key), given) for key in keys)
+
+
+def _signature(body: str, secret: str) -> bytes:
+    key = hmac.new(secret.encode(), b"interrupt tokens", hashlib.sha256).digest()
+    return hmac.new(key, body.encode(), hashlib.sha256).digest()
+
+
+def _encoded(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes behind ``text``; none when it is no base64url."""
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except Base64Error:
+        return b""
+
+
+@node_type(APPROVAL_GATE)
+def approval_gate(ctx: NodeContext) -> Outcome:
+    return _gate(ctx, APPROVAL_GATE)
+
+
+@node_type(CLARIFICATION_GATE)
+def clarification_gate(ctx: NodeContext) -> Outcome:
+    return _gate(ctx, CLARIFICATION_GATE)
+
+
+@node_type(INTERRUPT)
+def interrupt(ctx: NodeContext) -> Outcome:
+    return _gate(ctx, INTERRUPT)
+
+
+for _type in TYPES:
+    node_types.checks_config(_type, problems_of_node)
+    node_types.tells_config(_type)
+
+
+def _gate(ctx: NodeContext, type_id: str) -> Outcome:
+    """Asks; and when it is called again, the answer stands."""
+    kind = kind_of(type_id, ctx.config)
+    if ctx.resume_value is not None:
+        return _answered(ctx, kind)
+    brought = {name: ctx.inputs[name] for name in FROM_INPUTS if ctx.inputs.get(name) is not None}
+    config = {**ctx.config, **brought}
+    if wrong := problems_of(type_id, config):
+        field, problem = wrong[0]
+        raise NodeFailure("gate_invalid", f"The node cannot ask: {field} {problem}.", final=True)
+    return Wait(
+        kind,
+        ctx.node_id,
+        _told(ctx, kind, config),
+        asked=data_of(kind, config, node_id=ctx.node_id),
+        policy=policy_of(kind, config, counts_voters=_counts_voters(ctx, type_id)),
+        timeout=timeout_of(config),
+    )
+
+
+def _counts_voters(ctx: NodeContext, type_id: str) -> bool:
+    """Whether a resolution may say for whom it speaks: at the host's own conformance fixtures, and nowhere else."""
+    workflow = ctx.run.workflow_id
+    return type_id == APPROVAL_GATE and workflow.startswith("conformance-") and workflow in registry.builtin_ids()
+
+
+def _told(ctx: NodeContext, kind: str, config: dict[str, Any]) -> Ask:
+    """The question as the log may hold it: in the words of the definition."""
+    written = data_of(kind, {**ctx.config}, node_id=ctx.node_id)
+    if kind == "clarification":
+        return ClarificationAsk(tuple(Question(each["id"], each["question"]) for each in written["questions"]))
+    if kind == "external-event":
+        digest = fingerprint(ctx.run.tenant_id, config["correlation"])
+        return ExternalEventAsk(ctx.config["eventType"], CorrelationDigest(digest))
+    if kind == "custom":
+        return CustomAsk(ctx.config["customKind"])
+    return ApprovalAsk(
+        artifact_id=written["artifactId"],
+        artifact_type=written["artifactType"],
+        title=written["title"],
+        actions=tuple(written["actions"]),
+        required_approvals=written["requiredApprovals"],
+        rejection_policy=written["rejectionPolicy"],
+    )
+
+
+def _answered(ctx: NodeContext, kind: str) -> Outcome:
+    answer = dict(ctx.resume_value)
+    action = answer.get("action", "accept")
+    if action not in ACCEPTED and not _goes_on(ctx):
+        raise NodeFailure(*FAILURES[action if kind == "approval" else "timeout"], final=True)
+    if kind == "approval" and "artifactData" in ctx.inputs:
+        answer["artifactData"] = answer.get("editedArtifactData", ctx.inputs["artifactData"])
+    name = ctx.config.get("resultVariable")
+    return Done(outputs=answer, variables={name: answer} if name else {})
+
+
+def _goes_on(ctx: NodeContext) -> bool:
+    """Whether the workflow says what follows when the gate was not accepted."""
+    edges = json.loads(ctx.run.definition.text)["edges"]
+    behind = [edge for edge in edges if edge["sourceNodeId"] == ctx.node_id]
+    return ctx.config.get("onReject") == "continue" or any("condition" in edge for edge in behind)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Who answers: ``principal`` is whom the record names, ``voter`` whose voice is counted; ``people`` are those whose
+    word it may be, none at a conformance fixture that says which of its voices speaks."""
+
+    principal: str
+    voter: str
+    people: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a genuine token opens: the interrupt, its run, and until when."""
+
+    run: Run
+    interrupt: Interrupt
+    claims: Claims
+
+
+def resolve(scope: TenantScope, run: Run, node_id: str, value: Any, now: datetime) -> None:
+    """The principal has answered what the run asks at ``node_id``; a denial stays on record although it is refused."""
+    interrupt = interrupts.at_node(run, node_id)
+    if interrupt is None:
+        scope.check(interrupts.SCOPE)
+        raise InterruptNotFound
+    if denied := interrupts.denial(scope, interrupt):
+        target = ids.wire("int", interrupt.id)
+        attempt = "interrupt.answer"
+        denials.record(scope, denied, action=interrupts.SCOPE, attempt=attempt, resource=target, run_id=run.id, now=now)
+        raise denied
+    _settle(run, interrupt, _voice(scope, interrupt, value), value, now)
+
+
+def _voice(scope: TenantScope, interrupt: Interrupt, value: Any) -> Voice:
+    """The authenticated principal. At a conformance fixture the answer may say which of its voices speaks."""
+    principal = scope.principal.id
+    said = value.get("voter") if isinstance(value, dict) and interrupt.policy.get("voters") else None
+    if said is None:
+        return Voice(principal, scope.principal.person, scope.principal.people)
+    if not isinstance(said, str) or not 0 < len(said) <= MAX_VOTER:
+        problem = f"must be a text of at most {MAX_VOTER} characters"
+        raise Invalid(errors=[{"field": "resumeValue.voter", "message": problem}])
+    return Voice(principal, f"{principal}:{hashlib.sha256(said.encode()).hexdigest()[:32]}")
+
+
+def spoken_by(voter: str, run: Run, value: Any) -> Any:
+    """The resume value, said by ``voter``; only the fixtures of a conformance suite know such a field."""
+    if not voter:
+        return value
+    if not run.workflow_id.startswith("conformance-") or not isinstance(value, dict):
+        raise Invalid(errors=[{"field": "voter", "message": "is not a field of this request"}])
+    return {**value, "voter": voter}
+
+
+@transaction.atomic
+def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: Any, now: datetime) -> None:
+    run = runs.locked(run.tenant_id, run.id)
+    interrupt = _fresh(run.tenant_id, interrupt.id)
+    interrupts.require_open(run, interrupt, now=now)
+    answer = checked(interrupt.kind, _redacted(run, value), interrupt.data, interrupt.policy)
+    action = answer.get("action", "answer")
+    if action == "ask":
+        _exchange(interrupt, answer, voice, now)
+        counted = True
+    elif interrupt.kind == "approval":
+        counted = _decide(run, interrupt, voice, answer, now)
+    else:
+        interrupts.answer(run, interrupt, {**answer, "decidedBy": voice.principal}, now=now)
+        counted = True
+    details = {"runId": ids.wire("run", run.id), "nodeId": interrupt.node_id, "kind": interrupt.kind, "action": action}
+    audit.append(
+        run.tenant_id,
+        actor=voice.principal,
+        action="interrupt.answered",
+        target=ids.wire("int", interrupt.id),
+        details={**details, "counted": counted},
+        now=now,
+    )
+
+
+def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
+    found = interrupts.by_id(tenant_id, interrupt_id)
+    if found is None:
+        raise InterruptNotFound
+    return found
+
+
+def _redacted(run: Run, value: Any) -> Any:
+    """As inputs are: no secret of the tenant, and none that the run has resolved."""
+    return harness.for_run(run.tenant_id, run.id).redact_json(harness.for_tenant(run.tenant_id).redact_json(value))
+
+
+def _exchange(interrupt: Interrupt, answer: dict[str, Any], voice: Voice, now: datetime) -> None:
+    """A question back. It stands beside what is asked, and the run waits on."""
+    if len(interrupt.data.get("exchanges", [])) >= MAX_EXCHANGES:
+        raise Conflict("Enough has been asked at this gate; decide.", nodeId=interrupt.node_id)
+    said = {"question": answer.get("question", ""), "askedBy": voice.principal, "askedAt": instant(now)}
+    interrupts.add_exchange(interrupt, said)
+
+
+def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any], now: datetime) -> bool:
+    """The approval is decided, or the voice counts towards it; False when this voter had raised it before."""
+    required, action = interrupt.policy["requiredApprovals"], answer["action"]
+    decided_by: str | None = voice.principal
+    if required > 1:
+        _require_own_voice(interrupt, voice)
+        cast = {"voter": voice.voter, "principal": voice.principal, "action": action}
+        if not interrupts.add_vote(interrupt, **cast, now=now):
+            return False
+        decided_by = _outcome(interrupt, required, voice)
+    if decided_by is None:
+        runs.note(run, ApprovalReceived(interrupt.node_id, action, voice.principal), now=now)
+    else:
+        received = ApprovalReceived(interrupt.node_id, action, decided_by)
+        interrupts.answer(run, interrupt, {**answer, "decidedBy": decided_by}, received, now=now)
+    return True
+
+
+def _require_own_voice(interrupt: Interrupt, voice: Voice) -> None:
+    """Refuse a second voice of one person: by a login beside a key, or by two keys."""
+    raised = [vote.principal for vote in interrupts.votes_at(interrupt) if vote.principal != voice.principal]
+    same = access.same_people(interrupt.tenant_id, voice.people, raised)
+    if same:
+        called = access.names_of(interrupt.tenant_id, same)
+        names = ", ".join(sorted(called.get(each, each) for each in same))
+        message = f"{names} has answered at this gate; that is the same person's voice."
+        raise Conflict(message, nodeId=interrupt.node_id, rule="one-voice-a-person")
+
+
+def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
+    """Who has decided, once the voices suffice: as many grants as are required, or the rejections of the policy."""
+    actions = [vote.action for vote in interrupts.votes_at(interrupt)]
+    grants, rejections = actions.count("accept"), actions.count("reject")
+    vetoes = required // 2 + 1 if interrupt.policy["rejectionPolicy"] == "majority" else 1
+    if grants >= required:
+        return f"quorum:{grants}-of-{required}"
+    return last.principal if rejections >= vetoes else None
+
+
+# --- tokens ---------------------------------------------------------------------------------------------------------
+def tokens_for(scope: TenantScope, asked: Iterable[Interrupt], *, now: datetime) -> dict[UUID, str]:
+    """A token for each open interrupt that has them and that this principal may answer."""
+    return {
+        interrupt.id: mint(interrupt, now=now)
+        for interrupt in asked
+        if interrupt.policy.get("tokens") and interrupts.denial(scope, interrupt) is None and _has_time(interrupt, now)
+    }
+
+
+def _has_time(interrupt: Interrupt, now: datetime) -> bool:
+    return interrupt.timeout_at is None or interrupt.timeout_at > now
+
+
+def inspect(token: str, *, now: datetime) -> Asked:
+    """What a token asks about; nothing of the run changes."""
+    claims = read(token, now=now)
+    return _opened(claims, runs.find(claims.tenant_id, claims.run_id))
+
+
+def require_genuine(token: str, *, now: datetime) -> None:
+    """Refuse a token that is malformed, forged or out of time, before what comes with it is looked at."""
+    read(token, now=now)
+
+
+@transaction.atomic
+def resolve_by_token(token: str, value: Any, *, now: datetime) -> Asked:
+    """Whoever holds the token has answered; it stands for nobody in particular."""
+    claims = read(token, now=now)
+    asked = _opened(claims, runs.locked(claims.tenant_id, claims.run_id))
+    if asked.claims.intent != RESOLVE:
+        raise InterruptTokenRefused("That token shows the interrupt, and does not answer it.")
+    _settle(asked.run, asked.interrupt, Voice(BEARER, BEARER), value, now)
+    return Asked(runs.find(asked.run.tenant_id, asked.run.id), asked.interrupt, asked.claims)
+
+
+def _opened(claims: Claims, run: Run) -> Asked:
+    """The interrupt behind genuine claims; refused when it takes no tokens, is answered, or its run has ended."""
+    interrupt = interrupts.by_id(claims.tenant_id, claims.interrupt_id)
+    if interrupt is None or interrupt.run_id != run.id:
+        raise InterruptNotFound
+    if not interrupt.policy.get("tokens"):
+        raise InterruptTokenRefused("This interrupt is answered by an authenticated principal, never by a token.")
+    if interrupt.resolved_at is not None or run.status in runs.ENDING:
+        raise InterruptAlreadyResolved(nodeId=interrupt.node_id)
+    return Asked(run, interrupt, claims)
+
+
+def register() -> None:
+    """Interrupts at the nodes of the runtime's own types are answered here."""
+    for type_id in (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT):
+        interrupts.register(type_id, resolve)
