@@ -3,6 +3,7 @@
 An expired entry never surfaces, to the millisecond, whatever has been swept.
 """
 
+from memory.adapter.addresses import Taken, episodic_count, first_to_go, is_there, pinned_count, readable, taken_in_task
 from memory.adapter.console import (
     COUNTED,
     FACETS,
@@ -35,18 +36,24 @@ from memory.adapter.corpora import (
     those,
     written_since,
 )
-from memory.adapter.figures import Figures, figures_of, plain_count, tasks_remembered
-from memory.adapter.fulltext import Found, count_matching, id_at, matching, position_of
-from memory.adapter.keeping import (
-    Keeping,
-    WeekOf,
-    growth_of,
-    keeping_of,
-    strengths_of,
-    taken_away_before,
-    timeless_of,
-    was_written_to,
+from memory.adapter.forget import (
+    bearing,
+    closed_among,
+    derived_among,
+    forgotten_among,
+    mentions,
+    named,
+    names_beside,
+    reasons_of_retired,
+    said_by,
+    sealed,
+    traces,
+    unchanged_among,
+    went_into,
+    whole_addresses,
+    written_as,
 )
+from memory.adapter.fulltext import Found, count_matching, id_at, matching, position_of
 from memory.adapter.lists import (
     Listing,
     Selection,
@@ -58,17 +65,7 @@ from memory.adapter.lists import (
     plain_rows_of,
     rare_tags,
 )
-from memory.adapter.names import (
-    bearing,
-    named,
-    names_beside,
-    reasons_of_retired,
-    sealed,
-    whole_addresses,
-    written_as,
-)
 from memory.adapter.news import News, Standing, news, standing_of, stored_among, tenants_with_news, texts_of
-from memory.adapter.places import is_there, readable
 from memory.adapter.records import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -81,17 +78,20 @@ from memory.adapter.records import (
     last_position,
     list_entries,
 )
-from memory.adapter.room import Taken, episodic_count, first_to_go, pinned_count, taken_in_task
 from memory.adapter.rows import rows_of
-from memory.adapter.subjects import (
-    closed_among,
-    derived_among,
-    forgotten_among,
-    mentions,
-    said_by,
-    traces,
-    unchanged_among,
-    went_into,
+from memory.adapter.statistics import (
+    Figures,
+    Keeping,
+    WeekOf,
+    figures_of,
+    growth_of,
+    keeping_of,
+    plain_count,
+    strengths_of,
+    taken_away_before,
+    tasks_remembered,
+    timeless_of,
+    was_written_to,
 )
 
 __all__ = [

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import CharField, Count, F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Concat, Replace
 
-from memory.adapter.places import in_time
+from memory.adapter.addresses import in_time
 from memory.models.address import EntryAddress
 
 PART = 500

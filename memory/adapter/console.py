@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from memory.adapter.places import in_time
+from memory.adapter.addresses import in_time
 from memory.adapter.records import LIVE, PRESENT
 from memory.addresses import PREFIX
 from memory.host import ids, sql, tenancy

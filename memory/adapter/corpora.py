@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db.models import Count, QuerySet, Sum
 
-from memory.adapter.places import in_time
+from memory.adapter.addresses import in_time
 from memory.host import sql
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models.entry import LedgerHead, MemoryEntry, Strength

@@ -15,7 +15,7 @@ from django.db.models import Exists, Func, OuterRef, Q, QuerySet
 from django.db.models.functions import Substr
 from django.db.models.lookups import Exact
 
-from memory.adapter.places import in_time
+from memory.adapter.addresses import in_time
 from memory.addresses import MAX_NAME, PREFIX, Tier, canonical, size_of
 from memory.host import ids, sql
 from memory.models.address import EntryAddress

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
-from memory.adapter.places import in_time
+from memory.adapter.addresses import in_time
 from memory.models import CommitmentWatch
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory import addresses, event_notes, harness, ledger, work
-from memory.adapter import ended
+from memory.adapter import addresses as adapter_addresses
 from memory.host import ids
 from memory.host.events import MemoryArchived
 from memory.models import Task
@@ -31,9 +31,9 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     is cleared in any case. The memory of the tasks above and below it stays (R74).
     """
     task_id = ids.wire("task", task.id)
-    ledger.hold(task.tenant_id, runs=[task.intent_id], entries=ended.bound_to(task.tenant_id, task_id))
+    ledger.hold(task.tenant_id, runs=[task.intent_id], entries=adapter_addresses.bound_to(task.tenant_id, task_id))
     keeps = work.policy_of(task, now=now).archive_on_completion
-    for left in ended.left_in(task.tenant_id, task_id, now=now):
+    for left in adapter_addresses.left_in(task.tenant_id, task_id, now=now):
         if keeps:
             _tell(task, left.agent_id, left.live, actor, now)
         _remove(task.tenant_id, left.live, "archived" if keeps else "expired", actor, now)
@@ -51,7 +51,7 @@ def _snapshots(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[list[Archived]
     redactor = harness.for_tenant(tenant_id)
     snapshot: list[Archived] = []
     size = 0
-    for row in ended.those(tenant_id, rows):
+    for row in adapter_addresses.those(tenant_id, rows):
         archived = redactor.redact_json(_archived(row))
         weight = addresses.size_of(archived)
         if snapshot and size + weight > MAX_SNAPSHOT:

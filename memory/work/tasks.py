@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from memory.adapter import ended
+from memory.adapter import addresses
 from memory.host import ids
 from memory.host.errors import Forbidden, NotFound, TaskClosed, VersionMismatch
 from memory.host.tenancy import TenantScope
@@ -157,7 +157,7 @@ def _is_free(row: Task, actor: str) -> bool:
     and it lends no memory but the agent's own."""
     if row.assigned_agent or assignments.was_anybody_s(row):
         return False
-    if ended.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
+    if addresses.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False
     return (
         not policies.inherits(row)

@@ -24,7 +24,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memory import archives, forget_requests, forgetting, ledger, passes, receipts, retention, search
-from memory.adapter import subjects
+from memory.adapter import forget as adapter_forget
 from memory.erasers import entries
 from memory.forgetting import Preview
 from memory.host import access, audit, erasure, event_log, ids, interrupts, signing, sql, vault
@@ -494,13 +494,13 @@ def test_the_verification_finds_an_encoded_name_that_the_finding_has_missed() ->
 @pytest.mark.engines
 @pytest.mark.django_db(transaction=True)
 def test_the_verification_finds_what_is_on_any_page_of_any_of_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subjects, "LOOKED_AT", 2)
+    monkeypatch.setattr(adapter_forget, "LOOKED_AT", 2)
     acme = building.scope()
     building.remember("acme", *[f"note {number}" for number in range(7)])
     rows = MemoryEntry.objects.written_by("memory.ledger").filter(tenant_id=acme.tenant_id)
     for each in rows.order_by("id").values_list("id", flat=True):
         rows.filter(id=each).update(content=ENCODED[0])
-        assert subjects.traces(acme.tenant_id, (MARTA,)) == {each: Mention.EXACT}
+        assert adapter_forget.traces(acme.tenant_id, (MARTA,)) == {each: Mention.EXACT}
         rows.filter(id=each).update(content="a note")
 
 

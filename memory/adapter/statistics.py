@@ -1,4 +1,4 @@
-"""How long memory is kept and how fast it grows, as an operator watches it: counts and sizes, no content."""
+"""Counts and sizes of what is stored: by day, agent, tier and retention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,58 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
+from memory.adapter.addresses import in_time
 from memory.adapter.console import COUNTED
 from memory.adapter.records import LIVE, PRESENT
+from memory.addresses import Tier
 from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
-from memory.models.entry import MemoryEntry, Strength
+from memory.models.address import EntryAddress
+from memory.models.entry import PLAIN, MemoryEntry, Strength
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 DUPLICATES = ("merged", "superseded")
+
+
+class Figures(NamedTuple):
+    """Of the live entries of one tier: how many, how many of them pinned, their bytes, when the first and the last was
+    made."""
+
+    entries: int = 0
+    pinned: int = 0
+    size: int = 0
+    oldest: datetime | None = None
+    newest: datetime | None = None
+
+
+def figures_of(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Figures]:
+    """The figures of each tier in which the agent owns entries."""
+    live = in_time(now, "entry__expires_at")
+    rows = EntryAddress.objects.of(tenant_id).filter(~Q(tier=Tier.SEMANTIC), live, agent_id=agent_id, hidden=False)
+    counted = rows.values("tier").annotate(
+        entries=Count("id"),
+        pins=Count("id", filter=Q(pinned=True)),
+        bytes=Sum("size"),
+        oldest=Min("created_at"),
+        newest=Max("created_at"),
+    )
+    found = counted.values_list("tier", "entries", "pins", "bytes", "oldest", "newest")
+    return {tier: Figures(*figures) for tier, *figures in found}
+
+
+def tasks_remembered(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:
+    """The tasks in which the agent has working memory, in the order of their ids."""
+    live = in_time(now, "entry__expires_at")
+    rows = EntryAddress.objects.of(tenant_id).filter(live, agent_id=agent_id, tier=Tier.WORKING, hidden=False)
+    return sorted(rows.exclude(task_id="").values_list("task_id", flat=True).distinct())
+
+
+def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
+    """How many live entries the agent wrote without an address."""
+    live = in_time(now)
+    return int(MemoryEntry.objects.of(tenant_id).filter(PLAIN, live, agent_id=agent_id).count())
 
 
 @dataclass(frozen=True, slots=True)

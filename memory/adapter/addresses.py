@@ -1,0 +1,114 @@
+"""Addressed entries: at an address, of an ended task, and the room that an agent has left."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Q, Sum
+
+from memory.adapter.rows import row_of
+from memory.addresses import TASK_LIFETIME, Tier
+from memory.models.address import EntryAddress
+
+PART = 100
+# An end that was told wins over a lifetime (R12).
+BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of one agent in a task: ``live`` is working memory that can be read, ``over`` has lapsed, was
+    retired, or is of another tier and bound to the task alone."""
+
+    agent_id: str
+    live: tuple[UUID, ...]
+    over: tuple[UUID, ...]
+
+
+def bound_to(tenant_id: UUID, task_id: str) -> list[UUID]:
+    """All entries that end with the task."""
+    return list(EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).values_list("id", flat=True))
+
+
+def is_used_by_others(tenant_id: UUID, task_id: str, *, but: str) -> bool:
+    """Whether an entry of another agent than ``but`` ends with the task."""
+    rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id)
+    return bool(rows.exclude(agent_id=but).exists())
+
+
+def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
+    """The same by agent, in the order in which they were made; without their texts."""
+    rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).order_by("agent_id", "id")
+    live: dict[str, list[UUID]] = {}
+    over: dict[str, list[UUID]] = {}
+    for agent_id, row, tier, hidden, ends in rows.values_list("agent_id", "id", "tier", "hidden", "entry__expires_at"):
+        stays = tier == Tier.WORKING and not hidden and (ends is None or ends > now)
+        (live if stays else over).setdefault(agent_id, []).append(row)
+    return [Left(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
+
+
+def those(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
+    """The addresses with their entries, in the order of ``rows``, read in parts."""
+    for first in range(0, len(rows), PART):
+        part = rows[first : first + PART]
+        found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(list(part))
+        yield from (found[row] for row in part if row in found)
+
+
+def in_time(now: datetime, ends: str = "expires_at") -> Q:
+    """What has not come to its end, which stands in the column ``ends``; to the millisecond, whatever was swept."""
+    return Q(**{ends: None}) | Q(**{f"{ends}__gt": now})
+
+
+def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
+    """The entry of that id and its address, in one query; None when there is none that anybody could read."""
+    found = row_of(tenant_id, entry_id)
+    return found if found is not None and is_there(found, now) else None
+
+
+def is_there(row: EntryAddress, now: datetime) -> bool:
+    """Whether the entry is neither retired nor past its end."""
+    entry = row.entry
+    return entry.retired_at is None and (entry.expires_at is None or entry.expires_at > now)
+
+
+class Taken(NamedTuple):
+    """So many live entries, and the bytes of their values."""
+
+    entries: int
+    size: int
+
+
+def taken_in_task(tenant_id: UUID, task_id: str, *, now: datetime) -> Taken:
+    """What the working memory of all agents takes in that task."""
+    rows = EntryAddress.objects.of(tenant_id).filter(task_id=task_id, tier=Tier.WORKING).exclude(task_id="")
+    found = _live(rows, now).aggregate(entries=Count("id"), size=Sum("size"))
+    return Taken(found["entries"], found["size"] or 0)
+
+
+def episodic_count(tenant_id: UUID, agent_id: str, *, at_least: int, now: datetime) -> int:
+    """How many live episodic entries the agent has; nothing more exact than that they are fewer than ``at_least``."""
+    rows = _episodic(tenant_id, agent_id)
+    most = int(rows.count())
+    return most if most < at_least else int(_live(rows, now).count())
+
+
+def pinned_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
+    """How many of them are never evicted."""
+    return int(_live(_episodic(tenant_id, agent_id).filter(pinned=True), now).count())
+
+
+def first_to_go(tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime) -> list[UUID]:
+    """The next to be evicted: of the lowest priority, and of those the least recently accessed (C12)."""
+    rows = _live(_episodic(tenant_id, agent_id).filter(pinned=False), now).exclude(id__in=but)
+    return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
+
+
+def _episodic(tenant_id: UUID, agent_id: str) -> Any:
+    return EntryAddress.objects.of(tenant_id).filter(agent_id=agent_id, tier=Tier.EPISODIC)
+
+
+def _live(rows: Any, now: datetime) -> Any:
+    return rows.filter(in_time(now, "entry__expires_at"), hidden=False)
