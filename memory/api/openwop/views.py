@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from memory import adapter, forget_plans, forget_requests, forgetting, provenance, search, tasks
 from memory.api.openwop import schemas
 from memory.api.openwop import serializers as wire
-from memory.host import byok, ids
+from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
@@ -58,11 +58,11 @@ def secret(request: Request, name: str) -> Response:
     """Write-only: a value goes in, is replaced or removed, and never comes out."""
     if request.method == "DELETE":
         place = checked(wire.SecretPlace, query_of(request)).place()
-        byok.remove_secret(scope_of(request), name, now=timezone.now(), **place)
+        secrets.remove_secret(scope_of(request), name, now=timezone.now(), **place)
     else:
         given = checked(wire.SecretValue, request.data)
         value = given.validated_data["value"]
-        byok.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
+        secrets.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
     return Response(status=204)
 
 

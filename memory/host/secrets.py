@@ -1,4 +1,4 @@
-"""The tenant's own secrets, as principals may manage them: written and removed, and never read back."""
+"""A tenant's own secrets, as principals manage them: written and removed, never read back."""
 
 from datetime import datetime
 
