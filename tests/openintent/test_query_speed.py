@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory import adapter
 from memory.addresses import Address, Tier
-from memory.agent_memory import batches, entries, queries, summaries
+from memory.agent_memory import batches, entries, queries
 from memory.agent_memory.documents import entry_document
 from memory.agent_memory.queries import Wanted
 from memory.agent_memory.targets import Item
@@ -101,7 +101,7 @@ def test_an_entry_is_read_in_three_queries(client: Client) -> None:
 def test_a_summary_takes_no_more_queries_for_more_memory(caller: Caller, remember: Callable[..., None]) -> None:
     def taken() -> int:
         with CaptureQueriesContext(connection) as sent:
-            summaries.of_agent(caller, ME, now=timezone.now())
+            queries.of_agent(caller, ME, now=timezone.now())
         return len(sent)
 
     remember(1)

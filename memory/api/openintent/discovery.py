@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
-from memory.agent_memory import asked
+from memory.agent_memory import queries
 from memory.api.openintent import schemas
 from memory.api.openintent.calling import described
 from memory.host.operations import operation
@@ -55,7 +55,7 @@ def document() -> dict[str, Any]:
             "writable": settings.OPENWOP_MEMORY_WRITABLE,
             "durable": settings.OPENWOP_MEMORY_BACKEND == "long-term",
             "maxValueBytes": addresses.MAX_VALUE_BYTES,
-            "maxLimit": asked.MAX_LIMIT,
+            "maxLimit": queries.MAX_LIMIT,
             "sensitivities": [each.value for each in Sensitivity],
             "encryptedAtRest": sorted(SEALED),
         },

@@ -7,7 +7,7 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.agent_memory import asked, happenings, readership
+from memory.agent_memory import happenings, queries, readership
 from memory.agent_memory.happenings import Asked
 from memory.agent_memory.readership import Log
 from memory.api.openintent import schemas
@@ -52,7 +52,7 @@ def _asked(query: Any) -> Asked:
     """Parameters that nobody knows are ignored, and a page that is too large is the largest there is (R59, R63)."""
     problems: Problems = []
     limit, offset = page_of(query, problems)
-    since = asked.moment_of(query["since"]) if query.get("since") else None
+    since = queries.moment_of(query["since"]) if query.get("since") else None
     if query.get("since") and since is None:
         problems.append({"field": "since", "message": "must be a time in ISO 8601"})
     kind = query.get("event_type", "")

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import namespaces
-from memory.agent_memory.asked import MAX_LIMIT
+from memory.agent_memory.queries import MAX_LIMIT
 from memory.api.openintent import schemas
 from memory.api.openintent.bodies import ExactJSONParser
 from memory.api.openintent.calling import caller_of, described, permitted_first

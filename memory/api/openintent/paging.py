@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memory.agent_memory.asked import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
+from memory.agent_memory.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
 
 Problems = list[dict[str, str]]
 

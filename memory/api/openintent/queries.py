@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from memory.agent_memory import queries, summaries
+from memory.agent_memory import queries
 from memory.agent_memory.queries import Page
 from memory.api.openintent import schemas
 from memory.api.openintent.calling import caller_of, described
@@ -38,7 +38,7 @@ def of_agent(request: Request, agent_id: str) -> HttpResponse:
 @api_view(["GET", "HEAD"])
 def summary(request: Request, agent_id: str) -> HttpResponse:
     """How much an agent remembers, and what it may read of what is shared (R105)."""
-    found = summaries.of_agent(_reader(request, agent_id), agent_id, now=timezone.now())
+    found = queries.of_agent(_reader(request, agent_id), agent_id, now=timezone.now())
     return json_response(found.document())
 
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.agent_memory import batches
-from memory.agent_memory.asked import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
+from memory.agent_memory.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
 from memory.host.operations import (
     COUNT,
     FLAG,

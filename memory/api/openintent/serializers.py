@@ -9,7 +9,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import AGENT_ID, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
 from memory.agent_memory import changes, lifetimes
-from memory.agent_memory.asked import moment_of
+from memory.agent_memory.queries import moment_of
 from memory.host import json_depth
 from memory.host.serializing import Closed, Flag, Text
 from memory.ledger import Given
