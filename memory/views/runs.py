@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import answer_forms, trail
-from memory.agent_memory import logs
+from memory.agent_memory import events
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
@@ -69,7 +69,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         rows = (_run_row(run) for run in trail.every_run(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     last = cursor.seen + len(listed.runs)
-    names = logs.names_of(scope, listed.runs)
+    names = events.names_of(scope, listed.runs)
     context = {
         "nav": "memory",
         "now": timezone.now(),
@@ -119,15 +119,15 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
     asked = [answer_forms.shown(scope, each) for each in told.asked]
-    over = told.run.status in TERMINAL or logs.is_log(told.run)
+    over = told.run.status in TERMINAL or events.is_log(told.run)
     context = {
         "nav": "memory",
         "now": timezone.now(),
         "trail": told,
         "run": told.run,
         "run_id": run_id,
-        "log_name": logs.names_of(scope, [told.run]).get(told.run.id, ""),
-        "task_names": logs.tasks_of(scope, told.run),
+        "log_name": events.names_of(scope, [told.run]).get(told.run.id, ""),
+        "task_names": events.tasks_of(scope, told.run),
         "lanes": _lanes(told, here),
         "left_out": told.total - len(told.events),
         "writes": sum(len(lane.writes) for lane in told.lanes),

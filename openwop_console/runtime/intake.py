@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import event_notes, harness, workspace
-from memory.agent_memory import logs
+from memory.agent_memory import events
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -122,13 +122,13 @@ def find_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
 
 def _opened_to(scope: TenantScope, run_id: UUID | None, now: datetime) -> Run:
     run = runs.find(scope.tenant_id, run_id)
-    logs.require_readable(scope, run, now=now)
+    events.require_readable(scope, run, now=now)
     return run
 
 
 def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
     """Whether a run that was found is readable at this moment."""
-    return logs.is_readable(scope, runs.find(scope.tenant_id, run_id), now=now)
+    return events.is_readable(scope, runs.find(scope.tenant_id, run_id), now=now)
 
 
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:

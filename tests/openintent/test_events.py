@@ -10,7 +10,7 @@ from openintent import OpenIntentClient
 from openintent.exceptions import OpenIntentError
 from openintent.models import EventType
 
-from memory.agent_memory import happenings
+from memory.agent_memory import events
 from memory.host.events import VENDOR
 from memory.work.kinds import KINDS
 from tests.openintent.conftest import Served
@@ -113,7 +113,7 @@ def test_R66_the_published_client_reads_the_whole_log_of_an_intent(served: Serve
 
 
 def test_R66_all_that_can_stand_on_a_log_is_known_to_the_published_client() -> None:
-    told = {each.removeprefix(VENDOR) for each in happenings.LIFECYCLE} - {"logged"}
+    told = {each.removeprefix(VENDOR) for each in events.LIFECYCLE} - {"logged"}
     assert told | KINDS <= {kind.value for kind in EventType}
     assert {kind.value for kind in EventType if kind.value.startswith("memory.")} == told
 

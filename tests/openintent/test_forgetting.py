@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory import event_notes, forgetting, ledger, namespaces, work
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries, happenings, readership
+from memory.agent_memory import entries, events
 from memory.erasers.sealed_values import SEALED_VALUES
 from memory.erasers.work import WorkValues
 from memory.forgetting import Preview
@@ -50,8 +50,8 @@ def holding(found: Preview, store: str) -> tuple[int, int]:
 
 
 def events_of(scope: TenantScope, intent_id: str) -> list[Wire]:
-    log = readership.of_intent(caller(scope), intent_id, now=timezone.now())
-    return happenings.page(log, happenings.Asked()).events
+    log = events.of_intent(caller(scope), intent_id, now=timezone.now())
+    return events.page(log, events.Asked()).events
 
 
 def an_intent(scope: TenantScope, title: str = "Invoices", **more: Any) -> Intent:

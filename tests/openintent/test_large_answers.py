@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from memory import work
-from memory.agent_memory import happenings, readership
-from memory.agent_memory.happenings import Asked
+from memory.agent_memory import events
+from memory.agent_memory.events import Asked
 from memory.host.tenancy import TenantScope
 from memory.tiers import Caller
 from memory.work import NewIntent
@@ -33,8 +33,8 @@ def a_log(scope: TenantScope, *payloads: dict[str, Any]) -> str:
 
 
 def comments(scope: TenantScope, intent_id: str, **asked: Any) -> list[dict[str, Any]]:
-    log = readership.of_intent(Caller(scope, AGENT), intent_id, now=timezone.now())
-    told = happenings.page(log, Asked("comment", **asked))
+    log = events.of_intent(Caller(scope, AGENT), intent_id, now=timezone.now())
+    told = events.page(log, Asked("comment", **asked))
     assert told.total == 5
     return [each["data"] for each in told.events]
 
@@ -45,9 +45,9 @@ def test_R65_a_page_of_events_has_all_that_were_asked_for_and_leaves_out_what_it
     """Nobody who goes on by the number or the time of what came loses an event; and alone each is whole."""
     intent_id = a_log(acme, LONG, LONG, LONG, {"text": "short"}, LONG)
     assert comments(acme, intent_id) == [LONG, LONG, LONG, {"text": "short"}, LONG]
-    monkeypatch.setattr(happenings, "MOST_TOLD", 15_000)
+    monkeypatch.setattr(events, "MOST_TOLD", 15_000)
     omitted = {"omitted": True}
     assert comments(acme, intent_id) == [LONG, LONG, omitted, {"text": "short"}, omitted]
     assert comments(acme, intent_id, offset=2) == [LONG, {"text": "short"}, LONG]
-    monkeypatch.setattr(happenings, "MOST_TOLD", 1)
+    monkeypatch.setattr(events, "MOST_TOLD", 1)
     assert comments(acme, intent_id, offset=4, limit=1) == [LONG]

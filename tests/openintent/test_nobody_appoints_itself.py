@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import work
-from memory.agent_memory import readership
+from memory.agent_memory import events
 from memory.host import ids
 from memory.tiers import Caller
 from memory.work import NewCoordinator, NewIntent, NewTask
@@ -367,8 +367,8 @@ def test_R27_who_coordinated_to_the_end_reads_the_log_for_the_time_it_was_given(
     lease = boss.coordinator(intent, "mal", expires_at=(now + timedelta(hours=1)).isoformat())
     assert mal.change(f"coordinators/{lease}", status="completing") == 200
     caller = Caller(building.scope(role="agent", agents=("mal",)), "mal")
-    assert readership.readable_intent(caller, intent, now=now + timedelta(minutes=59)) is not None
-    assert readership.readable_intent(caller, intent, now=now + timedelta(minutes=61)) is None
+    assert events.readable_intent(caller, intent, now=now + timedelta(minutes=59)) is not None
+    assert events.readable_intent(caller, intent, now=now + timedelta(minutes=61)) is None
 
 
 def test_who_had_a_task_that_has_ended_puts_no_other_under_it(boss: Agent, mal: Agent) -> None:

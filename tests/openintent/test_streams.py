@@ -13,7 +13,7 @@ from django.utils import timezone
 from openintent.models import EventType
 from openintent.streaming import SSEEvent, SSEStream
 
-from memory.agent_memory import readership
+from memory.agent_memory import events
 from memory.host import access, ids
 from openwop_console.runtime import notifier, streaming
 from openwop_console.runtime.api.streams import KEEPALIVE
@@ -208,13 +208,11 @@ def test_R65_a_stream_ends_with_the_credential(client: Any, monkeypatch: pytest.
 @pytest.mark.django_db(transaction=True)
 def test_R65_a_stream_ends_with_the_reader_s_part_in_the_work(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     said_so = iter([True, True, False])
-    look = readership.readable_agent
+    look = events.readable_agent
     answer = client.get("/api/v1/agents/a/subscribe", HTTP_X_API_KEY=building.key("acme", "agent", agents=("a",)))
     said = frames(answer, monkeypatch)
     assert b"connected" in next(said)
-    monkeypatch.setattr(
-        readership, "readable_agent", lambda *given, now: look(*given, now=now) if next(said_so) else None
-    )
+    monkeypatch.setattr(events, "readable_agent", lambda *given, now: look(*given, now=now) if next(said_so) else None)
     assert set(said) == {KEEPALIVE}
     answer.close()
 

@@ -7,9 +7,8 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.agent_memory import happenings, queries, readership
-from memory.agent_memory.happenings import Asked
-from memory.agent_memory.readership import Log
+from memory.agent_memory import events, queries
+from memory.agent_memory.events import Asked, Log
 from memory.api.openintent import schemas
 from memory.api.openintent.bodies import ExactJSONParser
 from memory.api.openintent.calling import caller_of, described
@@ -32,19 +31,19 @@ def intent_events(request: Request, intent_id: str) -> Response:
     """The log of an intent: what happened, or what an agent tells."""
     if request.method == "POST":
         return log_event(request, intent_id)
-    return _page(readership.of_intent(caller_of(request), intent_id, now=timezone.now()), request)
+    return _page(events.of_intent(caller_of(request), intent_id, now=timezone.now()), request)
 
 
 @described("listAgentEvents", scope=READ, query=schemas.SoughtEvents, gives={200: EVENTS})
 @api_view(["GET"])
 def agent_events(request: Request, agent_id: str) -> Response:
     """The log of an agent."""
-    return _page(readership.of_agent(caller_of(request), agent_id, now=timezone.now()), request)
+    return _page(events.of_agent(caller_of(request), agent_id, now=timezone.now()), request)
 
 
 def _page(log: Log, request: Request) -> Response:
     """The bare array that the published client wants; how many there are stands in ``X-Total-Count``."""
-    told = happenings.page(log, _asked(request.query_params))
+    told = events.page(log, _asked(request.query_params))
     return Response(told.events, headers={"X-Total-Count": str(told.total)})
 
 

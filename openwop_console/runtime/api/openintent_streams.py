@@ -15,8 +15,8 @@ from django.utils import timezone
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.request import Request
 
-from memory.agent_memory import happenings, readership
-from memory.agent_memory.readership import Log
+from memory.agent_memory import events
+from memory.agent_memory.events import Log
 from memory.api.openintent.calling import caller_of, described
 from memory.api.openintent.documents import json_bytes
 from memory.host import event_log, tenancy
@@ -40,10 +40,8 @@ Look = Callable[[datetime], Log | None]
 def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
     """What happens to an intent, to its tasks and in the memory of those who work on it."""
     caller = caller_of(request)
-    log = readership.of_intent(caller, intent_id, now=timezone.now())
-    return _stream(
-        request, _Subscription(caller, log, lambda now: readership.readable_intent(caller, intent_id, now=now))
-    )
+    log = events.of_intent(caller, intent_id, now=timezone.now())
+    return _stream(request, _Subscription(caller, log, lambda now: events.readable_intent(caller, intent_id, now=now)))
 
 
 @described("subscribeToAgent", scope=READ, headers=RESUMED, gives=TEXT_STREAM)
@@ -52,10 +50,8 @@ def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
 def agent_subscription(request: Request, agent_id: str) -> HttpResponseBase:
     """What happens in the memory of an agent outside of any intent."""
     caller = caller_of(request)
-    log = readership.opened_of_agent(caller, agent_id, now=timezone.now())
-    return _stream(
-        request, _Subscription(caller, log, lambda now: readership.readable_agent(caller, agent_id, now=now))
-    )
+    log = events.opened_of_agent(caller, agent_id, now=timezone.now())
+    return _stream(request, _Subscription(caller, log, lambda now: events.readable_agent(caller, agent_id, now=now)))
 
 
 @dataclass(slots=True)
@@ -73,7 +69,7 @@ class _Subscription:
 
     def rendered(self, frame: Frame) -> bytes:
         """Nothing for a fact of OpenWOP on the same log."""
-        told = happenings.documents(self.log, [each for each in frame.items if isinstance(each, Recorded)])
+        told = events.documents(self.log, [each for each in frame.items if isinstance(each, Recorded)])
         frames = [_frame(frame.items[-1].sequence, each["event_type"], each) for each in told]
         return b"".join(frames) if frame.items else KEEPALIVE
 
