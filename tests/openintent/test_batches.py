@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.addresses import Address, Tier
 from memory.agent_memory import batches, entries
-from memory.agent_memory.targets import Item
+from memory.agent_memory.batches import Item
 from memory.host import vault
 from memory.host.errors import Invalid
 from memory.ledger import Given

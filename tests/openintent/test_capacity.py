@@ -12,7 +12,7 @@ from openintent.exceptions import OpenIntentError
 from memory import ledger, work
 from memory.addresses import Address, Tier
 from memory.agent_memory import batches, entries, queries
-from memory.agent_memory.targets import Item
+from memory.agent_memory.batches import Item
 from memory.host import event_log
 from memory.host.errors import CapacityExceeded, KeyExists, Refusal
 from memory.ledger import Given

@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory import ledger, work, workflow_files
 from memory.addresses import Address, Tier
 from memory.agent_memory import batches, entries
-from memory.agent_memory.targets import Item
+from memory.agent_memory.batches import Item
 from memory.host import ids, sql, vault
 from memory.host.models import AuditRecord
 from memory.ledger import Given

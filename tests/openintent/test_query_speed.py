@@ -17,9 +17,9 @@ from django.utils import timezone
 from memory import adapter
 from memory.addresses import Address, Tier
 from memory.agent_memory import batches, entries, queries
+from memory.agent_memory.batches import Item
 from memory.agent_memory.documents import entry_document
 from memory.agent_memory.queries import Wanted
-from memory.agent_memory.targets import Item
 from memory.host import sql
 from memory.ledger import Given
 from memory.models.address import EntryAddress

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.agent_memory import batches, queries
-from memory.agent_memory.targets import Item
+from memory.agent_memory.batches import Item
 from memory.api.openintent import schemas
 from memory.api.openintent.bodies import BatchParser
 from memory.api.openintent.calling import caller_of, described
