@@ -32,7 +32,6 @@ from memory.work.intents import (
     unassign_agent,
     update_state,
 )
-from memory.work.parts import at_work, coordinated_by, in_force, in_time, live_tasks_of, overseen_by
 from memory.work.policies import (
     Policy,
     Rails,
@@ -44,7 +43,19 @@ from memory.work.policies import (
     rails_over,
     rails_over_each,
 )
-from memory.work.rows import agent, intent, locked_agent, open_log, task
+from memory.work.rows import (
+    agent,
+    at_work,
+    coordinated_by,
+    in_force,
+    in_time,
+    intent,
+    live_tasks_of,
+    locked_agent,
+    open_log,
+    overseen_by,
+    task,
+)
 from memory.work.tasks import create_task, find_task, list_tasks, on_end, require_open, require_task_change, update_task
 
 __all__ = [

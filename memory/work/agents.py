@@ -10,7 +10,7 @@ from memory.host.errors import Forbidden, NotFound
 from memory.host.events import IntentLogged
 from memory.host.tenancy import TenantScope
 from memory.models import Agent
-from memory.work import authority, checking
+from memory.work import authority
 from memory.work.drafts import Json, NewAgent
 from memory.work.rows import WRITER, locked_agent
 
@@ -44,9 +44,9 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
     """The agent is registered, and active, with the record it gives; registering again replaces the record."""
     scope.check(authority.WRITE)
     scope.check_agent(new.agent_id)
-    row = locked_agent(scope.tenant_id, checking.agent_name("agent_id", new.agent_id), now=now)
+    row = locked_agent(scope.tenant_id, authority.agent_name("agent_id", new.agent_id), now=now)
     version = int(row.record.get("version", 0)) + 1
-    row.record = {**checking.record(scope, new.record), "version": version}
+    row.record = {**authority.record(scope, new.record), "version": version}
     row.status, row.registered_at, row.updated_at = "active", row.registered_at or now, now
     _bound(row, new)
     row.save(by=WRITER)
@@ -57,7 +57,7 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
 @transaction.atomic
 def configure_agent(tenant_id: UUID, new: NewAgent, *, now: datetime) -> Agent:
     """What the agent remembers is bounded so, registered or not; for workflow files (R86)."""
-    row = locked_agent(tenant_id, checking.agent_name("agent_id", new.agent_id), now=now)
+    row = locked_agent(tenant_id, authority.agent_name("agent_id", new.agent_id), now=now)
     _bound(row, new)
     row.updated_at = now
     row.save(by=WRITER, update_fields=["capacity", "pinned_namespaces", "updated_at"])
@@ -71,7 +71,7 @@ def agent_heartbeat(scope: TenantScope, agent_id: str, *, load: int, tasks: list
     scope.check_agent(agent_id)
     row = _locked(scope, agent_id, now)
     beat = {"last_heartbeat_at": now.isoformat(timespec="microseconds"), "current_load": load, "in_progress": tasks}
-    row.record = {**row.record, **checking.record(scope, beat)}
+    row.record = {**row.record, **authority.record(scope, beat)}
     row.status = "active" if row.status in RECOVERS else row.status
     row.save(by=WRITER, update_fields=["record", "status"])
     every = (row.record.get("heartbeat_config") or {}).get("interval_seconds") or HEARTBEAT_SECONDS
@@ -85,7 +85,7 @@ def update_agent_status(scope: TenantScope, agent_id: str, status: str, *, actor
     scope.check(authority.WRITE)
     row = _locked(scope, agent_id, now)
     _require_say(scope, row, actor)
-    before, row.status = row.status, checking.one_of("status", status, STATUSES)
+    before, row.status = row.status, authority.one_of("status", status, STATUSES)
     row.record = {**row.record, "version": int(row.record.get("version", 1)) + 1}
     row.updated_at = now
     row.save(by=WRITER, update_fields=["status", "record", "updated_at"])

@@ -9,7 +9,7 @@ from memory.host import ids
 from memory.host.errors import NotFound, VersionMismatch
 from memory.host.tenancy import TenantScope
 from memory.models import Coordinator, Intent
-from memory.work import authority, checking
+from memory.work import authority
 from memory.work.drafts import CoordinatorChange, NewCoordinator
 from memory.work.intents import find_intent, log
 from memory.work.rows import WRITER
@@ -44,16 +44,16 @@ def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, n
     row = find_intent(scope, new.intent_id, lock=True)
     authority.require_appointment(scope, row, actor, now=now)
     if len(of_intent(row)) >= MAX_OF_INTENT:
-        raise checking.refuse("intent_id", f"has its {MAX_OF_INTENT} coordinators")
+        raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} coordinators")
     if new.expires_at is not None and new.expires_at <= now:
-        raise checking.refuse("expires_at", "must not be past")
-    checking.one_of("coordinator_type", new.record.get("coordinator_type", "llm"), TYPES)
+        raise authority.refuse("expires_at", "must not be past")
+    authority.one_of("coordinator_type", new.record.get("coordinator_type", "llm"), TYPES)
     made = Coordinator(
         tenant_id=scope.tenant_id,
         intent_id=row.id,
-        agent_id=checking.agent_name("agent_id", new.agent_id),
-        guardrails=checking.guardrails(scope, new.guardrails),
-        record=checking.record(scope, new.record),
+        agent_id=authority.agent_name("agent_id", new.agent_id),
+        guardrails=authority.guardrails(scope, new.guardrails),
+        record=authority.record(scope, new.record),
         expires_at=new.expires_at,
         created_at=now,
         updated_at=now,
@@ -78,11 +78,11 @@ def update_coordinator(
         raise VersionMismatch("The coordinator has changed since that version.", current_version=row.version)
     kind = "coordinator.guardrails_updated"
     if change.status not in {None, row.status}:
-        kind = _move(row, checking.one_of("status", change.status, STATUSES))
+        kind = _move(row, authority.one_of("status", change.status, STATUSES))
     if change.status is not None:
         row.held = row.status != "active" and (row.agent_id != actor or authority.operates(scope))
     if change.guardrails is not None:
-        row.guardrails = checking.guardrails(scope, change.guardrails)
+        row.guardrails = authority.guardrails(scope, change.guardrails)
     row.version, row.updated_at = row.version + 1, now
     row.save(by=WRITER, update_fields=["status", "held", "guardrails", "version", "updated_at"])
     note = {"coordinator_id": ids.wire("coord", row.id), "agent_id": row.agent_id, "status": row.status}

@@ -12,10 +12,9 @@ from memory.host import ids
 from memory.host.errors import Forbidden, NotFound
 from memory.host.tenancy import TenantScope
 from memory.models import Grant, Intent
-from memory.work import authority, checking
+from memory.work import authority
 from memory.work.intents import find_intent, log
-from memory.work.parts import in_force
-from memory.work.rows import WRITER, task
+from memory.work.rows import WRITER, in_force, task
 
 PERMISSIONS = ("read", "write")
 MAX_GRANTS = 1000
@@ -71,10 +70,10 @@ def revoke(scope: TenantScope, intent_id: str, grant_id: str, *, actor: str, now
 
 
 def _grant(about: Intent, given: NewGrant, actor: str, now: datetime) -> Grant:
-    checking.agent_name("principal_id", given.agent_id)
-    checking.one_of("permission", given.permission, PERMISSIONS)
+    authority.agent_name("principal_id", given.agent_id)
+    authority.one_of("permission", given.permission, PERMISSIONS)
     if given.expires_at is not None and given.expires_at <= now:
-        raise checking.refuse("expires_at", "is over already")
+        raise authority.refuse("expires_at", "is over already")
     _housekeep(about, now)
     row: Grant = Grant(
         tenant_id=about.tenant_id,
@@ -95,7 +94,7 @@ def _task_of(about: Intent, task_id: str) -> UUID | None:
         return None
     found = task(about.tenant_id, task_id)
     if found is None or found.intent_id != about.id:
-        raise checking.refuse("task_id", "is no task of that intent")
+        raise authority.refuse("task_id", "is no task of that intent")
     return found.id
 
 
@@ -104,7 +103,7 @@ def _housekeep(about: Intent, now: datetime) -> None:
     rows = Grant.objects.written_by(WRITER).filter(tenant_id=about.tenant_id, intent_id=about.id)
     rows.filter(expires_at__lte=now).delete()
     if rows.count() >= MAX_GRANTS:
-        raise checking.refuse("intent_id", f"has {MAX_GRANTS} access entries already")
+        raise authority.refuse("intent_id", f"has {MAX_GRANTS} access entries already")
 
 
 def _revoke(about: Intent, row: Grant, actor: str, now: datetime) -> None:

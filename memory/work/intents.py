@@ -13,10 +13,9 @@ from memory.host.event_log import Recorded
 from memory.host.events import IntentLogged
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
-from memory.work import authority, checking
+from memory.work import authority
 from memory.work.drafts import Json, NewIntent
-from memory.work.kinds import KINDS, TOLD_BY_HOST
-from memory.work.rows import WRITER, intent, open_log
+from memory.work.rows import KINDS, TOLD_BY_HOST, WRITER, intent, open_log
 
 STATUSES = ("draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned")
 OPS = ("set", "append", "remove")
@@ -45,18 +44,18 @@ def log(tenant_id: UUID, intent_id: UUID, kind: str, actor: str, note: Json, *, 
 def create_intent(scope: TenantScope, new: NewIntent, *, actor: str, now: datetime) -> Intent:
     """An intent of ``actor``'s, with an open log on which it is the first to be told of."""
     scope.check(authority.WRITE)
-    checking.agent_name("created_by", actor)
-    title = checking.name(scope, "title", new.title)
+    authority.agent_name("created_by", actor)
+    title = authority.name(scope, "title", new.title)
     parent = find_intent(scope, new.parent_intent_id) if new.parent_intent_id else None
     depends_on = [ids.wire("intent", find_intent(scope, each).id) for each in new.depends_on]
     row = Intent(
         tenant_id=scope.tenant_id,
         id=open_log(scope.tenant_id, actor, now=now).id,
         title=title,
-        description=checking.name(scope, "description", new.description, most=checking.MAX_TEXT, empty=True),
-        constraints=checking.document(scope, "constraints", new.constraints),
-        state=checking.document(scope, "state", new.state),
-        policy=checking.document(scope, "policy", new.policy),
+        description=authority.name(scope, "description", new.description, most=authority.MAX_TEXT, empty=True),
+        constraints=authority.document(scope, "constraints", new.constraints),
+        state=authority.document(scope, "state", new.state),
+        policy=authority.document(scope, "policy", new.policy),
         record={"depends_on": depends_on} if depends_on else {},
         parent_intent_id=parent.id if parent else None,
         created_by=actor,
@@ -82,9 +81,9 @@ def set_status(
     """The intent has the status, in its next version, as one who directs it says. Its tasks stay what they are."""
     row = _opened(scope, intent_id, version, actor, now)
     authority.require_direction(scope, row, actor, now=now)
-    before, row.status = row.status, checking.one_of("status", status, STATUSES)
+    before, row.status = row.status, authority.one_of("status", status, STATUSES)
     _save(row, "status", now=now)
-    why = checking.document(scope, "reason", {"reason": reason} if reason else {})
+    why = authority.document(scope, "reason", {"reason": reason} if reason else {})
     log(row.tenant_id, row.id, "status_changed", actor, {"from": before, "to": row.status, **why}, now=now)
     return row
 
@@ -96,13 +95,13 @@ def update_state(
     """The patches are carried out in order, in the intent's next version, all or none."""
     row = _opened(scope, intent_id, version, actor, now)
     if len(patches) > MAX_PATCHES:
-        raise checking.refuse("patches", f"must be at most {MAX_PATCHES}")
+        raise authority.refuse("patches", f"must be at most {MAX_PATCHES}")
     state = dict(row.state)
     for patch in patches:
         _patch(state, patch)
-    row.state = checking.document(scope, "state", state)
+    row.state = authority.document(scope, "state", state)
     _save(row, "state", now=now)
-    note = checking.document(scope, "patches", {"patches": patches}, most=2 * checking.MAX_OBJECT)
+    note = authority.document(scope, "patches", {"patches": patches}, most=2 * authority.MAX_OBJECT)
     log(row.tenant_id, row.id, "state_patched", actor, note, now=now)
     return row
 
@@ -112,12 +111,14 @@ def assign_agent(scope: TenantScope, intent_id: str, agent_id: str, *, actor: st
     """The agent takes part in the intent. Any may join for itself: no right to memory rests on it."""
     scope.check(authority.WRITE)
     row = find_intent(scope, intent_id, lock=True)
-    checking.agent_name("agent_id", agent_id)
+    authority.agent_name("agent_id", agent_id)
     if agent_id != actor:
         authority.require_direction(scope, row, actor, now=now)
     if agent_id not in row.agents:
         if len(row.agents) >= MAX_AGENTS:
-            raise checking.refuse("agent_id", f"would be more than the {MAX_AGENTS} agents that an intent has room for")
+            raise authority.refuse(
+                "agent_id", f"would be more than the {MAX_AGENTS} agents that an intent has room for"
+            )
         row.agents = [*row.agents, agent_id]
         row.save(by=WRITER, update_fields=["agents"])
         log(row.tenant_id, row.id, "agent_assigned", actor, {"agent_id": agent_id}, now=now)
@@ -152,11 +153,11 @@ def log_event(
     row = find_intent(scope, intent_id)
     authority.require_voice(scope, row, actor, now=now)
     if kind not in KINDS:
-        raise checking.refuse("event_type", "is not a type of event that an agent logs")
+        raise authority.refuse("event_type", "is not a type of event that an agent logs")
     if kind in TOLD_BY_HOST:
         authority.require_direction(scope, row, actor, now=now)
-    checking.agent_name("actor", actor)
-    note: Json = checking.document(scope, "payload", payload)
+    authority.agent_name("actor", actor)
+    note: Json = authority.document(scope, "payload", payload)
     last = log(row.tenant_id, row.id, kind, actor, note, now=now)
     return event_log.read(row.tenant_id, row.id, after=last - 1, limit=1)[0], note
 
@@ -178,15 +179,15 @@ def _save(row: Intent, *changed: str, now: datetime) -> None:
 def _patch(state: dict[str, Any], patch: Json) -> None:
     """One of ``{"op", "path", "value"}``: the path is a name of the state, with or without the slash of JSON Patch."""
     path = str(patch.get("path", "")).removeprefix("/")
-    op = checking.one_of("patches.op", str(patch.get("op", "set")), OPS)
+    op = authority.one_of("patches.op", str(patch.get("op", "set")), OPS)
     if not path:
-        raise checking.refuse("patches.path", "must not be empty")
+        raise authority.refuse("patches.path", "must not be empty")
     if op == "remove":
         state.pop(path, None)
     elif op == "append":
         before = state.get(path, [])
         if not isinstance(before, list):
-            raise checking.refuse("patches.path", "is no list to append to")
+            raise authority.refuse("patches.path", "is no list to append to")
         state[path] = [*before, patch.get("value")]
     else:
         state[path] = patch.get("value")

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from memory.models import Agent, Intent, Task
-from memory.work.parts import at_work, live_tasks_of, taken_up, taken_up_by
+from memory.work.rows import at_work, live_tasks_of, taken_up, taken_up_by
 
 
 @dataclass(frozen=True, slots=True)

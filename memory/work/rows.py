@@ -6,15 +6,65 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 
 from memory.host import ids, runs
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
-from memory.models import Agent, Intent, Task
+from memory.models import Agent, Assignment, Coordinator, Grant, Intent, Task
 
 WRITER = "memory.work"
 AGENT_LOG, INTENT_LOG = "openintent-agent", "openintent-intent"
+# The client's words for an agent that cannot go on (its AgentStatus), and for why a task is taken from one (C15).
+GONE = frozenset({"unhealthy", "dead", "deregistered"})
+FAILED = frozenset({"failed", "dead", "offline", "unhealthy", "crashed", "timeout", "lease_expired"})
+VOCABULARY = """
+    intent_created state_patched status_changed agent_assigned agent_unassigned constraint_added constraint_removed
+    dependency_added dependency_removed lease_acquired lease_released arbitration_requested decision_recorded
+    attachment_added portfolio_created added_to_portfolio removed_from_portfolio failure_recorded comment
+    tool_call_started tool_call_completed tool_call_failed llm_request_started llm_request_completed
+    llm_request_failed stream_started stream_chunk stream_completed stream_cancelled access_granted access_revoked
+    access_expired access_requested access_request_approved access_request_denied task.created task.ready
+    task.claimed task.started task.progress task.completed task.failed task.retrying task.blocked task.unblocked
+    task.delegated task.escalated task.cancelled task.skipped plan.created plan.activated plan.paused plan.resumed
+    plan.completed plan.failed plan.checkpoint_reached plan.checkpoint_approved plan.checkpoint_rejected
+    coordinator.decision coordinator.heartbeat coordinator.paused coordinator.resumed coordinator.replaced
+    coordinator.unresponsive coordinator.failed_over coordinator.handoff coordinator.plan_overridden
+    coordinator.guardrails_updated coordinator.stalled coordinator.escalation_resolved governance.policy_set
+    governance.policy_removed governance.approval_granted governance.approval_denied governance.violation
+    tool.invoked tool.denied grant.created grant.delegated grant.revoked grant.expired grant.suspended grant.resumed
+    credential.created credential.rotated credential.expired credential.revoked agent.lifecycle agent.registered
+    agent.status_changed agent.dead trigger.fired trigger.skipped trigger.cascade_limit trigger.namespace_blocked
+    agent.identity.registered agent.identity.rotated agent.identity.revoked agent.identity.challenge_issued
+    agent.identity.verified log.checkpoint.created log.checkpoint.anchored channel.created channel.closed
+    channel.message governance.approval_enforced federation.dispatched federation.received federation.callback
+    federation.budget_warning federation.completed federation.failed intent.suspended intent.resumed
+    intent.suspension_expired engagement.decision intent.suspension_renotified intent.suspension_escalated
+    portfolio.member_suspended portfolio.member_resumed
+"""
+KINDS = frozenset(VOCABULARY.split())
+# What this host tells itself: from an agent it would be a claim in its name. That an agent was assigned is told by the
+# published client, too, when it delegates.
+FACTS = """
+    intent_created state_patched status_changed agent_unassigned lease_acquired lease_released access_granted
+    access_revoked access_expired task.created task.progress task.delegated coordinator.paused coordinator.resumed
+    coordinator.unresponsive coordinator.failed_over coordinator.handoff coordinator.heartbeat
+    coordinator.guardrails_updated agent.registered agent.status_changed agent.dead
+"""
+OF_STATUS = {
+    "pending": "task.unblocked",
+    "ready": "task.ready",
+    "claimed": "task.claimed",
+    "running": "task.started",
+    "blocked": "task.blocked",
+    "completed": "task.completed",
+    "failed": "task.failed",
+    "cancelled": "task.cancelled",
+    "skipped": "task.skipped",
+}
+TOLD_BY_HOST = frozenset(FACTS.split()) | frozenset(OF_STATUS.values())
 
 
 def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
@@ -93,3 +143,88 @@ def erase_kept(row: Any, **values: Any) -> None:
     for name, value in values.items():
         setattr(row, name, value)
     row.save(by=WRITER, update_fields=list(values))
+
+
+def hand_over(task: Task, agent_id: str, *, failed: bool, agreed: bool, now: datetime) -> None:
+    """The task is the agent's, or nobody's when it is empty; whoever had it before has had it until now.
+
+    It lost the task as a dead agent when its record says so, or ``failed`` does (C15). Who has it now took it up when
+    it ``agreed``: it asked for the task itself, or a credential gave it that may act as that agent.
+    """
+    close(task, dead=failed or _is_gone(task), now=now)
+    task.assigned_agent = agent_id
+    if agent_id:
+        row = Assignment(tenant_id=task.tenant_id, task_id=task.id, agent_id=agent_id, since=now, taken_up=agreed)
+        row.insert(by=WRITER)
+
+
+def take_up(task: Task) -> None:
+    """Who has the task agreed to it, by working on it."""
+    rows = Assignment.objects.written_by(WRITER).filter(tenant_id=task.tenant_id, task_id=task.id, until=None)
+    rows.filter(taken_up=False).update(taken_up=True)
+
+
+def close(task: Task, *, dead: bool, now: datetime) -> None:
+    """Nobody has the task any more."""
+    rows = Assignment.objects.written_by(WRITER).filter(tenant_id=task.tenant_id, task_id=task.id, until=None)
+    rows.update(until=now, dead=dead)
+
+
+def was_anybody_s(task: Task) -> bool:
+    """Whether any agent ever had the task."""
+    return bool(Assignment.objects.of(task.tenant_id).filter(task_id=task.id).exists())
+
+
+def _is_gone(task: Task) -> bool:
+    rows = Agent.objects.of(task.tenant_id).filter(agent_id=task.assigned_agent, status__in=GONE)
+    return bool(rows.exists())
+
+
+def in_time(now: datetime) -> Q:
+    """True of what has no end, or one that is still to come."""
+    return Q(expires_at=None) | Q(expires_at__gt=now)
+
+
+def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
+    """The coordinators at work: none that paused or ended, and none whose time is over, found lapsed or not.
+
+    Who knows no time is given those not found lapsed yet.
+    """
+    rows: QuerySet[Coordinator] = Coordinator.objects.of(tenant_id).filter(status="active")
+    return rows.filter(in_time(now)) if now else rows
+
+
+def live_tasks_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+    """The tasks under way that are this agent's."""
+    rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(assigned_agent=agent_id, ended_at=None)
+    return rows.exclude(assigned_agent="")
+
+
+def taken_up(tenant_id: UUID) -> "QuerySet[Assignment]":
+    """The assignments that hold, and that their agents agreed to where the host asks for that."""
+    rows: QuerySet[Assignment] = Assignment.objects.of(tenant_id).filter(until=None)
+    return rows.filter(taken_up=True) if settings.OPENWOP_TASK_CONSENT else rows
+
+
+def taken_up_by(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+    """Of the tasks under way that are this agent's, those that it agreed to: who directs them bounds the agent."""
+    own = taken_up(tenant_id).filter(agent_id=agent_id)
+    return live_tasks_of(tenant_id, agent_id).filter(id__in=own.values("task_id"))
+
+
+def coordinated_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Task]":
+    """The tasks under way of the intents that the agent coordinates: for their lifetime, and its own (R25)."""
+    mine = at_work(tenant_id, now=now).filter(agent_id=agent_id)
+    rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(ended_at=None, intent_id__in=mine.values("intent_id"))
+    return rows
+
+
+def overseen_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Assignment]":
+    """The assignments of the agents that are at work for this one, and agreed to be (R35)."""
+    return taken_up(tenant_id).filter(task_id__in=coordinated_by(tenant_id, agent_id, now=now).values("id"))
+
+
+def in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
+    """The grants that have not expired."""
+    rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(in_time(now))
+    return rows

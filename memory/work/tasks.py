@@ -14,11 +14,10 @@ from memory.host.errors import Forbidden, NotFound, TaskClosed, VersionMismatch
 from memory.host.tenancy import TenantScope
 from memory.models import Intent, Task
 from memory.models.work import ENDED, STATUSES
-from memory.work import assignments, authority, checking, policies
+from memory.work import authority, policies, rows
 from memory.work.drafts import Json, NewTask, TaskChange
 from memory.work.intents import find_intent, log
-from memory.work.kinds import OF_STATUS
-from memory.work.rows import WRITER, task
+from memory.work.rows import OF_STATUS, WRITER, task
 
 MAX_OF_INTENT = 10_000
 Farewell = Callable[[Task, str, datetime], None]
@@ -69,21 +68,21 @@ def create_task(scope: TenantScope, new: NewTask, *, actor: str, now: datetime) 
     parent = _parent(scope, intent, new.parent_task_id)
     if parent is None or parent.assigned_agent != actor or parent.ended_at is not None:
         authority.require_appointment(scope, intent, actor, now=now)
-    checking.one_of("status", new.status, [each for each in STATUSES if each not in ENDED])
-    policy = checking.memory_policy(new.memory_policy)
+    authority.one_of("status", new.status, [each for each in STATUSES if each not in ENDED])
+    policy = authority.memory_policy(new.memory_policy)
     if parent and policies.would_inherit(intent, policy):
         authority.require_appointment(scope, intent, actor, now=now)
     if Task.objects.of(scope.tenant_id).filter(intent_id=intent.id).count() >= MAX_OF_INTENT:
-        raise checking.refuse("intent_id", f"has its {MAX_OF_INTENT} tasks")
+        raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} tasks")
     made = Task(
         tenant_id=scope.tenant_id,
         intent_id=intent.id,
         parent_task_id=parent.id if parent else None,
-        name=checking.name(scope, "name", new.name),
-        description=checking.name(scope, "description", new.description, most=checking.MAX_TEXT, empty=True),
+        name=authority.name(scope, "name", new.name),
+        description=authority.name(scope, "description", new.description, most=authority.MAX_TEXT, empty=True),
         status=new.status,
         memory_policy=policy,
-        record=checking.record(scope, new.record),
+        record=authority.record(scope, new.record),
         created_by=actor,
         created_at=now,
         updated_at=now,
@@ -100,7 +99,7 @@ def _parent(scope: TenantScope, intent: Intent, task_id: str) -> Task | None:
         return None
     parent = find_task(scope, task_id, lock=True)
     if parent.intent_id != intent.id:
-        raise checking.refuse("parent_task_id", "is a task of another intent")
+        raise authority.refuse("parent_task_id", "is a task of another intent")
     return parent
 
 
@@ -155,7 +154,7 @@ def _permitted(scope: TenantScope, row: Task, change: TaskChange, actor: str, no
 def _is_free(row: Task, actor: str) -> bool:
     """Whether the agent may claim the task: nobody ever had it, nobody else remembers anything that would end with it,
     and it lends no memory but the agent's own."""
-    if row.assigned_agent or assignments.was_anybody_s(row):
+    if row.assigned_agent or rows.was_anybody_s(row):
         return False
     if addresses.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False
@@ -166,16 +165,16 @@ def _is_free(row: Task, actor: str) -> bool:
 
 
 def _apply(scope: TenantScope, row: Task, change: TaskChange, actor: str, now: datetime) -> None:
-    row.record = checking.record(scope, {**row.record, **change.record})
+    row.record = authority.record(scope, {**row.record, **change.record})
     if change.memory_policy is not None:
-        row.memory_policy = checking.memory_policy(change.memory_policy)
+        row.memory_policy = authority.memory_policy(change.memory_policy)
     if change.assigned_agent is not None and change.assigned_agent != row.assigned_agent:
-        failed = change.reason in assignments.FAILED or bool(change.record.get("error"))
+        failed = change.reason in rows.FAILED or bool(change.record.get("error"))
         _hand_over(scope, row, change.assigned_agent, failed=failed, actor=actor, now=now)
     elif row.assigned_agent == actor:
-        assignments.take_up(row)
+        rows.take_up(row)
     if change.status is not None:
-        _move(row, checking.one_of("status", change.status, STATUSES), now)
+        _move(row, authority.one_of("status", change.status, STATUSES), now)
     row.version, row.updated_at = row.version + 1, now
     row.save(
         by=WRITER,
@@ -186,9 +185,9 @@ def _apply(scope: TenantScope, row: Task, change: TaskChange, actor: str, now: d
 
 
 def _hand_over(scope: TenantScope, row: Task, to: str, *, failed: bool, actor: str, now: datetime) -> None:
-    agent_id = to and checking.agent_name("assigned_agent", to)
+    agent_id = to and authority.agent_name("assigned_agent", to)
     agreed = agent_id == actor or authority.acts_for(scope, agent_id)
-    assignments.hand_over(row, agent_id, failed=failed, agreed=agreed, now=now)
+    rows.hand_over(row, agent_id, failed=failed, agreed=agreed, now=now)
 
 
 def _move(row: Task, status: str, now: datetime) -> None:
@@ -197,11 +196,11 @@ def _move(row: Task, status: str, now: datetime) -> None:
         row.record = {**row.record, "started_at": now.isoformat(timespec="microseconds")}
     if status in ENDED:
         row.ended_at = now
-        assignments.close(row, dead=False, now=now)
+        rows.close(row, dead=False, now=now)
 
 
 def _why(scope: TenantScope, change: TaskChange) -> Json:
-    why: Json = checking.document(scope, "reason", {"reason": change.reason} if change.reason else {})
+    why: Json = authority.document(scope, "reason", {"reason": change.reason} if change.reason else {})
     return why
 
 

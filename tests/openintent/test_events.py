@@ -12,7 +12,7 @@ from openintent.models import EventType
 
 from memory.agent_memory import events
 from memory.host.events import VENDOR
-from memory.work.kinds import KINDS
+from memory.work.rows import KINDS
 from tests.openintent.conftest import Served
 
 KEYS = itertools.count(1)

@@ -18,7 +18,7 @@ from memory.host import ids
 from memory.tiers import Caller
 from memory.work import NewCoordinator, NewIntent, NewTask
 from memory.work.coordinators import TOLD
-from memory.work.kinds import KINDS, OF_STATUS, TOLD_BY_HOST
+from memory.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST
 from tests import building
 
 pytestmark = pytest.mark.django_db

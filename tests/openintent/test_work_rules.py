@@ -14,7 +14,7 @@ from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Assignment, Coordinator, EventNote, Task
 from memory.work import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.work.kinds import KINDS, OF_STATUS
+from memory.work.rows import KINDS, OF_STATUS
 from tests import building
 
 

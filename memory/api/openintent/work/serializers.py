@@ -9,7 +9,7 @@ from memory.addresses import MAX_AGENT, MAX_NAME
 from memory.api.openintent.serializers import Moment, Name, Value, Word
 from memory.host.serializing import Closed, Flag, Text, Whole
 from memory.models.work import STATUSES
-from memory.work import agents, checking, coordinators, intents
+from memory.work import agents, authority, coordinators, intents
 from memory.work.drafts import NewAgent, NewCoordinator, NewTask, TaskChange
 
 MAX_LISTED = 1000
@@ -25,7 +25,7 @@ class Texts(serializers.ListField):
     """A list of texts, of a sensible length."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(child=Text(max_length=checking.MAX_NAME, allow_blank=True), max_length=MAX_LISTED, **options)
+        super().__init__(child=Text(max_length=authority.MAX_NAME, allow_blank=True), max_length=MAX_LISTED, **options)
 
 
 class Objects(serializers.ListField):
@@ -93,8 +93,8 @@ class AgentPage(Page):
 
 
 class IntentCreate(Closed):
-    title = Text(max_length=checking.MAX_NAME)
-    description = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
+    title = Text(max_length=authority.MAX_NAME)
+    description = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
     constraints = Constraints(**MAYBE)
     state = Value(**MAYBE)
     created_by = Name(max_length=MAX_AGENT, **MAYBE)
@@ -105,7 +105,7 @@ class IntentCreate(Closed):
 
 class StatusChange(Closed):
     status = Text(max_length=32)
-    reason = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
+    reason = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
 
 
 class StateChange(Closed):
@@ -142,7 +142,7 @@ class EventCreate(Closed):
 class Tool(Closed):
     """RFC-0014; without a service the client could not read the task back."""
 
-    service = Text(max_length=checking.MAX_NAME)
+    service = Text(max_length=authority.MAX_NAME)
     scopes = Texts(**MAYBE)
     required = Flag(**MAYBE)  # type: ignore[assignment]  # the wire's word, and the field's own
 
@@ -161,14 +161,14 @@ class TaskKept(Closed):
     capabilities_required = Texts(**MAYBE)
     depends_on = Texts(**MAYBE)
     blocks = Texts(**MAYBE)
-    retry_policy = Text(max_length=checking.MAX_NAME, **MAYBE)
+    retry_policy = Text(max_length=authority.MAX_NAME, **MAYBE)
     timeout_seconds = Whole(min_value=1, max_value=FARTHEST, **MAYBE)
     attempt = Whole(min_value=1, max_value=MAX_LISTED, **MAYBE)
     max_attempts = Whole(min_value=1, max_value=MAX_LISTED, **MAYBE)
     permissions = Text(max_length=MAX_ID, **MAYBE)
     requires_tools = serializers.ListField(child=Tool(), max_length=MAX_LISTED, **MAYBE)
-    blocked_reason = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
-    error = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
+    blocked_reason = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
+    error = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
     metadata = Value(**MAYBE)
     memory_policy = Value(**MAYBE)
     assigned_agent = Name(max_length=MAX_AGENT, allow_blank=True, **MAYBE)
@@ -183,8 +183,8 @@ class TaskKept(Closed):
 
 class TaskCreate(TaskKept):
     intent_id = Text(max_length=MAX_ID)
-    name = Text(max_length=checking.MAX_NAME)
-    description = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
+    name = Text(max_length=authority.MAX_NAME)
+    description = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
     parent_task_id = Text(max_length=MAX_ID, **MAYBE)
 
     def draft(self) -> NewTask:
@@ -204,7 +204,7 @@ class TaskCreate(TaskKept):
 class TaskUpdate(TaskKept):
     """At least one field. An ``assigned_agent`` that is empty takes the task from whoever has it."""
 
-    reason = Text(allow_blank=True, max_length=checking.MAX_TEXT, **MAYBE)
+    reason = Text(allow_blank=True, max_length=authority.MAX_TEXT, **MAYBE)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if all(value is None for name, value in attrs.items() if name != "reason"):
@@ -266,17 +266,17 @@ class Load(Closed):
 class Remembering(Closed):
     """This host's own: how much the agent remembers, and where it never forgets (R30, R86)."""
 
-    capacity = Whole(min_value=0, max_value=checking.MAX_BOUND, **MAYBE)
-    pinned_namespaces = serializers.ListField(child=Name(max_length=MAX_NAME), max_length=checking.MAX_WORDS, **MAYBE)
+    capacity = Whole(min_value=0, max_value=authority.MAX_BOUND, **MAYBE)
+    pinned_namespaces = serializers.ListField(child=Name(max_length=MAX_NAME), max_length=authority.MAX_WORDS, **MAYBE)
 
 
 class AgentRegister(Closed):
     agent_id = Name(max_length=MAX_AGENT)
-    name = Text(allow_blank=True, max_length=checking.MAX_NAME, **MAYBE)
+    name = Text(allow_blank=True, max_length=authority.MAX_NAME, **MAYBE)
     role_id = Name(max_length=MAX_ID, **MAYBE)
     capabilities = Texts(**MAYBE)
     capacity = Load(**MAYBE)
-    endpoint = Text(allow_blank=True, max_length=checking.MAX_NAME, **MAYBE)
+    endpoint = Text(allow_blank=True, max_length=authority.MAX_NAME, **MAYBE)
     heartbeat_config = Rhythm(**MAYBE)
     metadata = Value(**MAYBE)
     drain_timeout_seconds = Whole(min_value=0, max_value=FARTHEST, **MAYBE)
