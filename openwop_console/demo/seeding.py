@@ -4,28 +4,231 @@ Memory is written by nodes of runs and by agents over OpenIntent, proposals are 
 by its operators; nothing here writes a row that the product would not have written.
 """
 
+import os
 import secrets
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 from django.contrib.auth.hashers import check_password
+from django.db import transaction
 
-from memory import agent_manifests, passes
-from memory.host import access, advertised, registry, runs, tenancy, vault
-from memory.host.models import ArtifactKind, Operator, Secret, SecretScope, Tenant
+from memory import agent_manifests, background, passes, work
+from memory.addresses import Address, Tier
+from memory.agent_memory import entries
+from memory.background import Wanted
+from memory.host import access, advertised, ids, registry, runs, tenancy, vault
+from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
-from openwop_console.demo import dreaming, logins, proposing, remembering, running
+from memory.host.tenancy import TenantScope
+from memory.ledger import Given
+from memory.models import Intent
+from memory.tiers import Caller
+from memory.work import NewIntent, NewTask, TaskChange
+from openwop_console.demo import logins
 from openwop_console.demo.logins import Login
-from openwop_console.demo.running import Clock
-from openwop_console.demo.story import Document, Story, text_of
-from openwop_console.runtime import definitions
-from proposals import artifacts
+from openwop_console.demo.story import Document, Endeavour, Errand, Story, Suggestion, text_of
+from openwop_console.runtime import definitions, engine, intake
+from openwop_console.runtime.run_options import RunRequest
+from proposals import artifacts, lifecycle, rules
+from proposals.drafts import Change, ProposalDraft
+from proposals.models import Decision, Gate, Proposal, Revision
 
+Clock = Callable[[], datetime]
+INSTANCE = "seed"
+RESTS = runs.ENDS | runs.WAITING
+PATIENCE = timedelta(seconds=60)
+POLL = 0.01
+WINDOW = "demo"
+MAY = tenancy.RUN_SCOPES | {"passes:run"}
 BY = "host"
-
 Made = Counter[str]
+
+
+def missing_proposals(tenant_id: UUID, suggestions: list[Suggestion]) -> list[Suggestion]:
+    """Those that nobody has proposed yet: no proposal began with their title."""
+    there = set(Revision.objects.of(tenant_id).filter(number=1).values_list("title", flat=True))
+    return [suggestion for suggestion in suggestions if suggestion.title not in there]
+
+
+@transaction.atomic
+def propose(
+    scope: TenantScope, tenant: Tenant, suggestion: Suggestion, sources: Mapping[str, Run], *, now: datetime
+) -> bool:
+    """The proposal is there, as far as it is to come by itself: all of it, or nothing when this is interrupted.
+
+    False when another seeding was faster.
+    """
+    Tenant.objects.select_for_update().get(id=tenant.id)
+    if not missing_proposals(tenant.id, [suggestion]):
+        return False
+    made = lifecycle.create(scope, _draft(suggestion, sources), now=now)
+    if suggestion.revision:
+        change = Change(artifact=text_of(suggestion.revision["artifact"]), note=suggestion.revision["note"])
+        lifecycle.revise(_operator(tenant, suggestion.revision["by"]), made.id, change, now=now)
+    if suggestion.rejection:
+        reviewer = _operator(tenant, suggestion.rejection["by"])
+        lifecycle.reject(reviewer, made.id, reason=suggestion.rejection["reason"], now=now)
+    _decide(tenant, suggestion, made, now)
+    return True
+
+
+def _decide(tenant: Tenant, suggestion: Suggestion, made: Proposal, now: datetime) -> None:
+    """What is to wait at its gate has been asked about; what is to be applied has been granted there as well, and is
+    installed when its run goes on. A host without gates installs the latter at once."""
+    if rules.activates_directly():
+        if suggestion.approved_by:
+            lifecycle.ask_to_apply(_operator(tenant, suggestion.approved_by), made.id, now=now)
+        return
+    if suggestion.asked_by:
+        gate = lifecycle.ask_to_apply(_operator(tenant, suggestion.asked_by), made.id, now=now).gate
+        if gate and suggestion.approved_by:
+            voter, granted = _operator(tenant, suggestion.approved_by), Decision.GRANTED
+            lifecycle.decide(voter, made.id, revision=gate.revision, sha256=gate.sha256, decision=granted, now=now)
+
+
+def _draft(suggestion: Suggestion, sources: Mapping[str, Run]) -> ProposalDraft:
+    return ProposalDraft(
+        kind=suggestion.kind,
+        artifact=text_of(suggestion.artifact),
+        title=suggestion.title,
+        rationale=suggestion.rationale,
+        source_run_ids=tuple(ids.wire("run", sources[key].id) for key in suggestion.source_runs),
+        synthesizer_model=suggestion.synthesizer_model,
+        agent_id=suggestion.agent_id,
+    )
+
+
+def _operator(tenant: Tenant, email: str) -> TenantScope:
+    operator = Operator.objects.of(tenant.id).get(email=email)
+    return tenancy.tenant_scope(tenancy.operator_principal(operator, tenant.id))
+
+
+def under_way(tenant_id: UUID) -> list[UUID]:
+    """The activation runs whose gates wait for somebody, or have been granted and install nothing yet."""
+    return list(Gate.objects.of(tenant_id).filter(closed_at=None).values_list("run_id", flat=True))
+
+
+class RunStalled(RuntimeError):
+    """A run of the demo neither ends nor waits for anybody."""
+
+
+@contextmanager
+def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantScope]:
+    """The scope of a key of the tenant's agents. Nobody is told its text, and it opens nothing afterwards."""
+    revoke_keys(tenant, story, clock)
+    agents = tuple(agent["agentId"] for agent in story.agents)
+    key = access.create_api_key(tenant, role="agent", agents=agents, name=story.key, now=clock())
+    try:
+        yield tenancy.tenant_scope(tenancy.key_principal(key.text, now=clock()))
+    finally:
+        revoke_keys(tenant, story, clock)
+
+
+def revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
+    """No key that a seeding made opens anything, that of one that was interrupted neither."""
+    for key in ApiKey.objects.of(tenant.id).filter(name=story.key, revoked_at=None):
+        access.revoke_api_key(tenant.id, key.id, now=clock())
+
+
+def happened(tenant_id: UUID, errands: list[Errand]) -> dict[str, Run]:
+    """The runs of those errands that were ordered, by the errands' keys."""
+    keys = [errand.key for errand in errands]
+    return {run.metadata["demo"]: run for run in Run.objects.of(tenant_id).filter(metadata__demo__in=keys)}
+
+
+@transaction.atomic
+def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
+    """The errand's run. It is ordered once, by however many seedings at the same moment."""
+    Tenant.objects.select_for_update().get(id=scope.tenant_id)
+    there: Run | None = Run.objects.of(scope.tenant_id).filter(metadata__demo=errand.key).first()
+    metadata = {**errand.metadata, "demo": errand.key}
+    request = RunRequest(
+        errand.workflow, inputs=errand.inputs, agent_id=errand.agent, tags=errand.tags, metadata=metadata
+    )
+    return there or intake.create_run(scope, request, now=now)
+
+
+def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
+    """The run has ended or waits for somebody; whether it had not before. A worker may have had part in it."""
+    deadline = clock() + PATIENCE
+    run = before = runs.find(tenant_id, run_id)
+    while run.status not in RESTS:
+        if clock() > deadline:
+            raise RunStalled(f"run {run_id} is {run.status}")
+        engine.advance(tenant_id, run_id, holder=f"{INSTANCE}/{os.getpid()}", clock=clock)
+        run = runs.find(tenant_id, run_id)
+        if run.status not in RESTS:
+            time.sleep(POLL)
+    return before.status not in RESTS
+
+
+def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
+    """The pass is over; whether it was not before. A worker may have taken it."""
+    scope = tenancy.host_scope(tenant, scopes=MAY)
+    work = found = background.order(scope, wanted, window=WINDOW, now=clock())
+    deadline = clock() + PATIENCE
+    while found.state not in passes.OVER:
+        if clock() > deadline:
+            raise RunStalled(f"pass {found.id} is {found.state}")
+        holder = f"{INSTANCE}/{os.getpid()}"
+        ended = background.carry_out(tenant.id, found.id, holder=holder, clock=clock)
+        if ended is None:
+            time.sleep(POLL)
+        found = ended or passes.find(tenant.id, found.id) or found
+    return work.state not in passes.OVER
+
+
+def missing_memory(tenant_id: UUID, wanted: list[Endeavour]) -> list[Endeavour]:
+    """Those of which there is no intent yet."""
+    titles = [each.title for each in wanted]
+    there = set(Intent.objects.of(tenant_id).filter(title__in=titles).values_list("title", flat=True))
+    return [each for each in wanted if each.title not in there]
+
+
+@transaction.atomic
+def carry_out_work(scope: TenantScope, wanted: Endeavour, clock: Clock) -> bool:
+    """The intent is there with all that belongs to it, once, by however many seedings; whether this one made it."""
+    Tenant.objects.select_for_update().get(id=scope.tenant_id)
+    if not missing_memory(scope.tenant_id, [wanted]):
+        return False
+    new = NewIntent(wanted.title, description=wanted.description)
+    intent = work.create_intent(scope, new, actor=wanted.by, now=clock())
+    intent_id = ids.wire("intent", intent.id)
+    for agent in wanted.agents:
+        work.assign_agent(scope, intent_id, agent, actor=wanted.by, now=clock())
+    for task in wanted.tasks:
+        _carry_out_task(scope, wanted, task, intent_id, clock)
+    for given in wanted.remembers:
+        _remember(scope, given, given["agent"], {}, clock)
+    return True
+
+
+def _carry_out_task(scope: TenantScope, wanted: Endeavour, task: Document, intent_id: str, clock: Clock) -> None:
+    agent = task["agent"]
+    new = NewTask(intent_id, task["name"], status="running", assigned_agent=agent)
+    row = work.create_task(scope, new, actor=wanted.by, now=clock())
+    task_id = ids.wire("task", row.id)
+    for given in task["remembers"]:
+        _remember(scope, given, agent, {"task_id": task_id, "intent_id": intent_id}, clock)
+    if task["status"] != "running":
+        change = TaskChange(status=task["status"])
+        work.update_task(scope, task_id, change, version=row.version, actor=agent, now=clock())
+
+
+def _remember(scope: TenantScope, given: Document, agent: str, place: dict[str, str], clock: Clock) -> None:
+    """The entry, in as many versions as are told."""
+    caller, tier = Caller(scope, agent), Tier(given.get("tier", "working"))
+    said: Document = {name: given[name] for name in ("pinned", "priority", "sensitivity") if name in given}
+    address = Address(tier, agent, given["namespace"], given["key"], **(said | place))
+    row = entries.create(caller, Given(address, given["value"], tuple(given.get("tags", ()))), now=clock())
+    for value in given.get("then", ()):
+        row = entries.update(caller, row.id, row.version, {"value": value}, now=clock())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +247,20 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     """Every story is complete. What was made is nothing when they were complete before."""
     seeded = Seeded()
     passwords = logins.passwords(folder, stories)
-    runs.release_held_by(running.INSTANCE, now=clock())
-    passes.release_held_by(running.INSTANCE, now=clock())
+    runs.release_held_by(INSTANCE, now=clock())
+    passes.release_held_by(INSTANCE, now=clock())
     for story in stories:
         tenant = _tenant(story, seeded.made, now=clock())
         seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, clock))
         _secrets(tenant, story, seeded.made, now=clock())
         _installations(tenant, story, seeded.made, now=clock())
-        running.revoke_keys(tenant, story, clock)
+        revoke_keys(tenant, story, clock)
         _errands(tenant, story, seeded.made, clock, learned=False)
         _suggestions(tenant, story, seeded.made, clock)
         _errands(tenant, story, seeded.made, clock, learned=True)
         _endeavours(tenant, story, seeded.made, clock)
         for wanted in story.passes:
-            seeded.made["passes"] += dreaming.carry_out(tenant, wanted, clock)
+            seeded.made["passes"] += carry_out_pass(tenant, wanted, clock)
     return seeded
 
 
@@ -123,30 +326,30 @@ def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: dat
 
 def _errands(tenant: Tenant, story: Story, made: Made, clock: Clock, *, learned: bool) -> None:
     """Each run is over before the next is ordered, so that it may read what the one before it wrote."""
-    there = running.happened(tenant.id, story.errands)
-    over = {key for key, run in there.items() if run.status in running.RESTS}
+    there = happened(tenant.id, story.errands)
+    over = {key for key, run in there.items() if run.status in RESTS}
     pending = [errand for errand in story.errands if errand.learned == learned and errand.key not in over]
     if pending:
-        with running.with_a_key(tenant, story, clock) as scope:
+        with with_a_key(tenant, story, clock) as scope:
             for errand in pending:
-                run = running.order(scope, errand, now=clock())
-                made["runs"] += running.to_rest(tenant.id, run.id, clock)
+                run = order(scope, errand, now=clock())
+                made["runs"] += to_rest(tenant.id, run.id, clock)
 
 
 def _suggestions(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None:
-    missing = proposing.missing(tenant.id, story.suggestions)
+    missing = missing_proposals(tenant.id, story.suggestions)
     if missing:
-        sources = running.happened(tenant.id, story.errands)
-        with running.with_a_key(tenant, story, clock) as scope:
+        sources = happened(tenant.id, story.errands)
+        with with_a_key(tenant, story, clock) as scope:
             for suggestion in missing:
-                made["proposals"] += proposing.propose(scope, tenant, suggestion, sources, now=clock())
-    for run_id in proposing.under_way(tenant.id):
-        made["gates"] += running.to_rest(tenant.id, run_id, clock)
+                made["proposals"] += propose(scope, tenant, suggestion, sources, now=clock())
+    for run_id in under_way(tenant.id):
+        made["gates"] += to_rest(tenant.id, run_id, clock)
 
 
 def _endeavours(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None:
-    missing = remembering.missing(tenant.id, story.endeavours)
+    missing = missing_memory(tenant.id, story.endeavours)
     if missing:
-        with running.with_a_key(tenant, story, clock) as scope:
+        with with_a_key(tenant, story, clock) as scope:
             for each in missing:
-                made["intents"] += remembering.carry_out(scope, each, clock)
+                made["intents"] += carry_out_work(scope, each, clock)

@@ -24,7 +24,7 @@ from memory.models import Archive, Commitment, Intent, Pass, Task
 from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
-from openwop_console.demo import logins, proposing, running, seeding, story
+from openwop_console.demo import logins, seeding, story
 from openwop_console.runtime import intake
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
@@ -380,9 +380,9 @@ def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme):
 
     now = timezone.now()
     lifecycle.decide(ada, found.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
-    running.to_rest(acme.id, gate.run_id, timezone.now)
+    seeding.to_rest(acme.id, gate.run_id, timezone.now)
     again = intake.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
-    running.to_rest(acme.id, again.id, timezone.now)
+    seeding.to_rest(acme.id, again.id, timezone.now)
 
     after = registry.by_ref(acme.id, "prompt:triage.summary@1.1.0")
     assert after.text == Revision.objects.of(acme.id).get(proposal_id=found.id, number=2).text
@@ -415,7 +415,7 @@ def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, 
     ada = signed_in("ada@acme.example")
     _, gate = waiting(acme)
     lifecycle.decide(ada, gate.proposal_id, revision=2, sha256=gate.sha256, decision="granted", now=timezone.now())
-    running.to_rest(acme.id, gate.run_id, timezone.now)
+    seeding.to_rest(acme.id, gate.run_id, timezone.now)
     request = forgetting.preview(ada, [MARTA], now=timezone.now()).request
     forgetting.confirm(ada, request.id, typed=MARTA, reason="asked for", ticked=set(), now=timezone.now())
     forgetting.execute(acme.id, request.id, holder="test/1", now=timezone.now(), clock=timezone.now)
@@ -502,9 +502,9 @@ def stopping_after(looks):
 
 
 def test_two_seedings_at_once_order_a_run_and_make_a_proposal_once(acme):
-    with running.with_a_key(acme, ACME, timezone.now) as scope:
-        again = running.order(scope, ACME.errands[0], now=timezone.now())
-        made = proposing.propose(scope, acme, ACME.suggestions[0], {}, now=timezone.now())
+    with seeding.with_a_key(acme, ACME, timezone.now) as scope:
+        again = seeding.order(scope, ACME.errands[0], now=timezone.now())
+        made = seeding.propose(scope, acme, ACME.suggestions[0], {}, now=timezone.now())
 
     assert again.id == errand_runs(acme)[ACME.errands[0].key].id
     assert made is False
@@ -514,14 +514,14 @@ def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
     told = small("busy")
     seed(tmp_path, replace(told, errands=[], suggestions=[], passes=[]))
     tenant = access.tenant_by_slug("busy")
-    with running.with_a_key(tenant, told, timezone.now) as scope:
-        run = running.order(scope, told.errands[0], now=timezone.now())
+    with seeding.with_a_key(tenant, told, timezone.now) as scope:
+        run = seeding.order(scope, told.errands[0], now=timezone.now())
     assert runs.claim(tenant.id, run.id, holder="worker/1", now=timezone.now())
 
     workers_end = SimpleNamespace(sleep=lambda seconds: runs.release_held_by("worker", now=timezone.now()))
-    monkeypatch.setattr(running, "time", workers_end)
+    monkeypatch.setattr(seeding, "time", workers_end)
 
-    assert running.to_rest(tenant.id, run.id, timezone.now)
+    assert seeding.to_rest(tenant.id, run.id, timezone.now)
     assert runs.find(tenant.id, run.id).status == "completed"
 
 
@@ -566,7 +566,7 @@ def logins_in(folder):
 def test_a_run_that_gets_nowhere_ends_the_command_with_one_sentence(tmp_path, settings, monkeypatch):
     settings.OPENWOP_DATA_DIR = tmp_path
     monkeypatch.setattr(story, "told", lambda: [small("stalled")])
-    monkeypatch.setattr(running, "PATIENCE", -timedelta(seconds=1))
+    monkeypatch.setattr(seeding, "PATIENCE", -timedelta(seconds=1))
 
     with pytest.raises(CommandError, match=r"^The demo is not complete: run [0-9a-f-]{36} is pending\.$"):
         call_command("seed_demo")

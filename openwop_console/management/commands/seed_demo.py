@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from openwop_console.commanding import DatabaseCommand, refusals_as_errors
 from openwop_console.demo import logins, seeding, story
-from openwop_console.demo.running import RunStalled
+from openwop_console.demo.seeding import RunStalled
 
 
 class Command(DatabaseCommand):
