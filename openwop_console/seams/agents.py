@@ -23,7 +23,7 @@ from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import slots
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 
 WORKFLOW = "console-agent-dispatch"
 PATIENCE_S = 10

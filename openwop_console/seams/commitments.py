@@ -27,7 +27,7 @@ from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Commitment, CommitmentState, Condition, Firing
 from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.seams import serializers as wire
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 
 WORKFLOW = "conformance-noop"
 CANARY = re.compile(r"INTENT-CANARY-[0-9a-f]{16}")

@@ -25,7 +25,7 @@ from memory.host.tenancy import TenantScope, scope_of
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.seams import principals
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 from proposals import lifecycle, overrides, rules
 from proposals.drafts import ProposalDraft
 from proposals.models import Decision, Gate, GateState

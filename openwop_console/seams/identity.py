@@ -17,7 +17,7 @@ from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.seams import principals
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 
 KNOWN = frozenset().union(*access.ROLES.values())
 DECISION = {

@@ -26,9 +26,9 @@ from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
 from openwop_console import slots
 from openwop_console.runtime import streaming
-from openwop_console.seams import planting
+from openwop_console.seams import principals
 from openwop_console.seams import serializers as wire
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 
 SCOPE = "passes:run"
 INDEX = "MEMORY-INDEX.json"
@@ -88,7 +88,7 @@ def distill(request: Request) -> Response:
         _planted(memory, RECENT, canary=canary, now=timezone.now())
     work = _done(scope, Wanted("distill", memory.memory_ref, options))
     outcome = work.outcome
-    leaked = {"secretLeaked": planting.leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
+    leaked = {"secretLeaked": principals.leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
     index = {"indexFile": _index_file(scope)} if outcome["indexUpdated"] else {}
     told = {name: outcome[name] for name in ("archiveChecksum", "indexUpdated")}
     return Response({"event": _fact(scope, work, "memory.compacted"), **told, **index, **leaked, **_run(work)})
@@ -110,7 +110,7 @@ def consolidate(request: Request) -> Response:
     memory = _memory(scope, wanted)
     _planted(memory, STANDING, canary=given.get("includeSecretCanary", False), now=timezone.now())
     work = _done(scope, wanted)
-    leaked = planting.leaks(scope.tenant_id, _stored(memory))
+    leaked = principals.leaks(scope.tenant_id, _stored(memory))
     event = _fact(scope, work, "agent.memory.consolidated")
     return Response({"event": event, "secretLeaked": leaked, **_run(work)})
 
@@ -123,7 +123,7 @@ def seed(request: Request) -> Response:
     given = checked(wire.SeedMemory, request.data).validated_data
     memory = _memory(scope_of(request), Wanted("compact", given["memoryRef"]))
     drafts = [EntryDraft(each["content"], tuple(each.get("tags", ()))) for each in given["entries"]]
-    written = planting.plant(memory, drafts, now=timezone.now())
+    written = principals.plant(memory, drafts, now=timezone.now())
     return Response({"plantedIds": [ids.wire("mem", each.id) for each in written], "seeded": len(written)}, status=201)
 
 
@@ -163,15 +163,15 @@ def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
 
 def _planted(memory: MemoryScope, texts: tuple[str, ...], *, canary: bool, now: datetime) -> None:
     """A ref that holds nothing holds ``texts``, and one that is to hold a canary holds it twice."""
-    drafts = [EntryDraft(text, ("conformance",)) for text in texts] if planting.is_empty(memory, now=now) else []
-    planting.plant(memory, drafts, canary=canary, now=now)
+    drafts = [EntryDraft(text, ("conformance",)) for text in texts] if principals.is_empty(memory, now=now) else []
+    principals.plant(memory, drafts, canary=canary, now=now)
 
 
 def _clean_sources(
     scope: TenantScope, sources: list[dict[str, Any]], *, canary: bool, now: datetime
 ) -> list[dict[str, Any]]:
     """What a suite wants distilled, without the tenant's secrets: a pass keeps what it was asked."""
-    spoken = [{"content": planting.spoken_canary(scope, now=now), "tags": []}] if canary else []
+    spoken = [{"content": principals.spoken_canary(scope, now=now), "tags": []}] if canary else []
     found: list[dict[str, Any]] = harness.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
     return found
 

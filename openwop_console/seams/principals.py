@@ -1,16 +1,37 @@
 """The principals and tenants that a suite names, and that no seam lets it mistake for real ones."""
 
+import secrets as random_secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from functools import wraps
+from typing import Any
+from uuid import UUID
 
-from memory.host import access, tenancy
-from memory.host.errors import Invalid
-from memory.host.models import Tenant
-from memory.host.tenancy import TenantScope
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpResponseBase
+
+from memory import adapter, ledger
+from memory.distillation.gathering import DISTILLED
+from memory.drafts import EntryDraft
+from memory.encodings import forms_of
+from memory.host import access, ids, registry, runs, tenancy, vault
+from memory.host.errors import Invalid, NotFound
+from memory.host.models import Run, SecretScope, Tenant
+from memory.host.run_orders import RunOrder
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.ledger import Written
 
 SCOPE = "manifest:read"  # what a suite's key has whatever else it may
 MARK = "conformance-"
 OWNER = "conformance-owner-principal"
 LONGEST = 64
+View = Callable[..., HttpResponseBase]
+WORKFLOW = "conformance-noop"
+CANARY = "conformance-canary"
+RESTATED = "conformance-restated"
+SPOKEN = "The provider was called with {canary} and answered at once."
 
 
 def tenant_of(caller: TenantScope) -> Tenant:
@@ -33,3 +54,68 @@ def named(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
     if name == OWNER:
         access.grant_role(caller.tenant_id, name, "owner", now=now)
     return tenancy.named_scope(tenant_of(caller), name)
+
+
+def seam(view: View) -> View:
+    """The view answers while seams are enabled, and 404 otherwise. Goes inside ``api_view``, outside nothing else."""
+
+    @wraps(view)
+    def gated(*args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not settings.OPENWOP_TEST_SEAM_ENABLED:
+            raise NotFound
+        return view(*args, **kwargs)
+
+    return gated
+
+
+@transaction.atomic
+def plant(scope: MemoryScope, drafts: Sequence[EntryDraft], *, canary: bool = False, now: datetime) -> list[Written]:
+    """The entries are under the ref in their order; with ``canary`` two more, unless the ref has those already.
+
+    They say the same under different tags, so what becomes of them in a consolidation is written anew.
+    """
+    canary = canary and not adapter.list_entries(scope, now=now, limit=1, tag=CANARY)
+    if not drafts and not canary:
+        return []
+    with _a_run(scope.tenant, now) as run:
+        said = _spoken(run, now) if canary else ""
+        spoken = [EntryDraft(said, (CANARY,)), EntryDraft(said, (RESTATED,))] if canary else []
+        return [ledger.write_entry(scope, draft, run=run, node_id=None, now=now) for draft in [*drafts, *spoken]]
+
+
+@transaction.atomic
+def spoken_canary(scope: TenantScope, *, now: datetime) -> str:
+    """A text with a fresh canary in it, plain: to be redacted before it is kept."""
+    with _a_run(scope, now) as run:
+        return _spoken(run, now)
+
+
+def is_empty(scope: MemoryScope, *, now: datetime) -> bool:
+    """Whether the ref has no live entry of its own: what passes have distilled there is none."""
+    return all(entry.derived == DISTILLED for chunk in adapter.corpus(scope, now=now) for entry in chunk)
+
+
+def leaks(tenant_id: UUID, texts: Iterable[str]) -> bool:
+    """Whether a canary of the tenant stands in one of ``texts``, in any form that a redactor would find."""
+    values = [vault.unseal(secret) for secret in vault.held_by(tenant_id) if secret.name == CANARY]
+    forms = {form for value in values for form in forms_of(value)}
+    return any(form in text for text in texts for form in forms)
+
+
+@contextmanager
+def _a_run(scope: TenantScope, now: datetime) -> Iterator[Run]:
+    """A run that is over at the end of the block."""
+    definition = registry.workflow_text(scope.tenant_id, WORKFLOW)
+    assert definition is not None, "the host brings this workflow along"
+    order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True)
+    run = runs.find(scope.tenant_id, runs.open_run(scope.tenant_id, order, now=now, ready=False).id)
+    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    yield run
+    runs.complete(run, now=now)
+
+
+def _spoken(run: Run, now: datetime) -> str:
+    """A text with a secret that is this run's alone, and that it has resolved."""
+    owner, value = ids.wire("run", run.id), f"canary-{random_secrets.token_hex(16)}"
+    vault.put(run.tenant_id, CANARY, value, scope=SecretScope.RUN, owner=owner, now=now)
+    return SPOKEN.format(canary=vault.resolve(run, CANARY, now=now))

@@ -24,7 +24,7 @@ from openwop_console import slots
 from openwop_console.runtime.api import schedules
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from openwop_console.runtime.timed import schedules as timed_schedules
-from openwop_console.seams.gating import seam
+from openwop_console.seams.principals import seam
 
 WORKFLOW = "conformance-noop"
 GIVEN = {"observe": "given", "expression": "@"}

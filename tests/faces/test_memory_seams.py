@@ -16,7 +16,7 @@ from memory.host import vault
 from memory.host.models import Run, Secret, SecretScope
 from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
-from openwop_console.seams import memory, planting
+from openwop_console.seams import memory, principals
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -111,29 +111,29 @@ def test_what_is_planted_is_written_by_the_host_in_a_run_that_is_over(client: Cl
 def test_a_canary_is_a_secret_of_the_run_that_writes_it_and_a_leak_would_be_told(client: Client) -> None:
     scope = building.scope()
     ref = building.ref(scope, "notes")
-    planting.plant(ref, [], canary=True, now=timezone.now())
-    planting.plant(ref, [], canary=True, now=timezone.now())
+    principals.plant(ref, [], canary=True, now=timezone.now())
+    principals.plant(ref, [], canary=True, now=timezone.now())
     secret = Secret.objects.of(scope.tenant_id).get()
     assert (secret.scope, secret.name) == (SecretScope.RUN, "conformance-canary")
     assert building.contents(scope) == [SPOKEN, SPOKEN]
     value = vault.unseal(secret)
-    assert planting.leaks(scope.tenant_id, ["fine", f"it is {value}"])
-    assert planting.leaks(scope.tenant_id, [value.encode().hex(), b64encode(value.encode()).decode()])
-    assert not planting.leaks(scope.tenant_id, ["fine", value[:-1]])
-    assert not planting.leaks(building.tenant("globex").id, [value])
+    assert principals.leaks(scope.tenant_id, ["fine", f"it is {value}"])
+    assert principals.leaks(scope.tenant_id, [value.encode().hex(), b64encode(value.encode()).decode()])
+    assert not principals.leaks(scope.tenant_id, ["fine", value[:-1]])
+    assert not principals.leaks(building.tenant("globex").id, [value])
 
 
 def test_a_consolidation_writes_the_canary_anew_and_what_it_wrote_is_looked_through(
     client: Client, monkeypatch: Any
 ) -> None:
     scanned: list[str] = []
-    leaks = planting.leaks
+    leaks = principals.leaks
 
     def looked_through(tenant_id: Any, texts: Any) -> bool:
         scanned.extend(texts)
         return leaks(tenant_id, scanned)
 
-    monkeypatch.setattr(planting, "leaks", looked_through)
+    monkeypatch.setattr(principals, "leaks", looked_through)
     body = {"memoryRef": "notes", "includeSecretCanary": True}
     answer = client.post("/v1/host/sample/memory/consolidate", body, "application/json", **building.headers())
     assert (answer.status_code, answer.json()["secretLeaked"]) == (200, False)
