@@ -9,7 +9,7 @@ from django.db import transaction
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
 from memory.matching import FORGOTTEN
-from proposals import denials, drafts, locking, records
+from proposals import denials, drafts, locking, revisions
 from proposals.models import Comment, Proposal
 
 WRITER = "proposals.comments"
@@ -33,7 +33,7 @@ def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, now: datetim
             text=stored,
             at=now,
         ).insert(by=WRITER)
-        records.step(proposal, "comment", by=scope.principal.id, now=now, revision=proposal.revision)
+        revisions.step(proposal, "comment", by=scope.principal.id, now=now, revision=proposal.revision)
     return made
 
 

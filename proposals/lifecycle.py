@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory import artifact_stops
 from memory.host import access, effects, ids, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
@@ -30,13 +31,12 @@ from proposals import (
     installation,
     locking,
     policies,
-    records,
     revisions,
     rules,
 )
 from proposals.drafts import Change, ProposalDraft
 from proposals.locking import Held
-from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Purpose, Revision, State
+from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Kind, Proposal, Purpose, Revision, State
 
 WRITER = "proposals.lifecycle"
 INTAKE = "host-proposal-intake"
@@ -90,7 +90,7 @@ def ask_to_apply(
             return _apply_directly(proposal, revision, scope.principal.id, now)
         policy = policies.of_kind(proposal.tenant_id, proposal.kind)
         opened = gate.open_gate(proposal, revision, policy, opened_by=scope.principal.id, now=now)
-        records.step(proposal, "gate.open", by=scope.principal.id, now=now, **records.about_gate(opened))
+        revisions.step(proposal, "gate.open", by=scope.principal.id, now=now, **revisions.about_gate(opened))
     return Activation(proposal, opened)
 
 
@@ -135,7 +135,7 @@ def _install(
     approval = ids.wire("gate", approval_id) if approval_id else None
     runs.note(run, ProposalActivated(proposal.id, proposal.kind, approval, installed.ref), now=now)
     details = {"installedArtifactRef": installed.ref, "sha256": installed.sha256, "runId": ids.wire("run", run.id)}
-    records.step(proposal, "install", by=by, now=now, approvalId=approval, **details)
+    revisions.step(proposal, "install", by=by, now=now, approvalId=approval, **details)
     return installed
 
 
@@ -164,15 +164,15 @@ def decide(
             errors = [{"field": "reason", "message": "says what is to be changed"}]
             raise Invalid("Asking for changes needs a reason.", errors=errors)
         gate.vote(under_way, run, principal=scope.principal, decision=decision, reason=stored, now=now)
-        details = {**records.about_gate(under_way), "decision": decision, "gateState": under_way.state}
-        records.step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
+        details = {**revisions.about_gate(under_way), "decision": decision, "gateState": under_way.state}
+        revisions.step(held.proposal, "vote", by=scope.principal.id, now=now, **details)
     return under_way
 
 
 def expire(under_way: Gate, *, now: datetime) -> None:
     """The gate's time is over: nothing is installed by it. The lock of its run is held."""
     gate.close(under_way, GateState.EXPIRED, now=now)
-    records.step(under_way.proposal, "gate.expire", by="host", now=now, **records.about_gate(under_way))
+    revisions.step(under_way.proposal, "gate.expire", by="host", now=now, **revisions.about_gate(under_way))
 
 
 def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", now: datetime) -> Proposal:
@@ -182,7 +182,9 @@ def withdraw(scope: TenantScope, proposal_id: UUID | None, *, reason: str = "", 
         held = checked(scope, "withdraw", proposal_id, now)
         under_way, run = held.activation()
         gate.cancel(under_way, run, reason=drafts.reason(scope.tenant_id, reason), now=now)
-        records.step(held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **records.about_gate(under_way))
+        revisions.step(
+            held.proposal, "gate.withdraw", by=scope.principal.id, now=now, **revisions.about_gate(under_way)
+        )
     return held.proposal
 
 
@@ -222,7 +224,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
             sources = tuple(proposal.source_run_ids)
             runs.note(log, ProposalCreated(proposal.id, proposal.kind, sources, proposal.duplicate_of), now=now)
         told = {"kind": proposal.kind, "purpose": proposal.purpose, "sha256": sealed.sha256}
-        records.step(proposal, "create", by=author, now=now, **told)
+        revisions.step(proposal, "create", by=author, now=now, **told)
         _require_room(scope.tenant_id)
     return proposal
 
@@ -291,7 +293,7 @@ def revise(
         made = _revised(proposal, before, change, by=scope.principal.id, now=now)
         digests = {"sha256Before": before.sha256, "sha256": made.sha256, "revision": made.number}
         voids = {"voidedApprovalId": ids.wire("gate", voided.id)} if voided else {}
-        records.step(proposal, "revise", by=scope.principal.id, now=now, **digests, **voids)
+        revisions.step(proposal, "revise", by=scope.principal.id, now=now, **digests, **voids)
     return proposal
 
 
@@ -406,7 +408,7 @@ def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: dateti
         told |= _uninstalled(proposal, now)
     proposal.closing_reason = drafts.reason(scope.tenant_id, reason) or proposal.closing_reason
     leave_review(proposal, action, by=scope.principal.id, now=now)
-    records.step(proposal, action, by=scope.principal.id, now=now, **told)
+    revisions.step(proposal, action, by=scope.principal.id, now=now, **told)
     return proposal
 
 
@@ -443,4 +445,22 @@ def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
         proposal.save(by=WRITER)
     else:
         leave_review(proposal, "archive", by="host", now=now)
-    records.step(proposal, "forget", by="host", now=now)
+    revisions.step(proposal, "forget", by="host", now=now)
+
+
+def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime) -> Proposal:
+    """A draft that, once it is granted and applied, makes the installed version ``ref`` the current one again.
+
+    Refused when it is the current one now, and for what no proposal could install.
+    """
+    denials.authorize(scope, "create", now=now)
+    found = artifact_stops.find(scope, ref)
+    if found.kind not in Kind.values:
+        raise NotFound("No proposal could install that.")
+    if found.superseded_at is None:
+        raise Conflict(f"{ref} is what runs resolve now.", installedArtifactRef=ref)
+    current = registry.current(scope.tenant_id, found.kind, found.name)
+    away_from = f" from {current.version}" if current else ""
+    title = f"Roll {found.name} back{away_from} to {found.version}"[:200]
+    draft = ProposalDraft(found.kind, found.text, title=title, rationale=rationale, purpose=Purpose.ROLLBACK)
+    return create(scope, draft, now=now)

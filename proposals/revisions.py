@@ -3,16 +3,17 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import rfc8785
 
-from memory.host import registry
+from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
 from memory.matching import FORGOTTEN
 from proposals import diffs, structures
 from proposals.artifacts import Sealed
 from proposals.drafts import Texts
-from proposals.models import Proposal, Revision
+from proposals.models import Gate, Proposal, Revision
 
 WRITER = "proposals.revisions"
 BLANK = json.dumps({"forgotten": FORGOTTEN}, separators=(",", ":"))
@@ -103,3 +104,21 @@ def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) ->
         canonical_sha256=registry.digest(rfc8785.dumps(json.loads(BLANK)).decode()),
         forgotten_at=now,
     )
+
+
+def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: Any) -> None:
+    """The step is audited; in the caller's transaction and last in it, since the chain is everybody's lock."""
+    target = ids.wire("prop", proposal.id)
+    audit.append(proposal.tenant_id, actor=by, action=f"proposal.{action}", target=target, details=details, now=now)
+
+
+def about_gate(gate: Gate) -> dict[str, Any]:
+    """A gate in the words of the audit."""
+    return {
+        "approvalId": ids.wire("gate", gate.id),
+        "runId": ids.wire("run", gate.run_id),
+        "nodeId": gate.node_id,
+        "revision": gate.revision,
+        "sha256": gate.sha256,
+        "quorum": gate.quorum,
+    }

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from memory.host.tenancy import TenantScope
-from proposals import lifecycle, overrides, policies, rollbacks
+from proposals import lifecycle, overrides, policies
 from proposals.drafts import Change
 from proposals.models import Gate, Kind, PolicyChange, Proposal
 from tests import building, proposing
@@ -120,7 +120,7 @@ def rolled_back(*, now: datetime) -> Proposal:
     """A rollback to the first of two versions that were installed."""
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     proposing.applied(text=proposing.artifact(version="1.1.0"))
-    return rollbacks.propose(building.scope(), "prompt:triage.summary@1.0.0", now=now)
+    return lifecycle.propose(building.scope(), "prompt:triage.summary@1.0.0", now=now)
 
 
 def restated(*, now: datetime) -> Proposal:

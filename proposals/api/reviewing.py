@@ -34,18 +34,7 @@ from memory.host.operations import (
 from memory.host.serializing import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
 from memory.wire import instant
-from proposals import (
-    artifacts,
-    comments,
-    diffs,
-    installation,
-    lifecycle,
-    overrides,
-    review,
-    revisions,
-    rollbacks,
-    rules,
-)
+from proposals import artifacts, comments, diffs, installation, lifecycle, overrides, review, revisions, rules
 from proposals.api.parsing import ArtifactField, ArtifactParser
 from proposals.api.permitting import before_the_body
 from proposals.api.schemas import GATE, PROPOSAL, REVISIONS
@@ -619,7 +608,7 @@ def artifact_rollback(request: Request, ref: str) -> Response:
     scope, now = scope_of(request), timezone.now()
     with before_the_body(scope, "create", now=now):
         rationale = checked(RollBack, request.data).validated_data.get("rationale", "")
-    made = rollbacks.propose(scope, ref, rationale=rationale, now=now)
+    made = lifecycle.propose(scope, ref, rationale=rationale, now=now)
     return Response(proposal_document(revisions.standing(made)), status=201)
 
 

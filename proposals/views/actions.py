@@ -16,7 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.host import access, ids, pages, registry, tenancy
 from memory.host.errors import Conflict, Forbidden, Refusal
 from memory.host.tenancy import TenantScope
-from proposals import artifacts, comments, denials, electorate, lifecycle, overrides, review, rollbacks, rules
+from proposals import artifacts, comments, denials, electorate, lifecycle, overrides, review, rules
+from proposals.effects import Duplicate
 from proposals.forms import (
     AskForm,
     CommentForm,
@@ -31,7 +32,6 @@ from proposals.models import Comment, Decision, Gate, Proposal, State, Vote
 from proposals.policies import Policy
 from proposals.policy_review import approvals_in_words, roles_in_words
 from proposals.review import Detail
-from proposals.sources import Duplicate
 from proposals.views import review as views_review
 from proposals.views.review import frame, render_review
 
@@ -178,7 +178,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     offered = [each.ref for each in review.versions(told)]
 
     def act(data: dict[str, Any]) -> Any:
-        return rollbacks.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
+        return lifecycle.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
     if sent.result:

@@ -23,11 +23,11 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
-from proposals import artifacts, diffs, installation, rules, sources, summaries, synthesis, tasks
+from proposals import artifacts, diffs, effects, installation, rules, summaries, synthesis, tasks
 from proposals import review as reading
+from proposals.effects import Duplicate
 from proposals.models import Decision, GateState, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
-from proposals.sources import Duplicate
 from proposals.summaries import Line, Summary
 from proposals.views import actions
 
@@ -87,7 +87,7 @@ class Short:
 def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, Any]:
     """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views."""
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
-    offered = _offered(told, sources.duplicate_of(told.proposal))
+    offered = _offered(told, effects.duplicate_of(told.proposal))
     before = _first(offered, _in_production(told))
     old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], str(new.number - 1), before.value))
     mode = "side" if request.GET.get("mode") == "side" else "unified"
@@ -490,10 +490,10 @@ def _try(proposal: Proposal, text: str, now: datetime) -> None:
 
 
 def _evidence(told: Detail) -> dict[str, Any]:
-    proposal, duplicate = told.proposal, sources.duplicate_of(told.proposal)
+    proposal, duplicate = told.proposal, effects.duplicate_of(told.proposal)
     return {
-        "sources": sources.runs_of(proposal),
-        "citations": sources.citations(proposal),
+        "sources": effects.runs_of(proposal),
+        "citations": effects.citations(proposal),
         "duplicate": duplicate,
         "restates": actions.restates(told, duplicate) if duplicate else "",
     }

@@ -15,7 +15,7 @@ from memory.host.models import Run, Schedule
 from memory.wire import instant
 from openwop_console.runtime import automations, engine
 from openwop_console.runtime.timed import schedules as timed_schedules
-from proposals import lifecycle, review, rollbacks
+from proposals import lifecycle, review
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
@@ -172,7 +172,7 @@ def test_the_next_version_takes_the_place_of_the_one_before_and_a_rollback_bring
     install(**MINUTELY)
     install(**MINUTELY | {"cron": "0 7 * * 1", "version": "2.0.0"})
     assert [(row.name, row.cron) for row in schedules()] == [(NAMED, "0 7 * * 1")]
-    back = rollbacks.propose(building.scope(role="agent"), "automation:weekly.noop@1.0.0", now=timezone.now())
+    back = lifecycle.propose(building.scope(role="agent"), "automation:weekly.noop@1.0.0", now=timezone.now())
     gate = proposing.opened(back)
     proposing.decide(back, gate)
     assert proposing.advance(gate).status == "completed"

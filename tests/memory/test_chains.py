@@ -16,7 +16,7 @@ from openwop_console.runtime import chains, definitions, forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
-from proposals import lifecycle, review, rollbacks
+from proposals import lifecycle, review
 from tests import building, proposing
 from tests.conformance import schemas
 
@@ -259,7 +259,7 @@ def test_a_version_without_a_chain_takes_it_out_and_a_rollback_brings_it_back() 
     with pytest.raises(WorkflowNotFound):
         building.execute(acme, CHAIN, customer="Marta")
     assert building.execute(acme, "acme-other", customer="Marta").status == "completed"
-    back = rollbacks.propose(building.scope(role="agent"), "chain-pack:private.acme.desk@1.0.0", now=timezone.now())
+    back = lifecycle.propose(building.scope(role="agent"), "chain-pack:private.acme.desk@1.0.0", now=timezone.now())
     gate = proposing.opened(back)
     proposing.decide(back, gate)
     assert proposing.advance(gate).status == "completed"

@@ -15,7 +15,7 @@ from django.utils import timezone
 from memory.host import audit, ids, runs, tenancy
 from memory.host.models import Interrupt
 from memory.host.tenancy import TenantScope
-from proposals import comments, gate, layouts, lifecycle, overrides, revisions, rollbacks
+from proposals import comments, gate, layouts, lifecycle, overrides, revisions
 from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
 from tests import building, proposing
@@ -463,7 +463,7 @@ def test_revising_under_a_gate_needs_the_tick_and_voids_it(ada: Client) -> None:
 def test_a_rollback_offers_no_artifact_to_revise(ada: Client) -> None:
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     proposing.applied(text=proposing.artifact(version="1.1.0"))
-    made = rollbacks.propose(building.scope(), "prompt:triage.summary@1.0.0", now=timezone.now())
+    made = lifecycle.propose(building.scope(), "prompt:triage.summary@1.0.0", now=timezone.now())
     page = body_of(ada.get(f"{url_of(made)}/revise"))
     assert 'name="artifact"' not in page
     assert "nothing of it to revise" in page

@@ -17,7 +17,7 @@ from memory.host.models import ArtifactKind, Installation, Resolution, Run
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
 from openwop_console.runtime import forking
 from openwop_console.runtime.forking import ForkRequest
-from proposals import lifecycle, rollbacks
+from proposals import lifecycle
 from proposals.models import Kind, Proposal
 from tests import building, proposing
 from tests.conformance import schemas
@@ -260,7 +260,7 @@ def test_rolled_back_a_pack_has_the_agents_that_it_had() -> None:
     applied(WRITES, {"agentId": PORTER, **WRITES})
     applied(version="1.1.0")
     ref = f"agent-pack:{OFFICE}@1.0.0"
-    made = rollbacks.propose(building.scope(role="agent"), ref, rationale="Porters are missed.", now=timezone.now())
+    made = lifecycle.propose(building.scope(role="agent"), ref, rationale="Porters are missed.", now=timezone.now())
     gate = proposing.opened(made)
     proposing.decide(made, gate)
     assert proposing.advance(gate).status == "completed"

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict, Forbidden, NotFound
 from memory.host.models import Installation
-from proposals import installation, lifecycle, review, revisions, rollbacks
+from proposals import installation, lifecycle, review, revisions
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
@@ -35,7 +35,7 @@ def current(proposal: Proposal) -> Installation:
 
 
 def back(ref: str = FIRST, **more: Any) -> Proposal:
-    return rollbacks.propose(building.scope(role="author"), ref, now=timezone.now(), **more)
+    return lifecycle.propose(building.scope(role="author"), ref, now=timezone.now(), **more)
 
 
 def carried_out(made: Proposal) -> Proposal:
@@ -102,7 +102,7 @@ def test_its_artifact_is_no_matter_of_revising_and_its_words_are() -> None:
 def test_the_author_of_a_rollback_does_not_vote_on_it() -> None:
     versions()
     ada = building.scope(role="operator")
-    made = rollbacks.propose(ada, FIRST, now=timezone.now())
+    made = lifecycle.propose(ada, FIRST, now=timezone.now())
     with pytest.raises(Forbidden) as refused:
         proposing.decide(made, opened(made), by=ada)
     assert refused.value.details == {"rule": "separation-of-duties"}
@@ -117,9 +117,9 @@ def test_what_is_current_unknown_or_a_foreigner_s_is_not_rolled_back_to() -> Non
         with pytest.raises(NotFound):
             back(unknown)
     with pytest.raises(NotFound):
-        rollbacks.propose(building.scope("globex"), FIRST, now=timezone.now())
+        lifecycle.propose(building.scope("globex"), FIRST, now=timezone.now())
     with pytest.raises(Forbidden) as denied:
-        rollbacks.propose(building.scope(role="viewer"), FIRST, now=timezone.now())
+        lifecycle.propose(building.scope(role="viewer"), FIRST, now=timezone.now())
     assert denied.value.details == {"requiredScope": "proposals:create"}
 
 

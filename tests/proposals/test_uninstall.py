@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict, Forbidden
 from memory.host.models import Installation
-from proposals import comments, lifecycle, policies, rollbacks
+from proposals import comments, lifecycle, policies
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
@@ -112,7 +112,7 @@ def test_a_rollback_brings_it_back_through_its_gate() -> None:
     done = proposing.applied()
     proposing.policy(uninstall_on_archive=True)
     archive(done)
-    made = rollbacks.propose(building.scope(role="author"), REF, now=timezone.now())
+    made = lifecycle.propose(building.scope(role="author"), REF, now=timezone.now())
     assert made.title == "Roll triage.summary back to 1.1.0"
     assert current(done) is None
     gate = opened(made)
@@ -128,7 +128,7 @@ def test_a_pack_takes_its_parts_with_it_and_brings_them_back() -> None:
     proposing.policy(kind="agent-pack", uninstall_on_archive=True)
     archive(done)
     assert registry.agents(done.tenant_id) == []
-    made = rollbacks.propose(building.scope(role="author"), str(done.installed_ref), now=timezone.now())
+    made = lifecycle.propose(building.scope(role="author"), str(done.installed_ref), now=timezone.now())
     gate = opened(made)
     proposing.decide(made, gate)
     proposing.advance(gate)

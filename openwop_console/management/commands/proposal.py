@@ -17,7 +17,7 @@ from django.utils import timezone
 from memory.host import ids
 from memory.host.tenancy import TenantScope
 from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
-from proposals import comments, inbox, lifecycle, overrides, review, rollbacks, rules
+from proposals import comments, inbox, lifecycle, overrides, review, rules
 from proposals.api.reviewing import review_document
 from proposals.drafts import Change
 from proposals.inbox import InboxFilter
@@ -58,7 +58,7 @@ def _comment(scope: TenantScope, proposal_id: UUID | None, given: Given, now: da
 
 
 def _rollback(scope: TenantScope, _: UUID | None, given: Given, now: datetime) -> Proposal:
-    return rollbacks.propose(scope, given["ref"], rationale=given["reason"], now=now)
+    return lifecycle.propose(scope, given["ref"], rationale=given["reason"], now=now)
 
 
 # Action -> how it is carried out; the proposal it made, when it made one.
