@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import adapter, background, capabilities, pass_figures, pass_schedules, tasks
+from memory import adapter, background, capabilities, pass_reports, pass_schedules, tasks
 from memory.background import KINDS, Wanted
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
@@ -78,7 +78,7 @@ def _page(
     context = {
         "nav": "consolidation",
         "now": timezone.now(),
-        "rows": [pass_figures.summary(row) for row in shown],
+        "rows": [pass_reports.summary(row) for row in shown],
         "kind": pages.text_of(request, "kind"),
         "ref": ref,
         "total": total,
@@ -106,7 +106,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
         "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED),
         "schedules": [Scheduled(row, last.get(row.id)) for row in rows],
         "schedules_total": total,
-        "repeat": pass_figures.last_repeat(scope),
+        "repeat": pass_reports.last_repeat(scope),
         "names": access.names_of(scope.tenant_id, {row.written_by for row in rows}),
     }
 

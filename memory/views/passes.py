@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import background, pass_figures, pass_reports, passes, tasks
+from memory import background, pass_reports, passes, tasks
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
@@ -72,7 +72,7 @@ def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report
         "figures": [*_figures(_outcome(work)), *_figures(work.outcome.get("details", {}))],
         "refusal": (work.run.error or {}).get("message", "") if work.code else "",
         "problems": work.outcome.get("details", {}).get("errors", []),
-        "summary": pass_figures.summary(work),
+        "summary": pass_reports.summary(work),
         "report": found,
         "sources_left_out": _is_plan(work) and found.total < work.outcome.get("sourceCount", 0),
         "groups_left_out": max(0, work.outcome.get("groupCount", 0) - len(work.outcome.get("groups", []))),
@@ -105,7 +105,7 @@ def _figures(outcome: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def document(work: Pass) -> dict[str, Any]:
     """A pass as a row of a file."""
-    figures = pass_figures.summary(work)
+    figures = pass_reports.summary(work)
     return {
         "id": ids.wire("pass", work.id),
         "kind": work.kind,
