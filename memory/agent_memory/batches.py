@@ -26,8 +26,6 @@ from memory.tiers import Caller
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
-if TYPE_CHECKING:
-    from memory.models.address import EntryAddress
 
 
 MOST = 500
