@@ -20,10 +20,6 @@ from memory.models import Namespace
 
 if TYPE_CHECKING:
     from memory.tiers import Caller
-if TYPE_CHECKING:
-    from memory.tiers import Caller
-if TYPE_CHECKING:
-    from memory.tiers import Caller
 
 
 WRITER = "memory.namespaces"
