@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from proposals.views import actions, bulk, filters, inbox, policies, review
+from proposals.views import actions, inbox, policies, review
 
 urlpatterns = [
-    path("proposals", inbox.inbox, name="proposals"),
+    path("proposals", inbox.inbox_page, name="proposals"),
     path("proposals/look", review.look, name="proposals-look"),
-    path("proposals/end", bulk.end, name="proposals-end"),
-    path("proposals/filters", filters.keep, name="proposals-filter"),
-    path("proposals/filters/<str:filter_id>/remove", filters.remove, name="proposals-filter-remove"),
+    path("proposals/end", inbox.end, name="proposals-end"),
+    path("proposals/filters", inbox.keep, name="proposals-filter"),
+    path("proposals/filters/<str:filter_id>/remove", inbox.remove, name="proposals-filter-remove"),
     path("proposals/<str:prop_id>", review.changes, name="proposal"),
     path("proposals/<str:prop_id>/artifact", review.artifact, name="proposal-artifact"),
     path("proposals/<str:prop_id>/evidence", review.evidence, name="proposal-evidence"),

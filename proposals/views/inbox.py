@@ -1,28 +1,61 @@
 """The inbox of proposals: whose, filtered and searched, paged to the end, and as a file."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory.host import access, advertised, exports, ids, pages, tenancy
+from memory.host import access, advertised, exports, ids, pages, saved_filters, tenancy
+from memory.host.errors import Conflict, NotFound
+from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
+from proposals import denials, inbox, rules, selections
 from proposals import inbox as proposals_inbox
-from proposals import rules, selections
-from proposals.inbox import InboxFilter, InboxPage, Row
-from proposals.views import facets, filters, review
-from proposals.views.facets import Option
-from proposals.views.filters import Saved
+from proposals.forms import EndForm, SavedFilterForm
+from proposals.inbox import Counts, InboxFilter, InboxPage, Row
+from proposals.models import Kind, Purpose, State
+from proposals.selections import Drift, Selection
+from proposals.views import review
 
-__all__ = ["Option", "Tab", "inbox"]
-
+SHOWS = {inbox.NEEDS_ME: "Needs me", inbox.MINE: "Mine", inbox.ALL: "All"}
+AGES = {"24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days", "older": "30 days or older"}
+# Gates, kinds, states and purposes are told by the words that rows, badges and the API have for them.
+STANDINGS = {word: word for word in inbox.STANDINGS}
+KINDS = {kind: kind for kind in Kind.values}
+STATES = {state: state for state in State.values}
+PURPOSES = {purpose: purpose for purpose in Purpose.values}
+DUPLICATES = {"yes": "Restates something", "no": "New"}
+PEOPLE = {inbox.NOBODY: "People and keys"}
+# What such a word stands for, where it does not say so itself.
+PLAIN: dict[str, str] = {
+    Kind.AGENT_PACK: "agents",
+    Kind.WORKFLOW_CHAIN_PACK: "steps in a row",
+    Kind.PROMPT_TEMPLATE: "prompts",
+    Kind.AUTOMATION: "runs by the clock",
+    "waiting": "for votes",
+}
+PAGE = "proposals"
+# The field of the filter behind each name in an address. Those of one value come last.
+SEVERAL = {
+    "gate": "gates",
+    "state": "states",
+    "kind": "kinds",
+    "synthesizer": "synthesizers",
+    "duplicate": "duplicates",
+    "purpose": "purposes",
+}
+ONE = {"age": "age", "q": "text"}
+MOST_VALUES = 50
 COLUMNS = (
     "id",
     "kind",
@@ -46,6 +79,204 @@ COLUMNS = (
     "updatedAt",
     "installedArtifactRef",
 )
+DONE = {"reject": "rejected", "archive": "archived"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a facet; ``plain`` says what its label stands for."""
+
+    value: str
+    label: str
+    selected: bool
+    count: int | None = None
+    plain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One group of choices; ``more`` values are not listed."""
+
+    name: str
+    legend: str
+    options: list[Option]
+    kind: str = "checkbox"
+    folded: bool = False
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One filter that is set, and the filter without it."""
+
+    label: str
+    value: str
+    without: InboxFilter
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    name: str
+    legend: str
+    field: str
+    words: dict[Any, str]
+
+
+GROUPS = (
+    _Group("gate", "Gate", "gates", STANDINGS),
+    _Group("state", "State", "states", STATES),
+    _Group("kind", "Kind", "kinds", KINDS),
+    _Group("age", "Age", "age", AGES),
+    _Group("synthesizer", "Synthesizer", "synthesizers", PEOPLE),
+    _Group("duplicate", "Duplicate", "duplicates", DUPLICATES),
+    _Group("purpose", "Purpose", "purposes", PURPOSES),
+)
+
+
+FOLDED = frozenset({"duplicate", "purpose"})
+
+
+def of(wanted: InboxFilter, counts: Counts) -> list[Facet]:
+    """Every facet with its choices; one that is set stays on offer, whether or not anything has it."""
+    return [_facet(group, wanted, counts) for group in GROUPS]
+
+
+def _facet(group: _Group, wanted: InboxFilter, counts: Counts) -> Facet:
+    behind, chosen = counts.facets[group.name], _chosen(group, wanted)
+    values = list(dict.fromkeys([*group.words, *sorted(behind), *chosen]))
+    options = [_option(group, each, each in chosen, behind.get(each, 0)) for each in values]
+    if group.name == "age":
+        return Facet(group.name, group.legend, [Option("", "Any", not chosen), *options], "radio")
+    more = counts.synthesizers - len(behind) if group.name == "synthesizer" else 0
+    return Facet(group.name, group.legend, options, folded=group.name in FOLDED and not chosen, more=more)
+
+
+def _option(group: _Group, value: str, selected: bool, count: int) -> Option:
+    plain = PLAIN.get(value, "") if value in group.words else ""
+    return Option(value, group.words.get(value, value), selected, count, plain)
+
+
+def _chosen(group: _Group, wanted: InboxFilter) -> tuple[str, ...]:
+    value = getattr(wanted, group.field)
+    return value if isinstance(value, tuple) else (value,) if value else ()
+
+
+def filter_chips(wanted: InboxFilter) -> list[Chip]:
+    """What is set besides the scope, value by value."""
+    found = [
+        Chip(group.legend, group.words.get(value, value), _without(wanted, group, value))
+        for group in GROUPS
+        for value in _chosen(group, wanted)
+    ]
+    return [*found, *([Chip("Text", wanted.text, replace(wanted, text=""))] if wanted.text else [])]
+
+
+def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
+    left = tuple(each for each in _chosen(group, wanted) if each != value)
+    changes: dict[str, Any] = {group.field: left if isinstance(getattr(wanted, group.field), tuple) else ""}
+    return replace(wanted, **changes)
+
+
+def of_query(query: QueryDict) -> InboxFilter:
+    """What the query asks for, as far as a database could hold it."""
+    show = _clean(query.get("show", ""))
+    several = {field: tuple(_values(query, name)) for name, field in SEVERAL.items()}
+    one = {field: _clean(query.get(name, "")) for name, field in ONE.items()}
+    return InboxFilter(show if show in inbox.SHOWS else inbox.ALL, **several, **one)  # type: ignore[arg-type]
+
+
+def _values(query: QueryDict, name: str) -> list[str]:
+    return list(dict.fromkeys(value for each in query.getlist(name)[:MOST_VALUES] if (value := _clean(each))))
+
+
+def _clean(text: str) -> str:
+    return text.replace("\x00", "").strip()[: pages.LONGEST]
+
+
+def query_of(wanted: InboxFilter) -> str:
+    """The query that asks for this; empty for everything."""
+    pairs = [("show", wanted.show)] if wanted.show != inbox.ALL else []
+    pairs += [(name, value) for name, field in SEVERAL.items() for value in getattr(wanted, field)]
+    pairs += [(name, value) for name, field in ONE.items() if (value := getattr(wanted, field))]
+    return urlencode(pairs)
+
+
+def address(query: str, **place: object) -> str:
+    """The address of the inbox with this query, and where in the list it is."""
+    more = urlencode({name: value for name, value in place.items() if value not in ("", None)})
+    whole = "&".join(part for part in (query, more) if part)
+    return f"{reverse('proposals')}?{whole}" if whole else reverse("proposals")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved filter, as the inbox offers it."""
+
+    row: SavedFilter
+    url: str
+    mine: bool
+    chosen: bool
+
+    @property
+    def wire_id(self) -> str:
+        return ids.wire("flt", self.row.id)
+
+
+def saved(scope: TenantScope, slug: str) -> list[Saved]:
+    """Those this principal may use, by name; the one of that slug is the chosen one, and refused when there is none.
+
+    Where a slug means another one, a filter is reached by what it asks for.
+    """
+    kept = saved_filters.of_page(scope, PAGE)
+    meant = saved_filters.by_slug(scope, kept)
+    if slug and slug not in meant:
+        raise NotFound("There is no saved filter by that name.")
+    return [_offered(scope, each, meant[each.slug] is each, slug) for each in kept]
+
+
+def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) -> Saved:
+    url = address(urlencode({"saved": row.slug}) if is_meant else row.query)
+    return Saved(row, url, row.owner == scope.principal.id, is_meant and row.slug == slug)
+
+
+@pages.parameters("show", *SEVERAL, *ONE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def keep(request: HttpRequest) -> HttpResponse:
+    """Ask for a name, then keep the filter that the inbox had under it."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check("proposals:read")
+    given = QueryDict(request.POST.get("query", "")) if request.method == "POST" else request.GET
+    wanted = of_query(given)
+    query = query_of(wanted)
+    form = SavedFilterForm({**request.POST.dict(), "query": query} if request.method == "POST" else None)
+    if form.is_bound:
+        sent = pages.submit(form, lambda data: saved_filters.keep(scope, PAGE, **data, now=now))
+        if sent.result:
+            messages.success(request, "The filter is saved.")
+            return redirect(address(urlencode({"saved": sent.result.slug})))
+        if sent.conflict:
+            form.add_error("name", sent.conflict.message)
+    context = {
+        "nav": "proposals",
+        "permalink": "",
+        "form": form,
+        "query": query,
+        "chips": filter_chips(wanted),
+        "show": SHOWS[wanted.show],
+        "back": address(query),
+    }
+    return pages.render(request, "proposals/inbox_filter.html", context, status=422 if form.is_bound else 200)
+
+
+@pages.parameters("next")
+@require_POST
+def remove(request: HttpRequest, filter_id: str) -> HttpResponse:
+    """One's own saved filter is gone; the list it showed stays on the page."""
+    scope = tenancy.scope_of(request)
+    scope.check("proposals:read")
+    saved_filters.remove(scope, ids.parse("flt", filter_id))
+    messages.success(request, "The saved filter is removed.")
+    return redirect(pages.back(request, reverse("proposals")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +289,18 @@ class Tab:
     count: int | None = None
 
 
-@pages.parameters("saved", "show", *filters.SEVERAL, *filters.ONE, *pages.LIST)
+@pages.parameters("saved", "show", *SEVERAL, *ONE, *pages.LIST)
 @require_safe
-def inbox(request: HttpRequest) -> HttpResponseBase:
+def inbox_page(request: HttpRequest) -> HttpResponseBase:
     """The proposals, newest first; ``saved`` in the address stands for the filter of that name."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if "proposals" not in advertised.document().get("agents", {}):
         text = "Proposals are what agents and people would change in production; a gate decides about each."
         return pages.unsupported(request, "proposals", "Proposals", "agents.proposals", text)
     scope.check("proposals:read")
-    offered = filters.saved(scope, pages.text_of(request, "saved"))
+    offered = saved(scope, pages.text_of(request, "saved"))
     chosen = next((each for each in offered if each.chosen), None)
-    wanted = filters.of_query(QueryDict(chosen.row.query) if chosen else request.GET)
+    wanted = of_query(QueryDict(chosen.row.query) if chosen else request.GET)
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_document, proposals_inbox.every(scope, wanted, now=now))
         return exports.listing(request.GET["format"], "proposals", rows, columns=COLUMNS)
@@ -86,8 +317,8 @@ def _page(
 ) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "prop")
     page = proposals_inbox.page(scope, wanted, after=cursor.after, seen=cursor.seen, now=now)
-    base = urlencode({"saved": chosen.row.slug}) if chosen else filters.query_of(wanted)
-    here = filters.address(base, after=request.GET.get("after") if cursor.after else "", seen=cursor.seen or "")
+    base = urlencode({"saved": chosen.row.slug}) if chosen else query_of(wanted)
+    here = address(base, after=request.GET.get("after") if cursor.after else "", seen=cursor.seen or "")
     context = {
         "nav": "proposals",
         "now": now,
@@ -115,14 +346,14 @@ def _principals(page: InboxPage, offered: list[Saved]) -> set[str]:
 def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, Any]:
     """The scopes and facets, each with how many there are behind it, and what is set."""
     counts = proposals_inbox.counts(scope, wanted, now=now)
-    chips = facets.chips(wanted)
+    chips = filter_chips(wanted)
     return {
-        "shows": [_tab(show, label, counts.shows[show]) for show, label in facets.SHOWS.items()],
+        "shows": [_tab(show, label, counts.shows[show]) for show, label in SHOWS.items()],
         "anything": counts.shows[proposals_inbox.ALL],
-        "facets": facets.of(wanted, counts),
-        "chips": [(chip, filters.address(filters.query_of(chip.without))) for chip in chips],
-        "cleared": filters.address(filters.query_of(InboxFilter(wanted.show))),
-        "query": filters.query_of(wanted),
+        "facets": of(wanted, counts),
+        "chips": [(chip, address(query_of(chip.without))) for chip in chips],
+        "cleared": address(query_of(InboxFilter(wanted.show))),
+        "query": query_of(wanted),
     }
 
 
@@ -134,10 +365,10 @@ def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> d
     after = ids.wire("prop", page.after) if page.after else ""
     return {
         "permalink": here,
-        "older": filters.address(base, after=after, seen=page.last) if after else "",
-        "newest": filters.address(base) if cursor.after else "",
-        "as_json": filters.address(base, format="json"),
-        "as_csv": filters.address(base, format="csv"),
+        "older": address(base, after=after, seen=page.last) if after else "",
+        "newest": address(base) if cursor.after else "",
+        "as_json": address(base, format="json"),
+        "as_csv": address(base, format="csv"),
     }
 
 
@@ -182,3 +413,109 @@ def _document(row: Row) -> dict[str, Any]:
         "updatedAt": instant(proposal.updated_at),
         "installedArtifactRef": proposal.installed_ref,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about one of the proposals; ``title`` is None for one that is not there."""
+
+    wire_id: str
+    title: str | None
+    words: str
+
+
+@pages.parameters("next", "id", "every", "chosen", "action")
+@require_http_methods(["GET", "HEAD", "POST"])
+def end(request: HttpRequest) -> HttpResponse:
+    """Say what would happen to those that were chosen, and ask why; then reject or archive all of them, or none."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    given = request.POST if request.method == "POST" else request.GET
+    if request.method == "POST":
+        asked = [each for each in selections.ACTIONS if each == given.get("action")]
+        denials.authorize_one_of(scope, asked or selections.ACTIONS, now=now)
+    if not any(given.get(name) for name in ("chosen", "every", "id")):
+        messages.error(request, "Choose at least one proposal.")
+        return redirect(pages.back(request, reverse("proposals")))
+    action, selection = given.get("action", ""), _selection(scope, given)
+    if request.method != "POST":
+        drift = selections.drift(scope, selection, now=now)
+        news: dict[str, Any] = {"drifted": _news(scope, drift, now)} if drift else {}
+        return _confirm(request, scope, action, selection, now, status=409 if drift else 200, **news)
+    form = EndForm(request.POST)
+    sent = pages.submit(form, lambda data: selections.end(scope, action, selection, reason=data["reason"], now=now))
+    if sent.result:
+        number = len(sent.result)
+        messages.success(request, f"{number} proposal{'s are' if number > 1 else ' is'} {DONE[action]}.")
+        return redirect(_back(selection))
+    more = _refused(scope, sent.conflict, now) if sent.conflict else {}
+    return _confirm(request, scope, action, selection, now, form=form, status=sent.status, **more)
+
+
+def _selection(scope: TenantScope, given: QueryDict) -> Selection:
+    """What was chosen: a selection of before, everything that matched, or the boxes that were ticked."""
+    sealed = given.get("chosen") or given.get("every")
+    return selections.unseal(scope, sealed) if sealed else selections.of_ids(given.getlist("id"))
+
+
+def _back(selection: Selection) -> str:
+    return address(query_of(selection.wanted) if selection.wanted else "")
+
+
+def _confirm(
+    request: HttpRequest,
+    scope: TenantScope,
+    action: str,
+    selection: Selection,
+    now: datetime,
+    *,
+    form: EndForm | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    """What would happen, with the reason to be given; more is what stood in the way."""
+    plan = selections.plan(scope, action, selection, now=now)
+    chosen = selections.seal(scope, selection)
+    left = selections.seal(scope, Selection(tuple(plan.possible))) if plan.possible and not plan.stands else ""
+    renewed = selections.all_matching(scope, selection.wanted, now=now) if selection.wanted else None
+    context = {
+        "nav": "proposals",
+        "permalink": "",
+        "action": action,
+        "done": DONE[action],
+        "plan": plan,
+        "lines": [(row, plan.obstacles.get(row.proposal.id, "")) for row in plan.rows],
+        "missing": [ids.wire("prop", each) for each in plan.missing],
+        "total": len(selection.ids),
+        "form": form or EndForm(initial={"action": action, "chosen": chosen}),
+        "left": left,
+        "again": selections.seal(scope, renewed) if renewed and "drifted" in more else "",
+        "again_count": len(renewed.ids) if renewed else 0,
+        "back": _back(selection),
+        **more,
+    }
+    return pages.render(request, "proposals/inbox_end.html", context, status=status)
+
+
+def _refused(scope: TenantScope, conflict: Conflict, now: datetime) -> dict[str, Any]:
+    """Why nothing was changed: the world is another one, or some cannot be ended."""
+    told = conflict.details
+    if "problems" in told:
+        found = {each["id"]: each["message"] for each in told["problems"]}
+        return {"problems": _notes(scope, found, now)}
+    came, went = ([each for text in told[name] if (each := ids.parse("prop", text))] for name in ("came", "went"))
+    return {"drifted": _news(scope, Drift(came, went), now)}
+
+
+def _news(scope: TenantScope, drift: Drift, now: datetime) -> list[Note]:
+    came = {ids.wire("prop", each): "matches now, and was not among those you chose." for each in drift.came}
+    went = {ids.wire("prop", each): "was chosen, and does not match any more." for each in drift.went}
+    return _notes(scope, {**came, **went}, now)
+
+
+def _notes(scope: TenantScope, told: dict[str, str], now: datetime) -> list[Note]:
+    rows = _by_id(inbox.chosen(scope, [each for text in told if (each := ids.parse("prop", text))], now=now))
+    return [Note(text, rows[text].proposal.title if text in rows else None, words) for text, words in told.items()]
+
+
+def _by_id(rows: Iterable[Row]) -> dict[str, Row]:
+    return {ids.wire("prop", row.proposal.id): row for row in rows}
