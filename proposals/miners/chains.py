@@ -4,14 +4,15 @@ Equal are nodes of one type whose configs and ports have the same members; value
 definitions of one workflow repeat nothing: the second is a revision of the first.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
-from proposals.miners import fragments
-from proposals.miners.fragments import Document, last_part
-from proposals.miners.sequences import LONGEST, SHORTEST, Key, Row, rows_of, stands_of
+from proposals.miners.fitting import is_shallow
 from proposals.miners.sightings import (
     canonical,
     count,
@@ -25,8 +26,24 @@ from proposals.miners.sightings import (
     shown_name,
     zone_of,
 )
-from proposals.miners.traces import Finding, RunTrace, Traces
+from proposals.miners.traces import Finding, NodeTrace, RunTrace, Traces
 
+SHORTEST, LONGEST = 2, 8
+MOST_LEVELS = 10  # of a config that is compared member by member
+# Node types that stop for somebody, and those that belong to the host's own runs.
+STOPS = re.compile(
+    r"(?:^|[.-])(?:gate|interrupt|install-artifact)$|Gate$|Interrupt$|^host[.-]|^core\.openwop\.governance\."
+)
+# The ports that can be said elsewhere; an expression names variables and nodes that only its workflow has.
+PORTS = {"static": "value", "variable": "variableName", "connection": "nodeId"}
+OPEN_REF = "{{params.memoryRef}}"
+Port = Mapping[str, Any]
+Key = tuple[str, ...]
+# A value that would be taken for a placeholder has to be given by whoever uses the chain.
+PLACEHOLDER = re.compile(r"\{\{\s*params\b")
+LONGEST_NAME = 40
+ANY_TYPE = ("string", "number", "boolean", "array", "object")  # of what comes from outside nothing is known
+Document = dict[str, Any]
 KIND = "workflow-chain-pack"
 LEAST_RUNS = 3  # completed runs in which the chain was seen
 LEAST_WORKFLOWS = 2  # workflows that have it
@@ -36,6 +53,234 @@ VERSION = "1.0.0"
 PACK = "private.learned."
 LONGEST_SLUG, LONGEST_LABEL = 80, 200
 MOST_PARAMETERS = 50  # a chain that leaves more open repeats nothing
+
+
+@dataclass(slots=True)
+class Stand:
+    """A definition as runs went through it: the nodes they completed, and those runs."""
+
+    nodes: dict[str, NodeTrace]
+    edges: tuple[tuple[str, str], ...]
+    conditional: frozenset[tuple[str, str]]
+    workflow_id: str
+    runs: list[RunTrace] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Nodes in a row at one stand; ``forms`` are the same, node by node, for rows that are equal but for their values.
+
+    ``kinds`` leave out where the ports lead, so that they are the same in a longer row.
+    """
+
+    stand: Stand
+    nodes: tuple[NodeTrace, ...]
+    kinds: Key
+    forms: Key
+
+
+def stands_of(runs: Iterable[RunTrace]) -> list[Stand]:
+    """The stands of all runs, in an order of their own."""
+    found: dict[str, Stand] = {}
+    for run in runs:
+        nodes = {node.node_id: node for node in run.nodes if node.state == "completed" and _may_stand(node)}
+        told = [[node.node_id, node.type_id, node.agent_id, config_of(node), node.inputs] for node in nodes.values()]
+        edges = tuple(sorted(set(run.edges)))
+        conditional = frozenset(run.conditional)
+        key = canonical([run.workflow_id, sorted(told, key=lambda each: str(each[0])), edges, sorted(conditional)])
+        stand = found.setdefault(key, Stand(nodes, edges, conditional, run.workflow_id))
+        stand.runs.append(run)
+    return [stand for _, stand in sorted(found.items())]
+
+
+def _may_stand(node: NodeTrace) -> bool:
+    """Whether it may be in a row at all: it asks nobody, and its ports can be said elsewhere."""
+    if STOPS.search(node.type_id) or not is_shallow([config_of(node), dict(node.inputs)], MOST_LEVELS):
+        return False
+    return all(_can_be_said(port) for port in node.inputs.values())
+
+
+def _can_be_said(port: Any) -> bool:
+    return isinstance(port, dict) and PORTS.get(str(port.get("type"))) in port
+
+
+def config_of(node: NodeTrace) -> dict[str, Any]:
+    """The config, with the memory that the node has of its agent: the agent does not come along with a row.
+
+    Where nobody knows which, whoever uses the row says so.
+    """
+    remembers = any(":memory." in tool for tool in node.tools)
+    return {**({"memoryRef": node.memory_ref or OPEN_REF} if remembers else {}), **node.config}
+
+
+def rows_of(stand: Stand) -> Iterator[Row]:
+    """Every row of the stand, of two nodes to eight."""
+    before = _only_ways(stand)
+    kinds = {node_id: canonical([node.type_id, form_of(config_of(node))]) for node_id, node in stand.nodes.items()}
+    for last in sorted(stand.nodes):
+        ids = [last]
+        while len(ids) < LONGEST and (first := before.get(ids[0])) is not None and first not in ids:
+            ids.insert(0, first)
+            nodes = tuple(stand.nodes[node_id] for node_id in ids)
+            if len({node.agent_id for node in nodes} - {""}) > 1:
+                break
+            forms = tuple(canonical([kinds[each.node_id], ports_form(each, ids)]) for each in nodes)
+            yield Row(stand, nodes, tuple(kinds[node_id] for node_id in ids), forms)
+
+
+def _only_ways(stand: Stand) -> dict[str, str]:
+    """The node before each, where one edge alone leads to it, and always does."""
+    sources: dict[str, set[str]] = defaultdict(set)
+    for source, target in stand.edges:
+        sources[target].add(source)
+    return {
+        target: source
+        for target, (source, *others) in ((target, sorted(each)) for target, each in sources.items())
+        if not others and {source, target} <= stand.nodes.keys() and (source, target) not in stand.conditional
+    }
+
+
+def form_of(value: Any) -> Any:
+    """What is left of a JSON value without its values: members, lengths and types."""
+    if isinstance(value, dict):
+        return {name: form_of(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [form_of(each) for each in value]
+    return type_of(value)
+
+
+def type_of(value: Any) -> str:
+    """The name that JSON Schema has for the type of a value that has no members."""
+    names = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
+    return names.get(type(value), "string")
+
+
+def ports_form(node: NodeTrace, ids: list[str]) -> Any:
+    """Where each port leads, seen from inside the row."""
+    return {name: _port_form(port, ids, ids.index(node.node_id)) for name, port in node.inputs.items()}
+
+
+def _port_form(port: Port, ids: list[str], at: int) -> Any:
+    if port["type"] == "static":
+        return ["static", form_of(port["value"])]
+    return ["inside", *inside] if (inside := leads_inside(port, ids[:at])) else ["outside"]
+
+
+def leads_inside(port: Port, ids: list[str]) -> tuple[int, str] | None:
+    """The place in the row that a port is connected with, and the output; None for one that leads out of it."""
+    if port["type"] != "connection" or port["nodeId"] not in ids:
+        return None
+    return ids.index(port["nodeId"]), str(port.get("outputKey", ""))
+
+
+@dataclass(slots=True)
+class Parameters:
+    """The parameters of a chain. Places at which every row had the same have one together."""
+
+    schemas: dict[str, Document] = field(default_factory=dict)
+    required: set[str] = field(default_factory=set)
+    _named: dict[str, str] = field(default_factory=dict)
+
+    def name_of(self, values: Sequence[Any], wanted: str, schema: Document, *, required: bool = True) -> str:
+        """The parameter that stands for ``values``, of which each row had one."""
+        key = canonical([schema["type"], list(values)])
+        if key not in self._named:
+            self._named[key] = self._free(wanted)
+            self.schemas[self._named[key]] = schema
+        if required:
+            self.required.add(self._named[key])
+        return self._named[key]
+
+    def _free(self, wanted: str) -> str:
+        plain = re.sub(r"[^A-Za-z0-9_]+", "_", wanted)[:LONGEST_NAME].strip("_")
+        name = first = plain if plain[:1].isalpha() else f"value_{plain}".rstrip("_")
+        number = 2
+        while name in self.schemas:
+            name, number = f"{first}_{number}", number + 1
+        return name
+
+    def schema(self) -> Document:
+        return {
+            "type": "object",
+            "properties": self.schemas,
+            "required": sorted(self.required),
+            "additionalProperties": False,
+        }
+
+
+def last_part(type_id: str) -> str:
+    """The last part of a node type's name, as it may stand in an id."""
+    plain = re.sub(r"[^a-z0-9]+", "-", type_id.rpartition(".")[2].lower())[:24].strip("-")
+    return plain if plain[:1].isalpha() else "node"
+
+
+def chain_of(rows: Sequence[Row]) -> tuple[Parameters, Document]:
+    """The parameters and the fragment that stand for all of ``rows``, which are equal but for their values."""
+    parameters, ids = Parameters(), _ids(rows[0])
+    nodes = []
+    for at, node in enumerate(rows[0].nodes):
+        about = f"of the node {ids[at]} ({node.type_id})"
+        configs = [config_of(row.nodes[at]) for row in rows]
+        config = _merged(parameters, configs, "value", f"Config {about}")
+        inputs = {name: _port(parameters, rows, at, name, ids, about) for name in sorted(node.inputs)}
+        nodes.append({"id": ids[at], "typeId": node.type_id, "config": config, "inputs": inputs})
+    edges = [{"from": one, "to": other} for one, other in pairwise(ids)]
+    return parameters, {"nodes": nodes, "edges": edges}
+
+
+def _ids(row: Row) -> list[str]:
+    ids: list[str] = []
+    for node in row.nodes:
+        base = name = last_part(node.type_id)
+        number = 2
+        while name in ids:
+            name, number = f"{base}-{number}", number + 1
+        ids.append(name)
+    return ids
+
+
+def _merged(parameters: Parameters, values: Sequence[Any], wanted: str, about: str) -> Any:
+    """The value that all have; where they differ, a placeholder."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: _member(parameters, values, name, about) for name in sorted(first)}
+    if isinstance(first, list | tuple):
+        parts = zip(*values, strict=True)
+        return [_merged(parameters, part, f"{wanted}_{at}", about) for at, part in enumerate(parts, 1)]
+    said = {canonical(value) for value in values}
+    if len(said) == 1 and not (isinstance(first, str) and PLACEHOLDER.search(first)):
+        return first
+    name = parameters.name_of(values, wanted, {"type": type_of(first), "description": f"{about}: {wanted}"})
+    return f"{{{{params.{name}}}}}"
+
+
+def _member(parameters: Parameters, values: Sequence[Document], name: str, about: str) -> Any:
+    return _merged(parameters, [value[name] for value in values], name, about)
+
+
+def _port(parameters: Parameters, rows: Sequence[Row], at: int, name: str, ids: list[str], about: str) -> Document:
+    """The port of that name: wired inside the chain, as it was, or filled from a parameter, which a run has as a
+    variable."""
+    ports = [row.nodes[at].inputs[name] for row in rows]
+    if ports[0]["type"] == "static":
+        return {
+            "type": "static",
+            "value": _merged(parameters, [port["value"] for port in ports], name, f"Input {about}"),
+        }
+    may_be_empty = all(port.get("optional") is True for port in ports)
+    optional = {"optional": True} if may_be_empty else {}
+    inside = leads_inside(ports[0], [node.node_id for node in rows[0].nodes[:at]])
+    if inside:
+        return {"type": "connection", "nodeId": ids[inside[0]], "outputKey": inside[1], **optional}
+    schema = {"type": list(ANY_TYPE), "description": f"Input {about}: {name}"}
+    given = parameters.name_of([_source(port) for port in ports], name, schema, required=not may_be_empty)
+    return {"type": "variable", "variableName": given, **optional}
+
+
+def _source(port: Any) -> list[str]:
+    """Where outside of the chain the port got its value."""
+    return [port["type"], str(port.get("nodeId", "")), str(port.get("variableName") or port.get("outputKey", ""))]
+
 
 Rows = list[Row]
 
@@ -104,14 +349,14 @@ class _Installed:
         types = tuple(node.type_id for node in rows[0].nodes)
         if types not in self._parts:
             return False
-        _, dag = fragments.chain_of(rows)
+        _, dag = chain_of(rows)
         configs = [node["config"] for node in dag["nodes"]]
         return any(_is_alike(configs, there) for there in self._parts[types])
 
 
 def _is_alike(one: Any, other: Any) -> bool:
     for value in (one, other):
-        if isinstance(value, str) and fragments.PLACEHOLDER.search(value):
+        if isinstance(value, str) and PLACEHOLDER.search(value):
             return True
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_is_alike(value, other[name]) for name, value in one.items())
@@ -123,7 +368,7 @@ def _is_alike(one: Any, other: Any) -> bool:
 def _finding(rows: Rows, traces: Traces) -> Finding | None:
     runs = list(_runs(rows).values())
     types = [node.type_id for node in rows[0].nodes]
-    parameters, dag = fragments.chain_of(rows)
+    parameters, dag = chain_of(rows)
     if len(parameters.schemas) > MOST_PARAMETERS:
         return None
     named = newest(runs)
@@ -145,7 +390,7 @@ def _name(types: list[str], forms: Key) -> str:
     return f"{PACK}{slug}-{digest(list(forms))[:8]}"
 
 
-def _pack(name: str, types: list[str], parameters: fragments.Parameters, dag: Document) -> Document:
+def _pack(name: str, types: list[str], parameters: Parameters, dag: Document) -> Document:
     description = f"{len(types)} nodes in a row, as several workflows repeat them: {', '.join(map(last_part, types))}."
     chain = {
         "chainId": name,
