@@ -6,15 +6,14 @@ automation starts what it starts with all inputs and as no agent, so that nothin
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from proposals.miners.fitting import is_shallow
-from proposals.miners.rhythms import Rhythm, rhythms_of
 from proposals.miners.sightings import (
     MOST_NAMED,
     canonical,
@@ -29,6 +28,17 @@ from proposals.miners.sightings import (
 )
 from proposals.miners.traces import Evidence, Finding, Firing, Origin, RunTrace, Traces
 
+WITHIN = 20 * 60  # seconds from the earliest time of day to the latest
+MOST_GAPS = 1  # times that were missed
+LOOK_BACK = timedelta(days=42)
+DAYS_BACK = timedelta(days=14)  # for what comes every day, or every weekday
+LEAST_SHARE = 0.75  # of the times since it began
+MOST_SLOTS = 3  # times of day at which the same is started
+DAY = 24 * 60 * 60
+EVERY_DAY, WEEKDAYS = tuple(range(7)), tuple(range(5))
+STEPS = (60, 30, 15, 10, 5, 1)  # minutes; the roundest time that fits is the one that was meant
+NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+Wall = tuple[datetime, int]
 KIND = "automation"
 LEAST_STARTS = 4  # days on which somebody started it
 LEAST_FIRINGS = 3  # days on which the commitment fired
@@ -38,10 +48,181 @@ MISSED = "fire-once"
 MOST_LEVELS = 16
 HALF_AN_HOUR = 30
 NOT_A_NAME = re.compile(r"[^a-z0-9_-]+")
-
 LONGEST_SLUG = 100
-
 Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """On these days of the week (0 is Monday), at that minute of the day; ``places`` are the moments that made it."""
+
+    weekdays: tuple[int, ...]
+    minute: int
+    days: tuple[date, ...]
+    places: tuple[int, ...]
+
+    @property
+    def cron(self) -> str:
+        days = {EVERY_DAY: "*", WEEKDAYS: "1-5"}.get(self.weekdays)
+        named = sorted((day + 1) % 7 for day in self.weekdays)
+        return f"{self.minute % 60} {self.minute // 60} * * {days or ','.join(map(str, named))}"
+
+    @property
+    def in_words(self) -> str:
+        names = [NAMES[day] for day in self.weekdays]
+        every = f"every {' and '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names)}"
+        return {EVERY_DAY: "every day", WEEKDAYS: "on weekdays"}.get(self.weekdays, every)
+
+    @property
+    def clock(self) -> str:
+        return f"{self.minute // 60:02}:{self.minute % 60:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Twenty minutes of the day: seconds after midnight, and the walls in it by the day on which the slot began."""
+
+    first: int
+    walls: tuple[tuple[date, int, int], ...]
+
+    @property
+    def days(self) -> set[date]:
+        return {day for day, _, _ in self.walls}
+
+
+def rhythms_of(moments: Sequence[datetime], zone: ZoneInfo, *, now: datetime, times: int) -> list[Rhythm]:
+    """The rhythms in ``moments``, each of at least ``times`` days; none when too many moments belong to none."""
+    clock = now.astimezone(zone).replace(tzinfo=None)
+    walls = sorted((moment.astimezone(zone).replace(tzinfo=None), at) for at, moment in enumerate(moments))
+    lately = [wall for wall in walls if clock - LOOK_BACK <= wall[0] <= clock]
+    left, found = lately, list[Rhythm]()
+    for _ in range(MOST_SLOTS):
+        slot = _busiest(left)
+        if slot is None or len(slot.days) < times:
+            break
+        rhythm = _rhythm(slot, clock, times)
+        found += [rhythm] if rhythm else []
+        inside = {place for _, _, place in slot.walls}
+        left = [wall for wall in left if wall[1] not in inside]
+    return found if _is_most(found, lately) else []
+
+
+def _is_most(found: list[Rhythm], walls: list[Wall]) -> bool:
+    if not found:
+        return False
+    began = datetime.combine(min(day for rhythm in found for day in rhythm.days), time())
+    since = sum(1 for moment, _ in walls if moment >= began)
+    return sum(len(rhythm.places) for rhythm in found) >= LEAST_SHARE * since
+
+
+def _busiest(walls: list[Wall]) -> Slot | None:
+    """The slot with moments on most days; the earliest of them."""
+    around = sorted((_second(wall), wall.date(), at) for wall, at in walls)
+    around += [(second + DAY, day - timedelta(days=1), at) for second, day, at in around]
+    counted: Counter[date] = Counter()
+    best, end = (0, 0, 0, 0), 0
+    for start in range(len(walls)):
+        first = around[start][0]
+        while end < len(around) and around[end][0] <= first + WITHIN:
+            counted[around[end][1]] += 1
+            end += 1
+        best = max(best, (len(counted), end - start, -first, -start))
+        counted[around[start][1]] -= 1
+        if not counted[around[start][1]]:
+            del counted[around[start][1]]
+    if not best[0]:
+        return None
+    inside = around[-best[3] : -best[3] + best[1]]
+    return Slot(-best[2], tuple((day, second, at) for second, day, at in inside))
+
+
+def _second(wall: datetime) -> int:
+    return wall.hour * 3600 + wall.minute * 60 + wall.second
+
+
+def _rhythm(slot: Slot, clock: datetime, times: int) -> Rhythm | None:
+    """The days that the slot comes on, when it does so again and again up to now."""
+    last = _last_day(slot, clock)
+    for weekdays, days in (
+        _on_weekdays(slot.days, last),
+        _every_day(slot.days, last),
+        _on_some(slot.days, last, times),
+    ):
+        if len(days) >= times:
+            return _made(slot, weekdays, set(days))
+    return None
+
+
+def _last_day(slot: Slot, clock: datetime) -> date:
+    """The last day on which the slot is over, or has seen a start."""
+    passed = (clock - timedelta(seconds=slot.first + WITHIN)).date()
+    return max(passed, *slot.days)
+
+
+def _on_weekdays(days: set[date], last: date) -> tuple[tuple[int, ...], list[date]]:
+    """The days of a rhythm that leaves out the weekends, of which it has seen one at least."""
+    found = _trail(days, last, _weekday_before, last - DAYS_BACK)
+    if not found:
+        return WEEKDAYS, []
+    span = (last - timedelta(days=back) for back in range((last - found[-1]).days + 1))
+    weekend = [day in days for day in span if day.weekday() not in WEEKDAYS]
+    return WEEKDAYS, found if weekend and not any(weekend) else []
+
+
+def _every_day(days: set[date], last: date) -> tuple[tuple[int, ...], list[date]]:
+    return EVERY_DAY, _trail(days, last, lambda day: day - timedelta(days=1), last - DAYS_BACK)
+
+
+def _on_some(days: set[date], last: date, times: int) -> tuple[tuple[int, ...], list[date]]:
+    """The days of the week that have come ``times`` weeks, each by itself."""
+    found: dict[int, list[date]] = {}
+    for back in range(7):
+        latest = last - timedelta(days=back)
+        trail = _trail(days, latest, lambda day: day - timedelta(days=7), latest - LOOK_BACK)
+        if len(trail) >= times:
+            found[latest.weekday()] = trail
+    return tuple(sorted(found)), [day for trail in found.values() for day in trail]
+
+
+def _trail(days: set[date], last: date, before: Callable[[date], date], first: date) -> list[date]:
+    """The days from ``last`` back, until more were missed than may be."""
+    day, missed, found = last, 0, list[date]()
+    if day.weekday() not in WEEKDAYS and before is _weekday_before:
+        day = before(day)
+    while day >= first and missed <= MOST_GAPS:
+        if day in days:
+            found.append(day)
+        else:
+            missed += 1
+        day = before(day)
+    return found
+
+
+def _weekday_before(day: date) -> date:
+    return day - timedelta(days={0: 3, 6: 2}.get(day.weekday(), 1))
+
+
+def _made(slot: Slot, weekdays: tuple[int, ...], days: set[date]) -> Rhythm:
+    """The rhythm at its roundest time; a slot across midnight may mean the day behind the one it begins on."""
+    members = [each for each in slot.walls if each[0] in days]
+    minute = _roundest(sorted(second for _, second, _ in members))
+    if minute >= DAY // 60:
+        minute, weekdays = minute - DAY // 60, tuple(sorted((day + 1) % 7 for day in weekdays))
+    return Rhythm(weekdays, minute, tuple(sorted(days)), tuple(sorted(at for _, _, at in members)))
+
+
+def _roundest(seconds: Sequence[int]) -> int:
+    """The roundest minute from the earliest to the latest; of several, the one nearest to the middle."""
+    middle = seconds[len(seconds) // 2]
+    for step in STEPS:
+        fitting = _multiples(seconds[0], seconds[-1], step * 60)
+        if fitting:
+            return min(fitting, key=lambda second: (abs(second - middle), second)) // 60
+    return middle // 60
+
+
+def _multiples(low: int, high: int, step: int) -> Iterable[int]:
+    return range(-(-low // step) * step, high + 1, step)
 
 
 @dataclass(frozen=True, slots=True)
