@@ -5,7 +5,7 @@ from datetime import datetime
 from proposals.miners.agents import find as drifted_agents
 from proposals.miners.automations import find as regular_starts
 from proposals.miners.chains import find as repeated_chains
-from proposals.miners.fitting import fits
+from proposals.miners.evidence import fits
 from proposals.miners.prompts import find as corrected_prompts
 from proposals.miners.traces import Finding, Traces
 

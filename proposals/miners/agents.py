@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from proposals.miners import versions
-from proposals.miners.sightings import (
+from proposals.miners import evidence
+from proposals.miners.evidence import (
     canonical,
-    count,
+    counted_noun,
     evidence_of_runs,
     listed,
     named_in_part,
@@ -156,7 +156,7 @@ def _revised(agent: InstalledAgent, drift: Drift | None) -> Document:
 
 def _finding(name: str, agents: list[InstalledAgent], drifts: list[Drift], timezone: str) -> Finding | None:
     base = max(agents, key=lambda agent: (agent.installed_at, agent.version))
-    count_on = versions.next_minor if any(drift.gains for drift in drifts) else versions.next_patch
+    count_on = evidence.next_minor if any(drift.gains for drift in drifts) else evidence.next_patch
     version = count_on(base.version, {taken for agent in agents for taken in agent.taken})
     if not version:
         return None
@@ -194,13 +194,15 @@ def _said(drift: Drift, timezone: str) -> str:
     said = []
     if drift.asked:
         refused = len({run_id for tool in drift.asked for run_id in work.refused[tool]})
-        said.append(f"was refused {listed(drift.asked)} in {count(refused, 'run')}")
+        said.append(f"was refused {listed(drift.asked)} in {counted_noun(refused, 'run')}")
     if drift.given_up:
-        said.append(f"used {listed(drift.given_up)} in none of {count(len(work.runs), 'run')}")
+        said.append(f"used {listed(drift.given_up)} in none of {counted_noun(len(work.runs), 'run')}")
     if drift.long_term:
-        said.append(f"used memory across runs in {count(len(work.remembering), 'run')}, which its manifest denies")
+        said.append(
+            f"used memory across runs in {counted_noun(len(work.remembering), 'run')}, which its manifest denies"
+        )
     if drift.long_term is False:
-        said.append(f"declares memory across runs and used it in none of {count(len(work.runs), 'run')}")
+        said.append(f"declares memory across runs and used it in none of {counted_noun(len(work.runs), 'run')}")
     return f"The agent {name} {'; it '.join(said)} ({when}{_by_agents(drift)})."
 
 

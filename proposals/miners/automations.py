@@ -13,13 +13,13 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from proposals.miners.fitting import is_shallow
-from proposals.miners.sightings import (
+from proposals.miners.evidence import (
     MOST_NAMED,
     canonical,
-    count,
+    counted_noun,
     digest,
     evidence_of_runs,
+    is_shallow,
     named_in_part,
     pattern,
     period,
@@ -340,10 +340,10 @@ def _rationale(habit: Habit, zone: ZoneInfo) -> str:
     rhythm, number = habit.rhythm, len(habit.starts)
     when = period((start.at for start in habit.starts), zone)
     if habit.commitment_id:
-        what = f"A commitment that starts {shown_name(habit.workflow_id)} has fired {count(number, 'time')}"
+        what = f"A commitment that starts {shown_name(habit.workflow_id)} has fired {counted_noun(number, 'time')}"
         besides = "Nothing but that commitment starts it by time yet."
     else:
-        what = f"Somebody started {shown_name(habit.workflow_id)} by hand or with a key {count(number, 'time')}"
+        what = f"Somebody started {shown_name(habit.workflow_id)} by hand or with a key {counted_noun(number, 'time')}"
         besides = "Nothing starts it by time yet."
     inputs = "with the same inputs each time" if habit.inputs else "without inputs"
     return (

@@ -12,12 +12,12 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from proposals.miners.fitting import is_shallow
-from proposals.miners.sightings import (
+from proposals.miners.evidence import (
     canonical,
-    count,
+    counted_noun,
     digest,
     evidence_of_runs,
+    is_shallow,
     listed,
     named_in_part,
     newest,
@@ -414,9 +414,9 @@ def _rationale(rows: Rows, runs: list[RunTrace], parameters: int, timezone: str)
     workflows = {row.stand.workflow_id for row in rows}
     types = ", ".join(shown_name(node.type_id) for node in rows[0].nodes)
     when = period((run.created_at for run in runs), zone_of(timezone))
-    left_open = f" What differs, or comes from outside, is left open: {count(parameters, 'parameter')}."
+    left_open = f" What differs, or comes from outside, is left open: {counted_noun(parameters, 'parameter')}."
     return (
         f"The workflows {listed(workflows)} have the same {len(rows[0].nodes)} nodes in a row ({types}). "
-        f"{count(len(runs), 'completed run')} went through them {when}."
+        f"{counted_noun(len(runs), 'completed run')} went through them {when}."
         f"{left_open if parameters else ''}{named_in_part(len(runs))}"
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from proposals.miners.sightings import MOST_NAMED
+from proposals.miners.evidence import MOST_NAMED
 from proposals.miners.traces import Evidence
 
 

@@ -10,10 +10,19 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from proposals.miners import asking, knowing, sentences, versions
-from proposals.miners.fitting import fits
+from proposals.miners import asking, evidence, knowing, sentences
+from proposals.miners.evidence import (
+    MOST_NAMED,
+    canonical,
+    counted_noun,
+    fits,
+    named_in_part,
+    pattern,
+    period,
+    shown_name,
+    zone_of,
+)
 from proposals.miners.lines import Line
-from proposals.miners.sightings import MOST_NAMED, canonical, count, named_in_part, pattern, period, shown_name, zone_of
 from proposals.miners.traces import Evidence, Finding, InstalledPrompt, RunTrace, Traces
 
 KIND = "prompt-template"
@@ -65,7 +74,7 @@ class _Revision:
 
     def __init__(self, installed: InstalledPrompt, *sections: Sequence[Line]) -> None:
         self.base = dict(installed.document)
-        self.version = versions.next_minor(str(self.base.get("version", "")), installed.taken)
+        self.version = evidence.next_minor(str(self.base.get("version", "")), installed.taken)
         self.document: Document = {**self.base, "version": self.version}
         self.lines: list[Line] = []
         text = str(self.base.get("text", ""))
@@ -107,7 +116,7 @@ def _finding(revised: _Revision, traces: Traces, lately: int) -> Finding:
     evidence = sorted({each for line in revised.lines for each in line.evidence}, key=_place)
     return Finding(
         kind=KIND,
-        title=f"Prompt {shown_name(name)} {revised.version}: {count(len(revised.lines), 'sentence')} more",
+        title=f"Prompt {shown_name(name)} {revised.version}: {counted_noun(len(revised.lines), 'sentence')} more",
         rationale=_rationale(revised, runs, lately, traces.timezone),
         artifact=revised.document,
         pattern=pattern(KIND, name, sorted([line.heading, line.key] for line in revised.lines), base),
@@ -132,11 +141,11 @@ def _rationale(revised: _Revision, runs: dict[str, datetime], lately: int, timez
     said = []
     if asked:
         times = ", ".join(map(str, asked))
-        people = count(len(_people(revised)), "person", "people")
-        corrections = count(len(asked), "correction")
+        people = counted_noun(len(_people(revised)), "person", "people")
+        corrections = counted_noun(len(asked), "correction")
         said.append(f"{people} made {corrections} again and again (runs of each: {times}).")
     if known:
-        times = f"{min(known)} or more of the {count(lately, 'run')} that used the prompt lately"
-        said.append(f"{count(len(known), 'memory was', 'memories were')} read in {times}.")
+        times = f"{min(known)} or more of the {counted_noun(lately, 'run')} that used the prompt lately"
+        said.append(f"{counted_noun(len(known), 'memory was', 'memories were')} read in {times}.")
     when = period(runs.values(), zone_of(timezone))
     return f"Seen with the prompt {name} {base} {when}. {' '.join(said)}{named_in_part(len(runs))}"

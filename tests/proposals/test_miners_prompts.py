@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openwop_console.runtime.nodes import PLACEHOLDER
-from proposals.miners import sentences, versions
+from proposals.miners import evidence, sentences
 from proposals.miners.prompts import extended
 from proposals.miners.traces import Correction, Finding, RunTrace, Traces
 from tests import mining
@@ -187,11 +187,11 @@ def test_the_same_sight_has_one_pattern_and_another_sight_or_version_another() -
 
 
 def test_versions_count_on_and_leave_out_those_that_were_there() -> None:
-    assert versions.next_minor("1.0.0") == "1.1.0"
-    assert versions.next_minor("1.9.3-rc.1+build") == "1.10.0"
-    assert versions.next_minor("1.0.0", ("1.1.0", "1.2.0")) == "1.3.0"
-    assert versions.next_patch("1.0.9", ("1.0.10",)) == "1.0.11"
-    assert versions.next_minor("1.0") == versions.next_patch("x") == ""
+    assert evidence.next_minor("1.0.0") == "1.1.0"
+    assert evidence.next_minor("1.9.3-rc.1+build") == "1.10.0"
+    assert evidence.next_minor("1.0.0", ("1.1.0", "1.2.0")) == "1.3.0"
+    assert evidence.next_patch("1.0.9", ("1.0.10",)) == "1.0.11"
+    assert evidence.next_minor("1.0") == evidence.next_patch("x") == ""
 
 
 @settings(max_examples=examples(300), deadline=None)

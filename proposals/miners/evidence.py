@@ -1,22 +1,53 @@
-"""How a finding tells what it saw: a stable pattern, the runs behind it, and plain words with counts, days and names.
-
-Names are shown without what could disguise them; nobody's text is ever among these words.
-"""
+"""What miners share: how a finding states its evidence, and the version and form of what it proposes."""
 
 import hashlib
 import json
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import rfc8785
+
 from memory.host import ticks
+from memory.matching import texts_in
 from proposals.miners.traces import Evidence, RunTrace
 
+MOST_BYTES = 128 * 1024
+MOST_LEVELS = 32
 MOST_NAMED = 25  # runs, and pieces of evidence, that a finding names; the newest, where there are more
 MOST_LISTED = 5  # names in a sentence
 LONGEST_NAME = 80
+SEMVER = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:[-+][0-9A-Za-z.+-]*)?")
+
+
+def fits(artifact: dict[str, Any]) -> bool:
+    """Whether it is small enough, and holds nothing that is refused when a proposal is made."""
+    if not is_shallow(artifact, MOST_LEVELS) or any("\x00" in text for text in texts_in(artifact)):
+        return False
+    try:
+        return len(rfc8785.dumps(artifact)) <= MOST_BYTES
+    except (rfc8785.CanonicalizationError, UnicodeError):
+        return False
+
+
+def is_shallow(value: Any, levels: int) -> bool:
+    """Whether nothing in ``value`` lies deeper than ``levels`` objects and lists."""
+    inside: list[Any] = [value]
+    for _ in range(levels + 1):
+        inside = [each for outer in inside for each in _members(outer)]
+        if not inside:
+            return True
+    return False
+
+
+def _members(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def canonical(value: Any) -> str:
@@ -49,7 +80,7 @@ def evidence_of_runs(run_ids: Sequence[str], why: str) -> tuple[Evidence, ...]:
     return tuple(Evidence("run", run_id, why) for run_id in run_ids)
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def counted_noun(number: int, one: str, many: str = "") -> str:
     """ "1 run", "3 runs"."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
@@ -80,3 +111,26 @@ def shown_name(name: str) -> str:
 def named_in_part(total: int) -> str:
     """The sentence that says so when a finding names fewer runs than there were."""
     return f" The newest {MOST_NAMED} of them are named here." if total > MOST_NAMED else ""
+
+
+def next_minor(version: str, taken: Collection[str] = ()) -> str:
+    """The first minor version behind ``version`` that is not ``taken``; "" when ``version`` is none."""
+    parts = _parts(version)
+    return _free(parts[0], parts[1] + 1, None, taken) if parts else ""
+
+
+def next_patch(version: str, taken: Collection[str] = ()) -> str:
+    """The first patch version behind ``version`` that is not ``taken``; "" when ``version`` is none."""
+    parts = _parts(version)
+    return _free(parts[0], parts[1], parts[2] + 1, taken) if parts else ""
+
+
+def _parts(version: str) -> tuple[int, int, int] | None:
+    found = SEMVER.fullmatch(version)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _free(major: int, minor: int, patch: int | None, taken: Collection[str]) -> str:
+    """Counts on in the place that was raised: the patch when one is given, else the minor."""
+    names = (f"{major}.{minor + n}.0" if patch is None else f"{major}.{minor}.{patch + n}" for n in count())
+    return next(name for name in names if name not in taken)
