@@ -14,7 +14,7 @@ from memory.host import ids
 from memory.models import Pass
 from proposals import miners
 from proposals.miners.traces import Finding
-from proposals.synthesis import proposing, reading
+from proposals.synthesis import proposing, run_traces
 from proposals.synthesis.figures import Figures, looked_at
 from proposals.synthesis.proposing import RULES, Fate
 from proposals.synthesis.wording import Voice
@@ -28,10 +28,10 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     """The pass is done; what came of it stands on it, and each ``proposal.created`` on its run."""
     passes.progress(work, done=0, total=0, doing="reading traces", now=clock())
     now = clock()
-    traces = reading.traces_of(work.tenant_id, now=now)
+    traces = run_traces.traces_of(work.tenant_id, now=now)
     passes.progress(work, done=0, total=0, doing="looking for patterns", now=clock())
     findings = miners.mine(traces, now=now)
-    figures = Figures(looked_at(traces, reading.count_of(work.tenant_id, now=now)), found=len(findings))
+    figures = Figures(looked_at(traces, run_traces.count_of(work.tenant_id, now=now)), found=len(findings))
     figures.proposed = list(work.outcome.get("proposed", []))
     fresh = _unseen(work, findings, figures)
     act = _rehearse if work.dry_run else _propose_all

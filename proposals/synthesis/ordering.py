@@ -16,7 +16,7 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import PassOrder
-from proposals.synthesis import reading, wording
+from proposals.synthesis import run_traces, wording
 from proposals.synthesis.carrying_out import ENDPOINT
 
 KIND = "synthesize"
@@ -63,7 +63,7 @@ def _is_due(tenant_id: UUID, now: datetime) -> bool:
     there = looks.filter(state__in=(*passes.OPEN, PassState.DONE))
     last = there.order_by("-id").values_list("created_at", flat=True).first()
     today = looks.filter(window=_window_of(now)).exists()
-    return not today and reading.have_run_since(tenant_id, last, now=now)
+    return not today and run_traces.have_run_since(tenant_id, last, now=now)
 
 
 @transaction.atomic

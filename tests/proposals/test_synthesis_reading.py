@@ -20,7 +20,7 @@ from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import commitments, schedules
 from proposals.miners.traces import Origin, Traces
-from proposals.synthesis import executed, reading
+from proposals.synthesis import run_traces
 from tests import building, learning
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ MARTA = "marta.kowalska@example.com"
 
 
 def traces(slug: str = "acme", **later: Any) -> Traces:
-    return reading.traces_of(building.tenant(slug).id, now=timezone.now() + timedelta(**later))
+    return run_traces.traces_of(building.tenant(slug).id, now=timezone.now() + timedelta(**later))
 
 
 def person(email: str = "ada@acme.example") -> TenantScope:
@@ -131,9 +131,9 @@ def test_a_key_of_an_agent_is_a_program_also_when_it_is_good_no_more() -> None:
 def test_the_newest_runs_are_looked_at_and_how_many_there_were_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     made = [ids.wire("run", building.execute(acme, "conformance-noop").id) for _ in range(4)]
-    monkeypatch.setattr(executed, "MOST_RUNS", 3)
+    monkeypatch.setattr(run_traces, "MOST_RUNS", 3)
     assert [seen.run_id for seen in traces().runs] == made[1:]
-    assert reading.count_of(acme.tenant_id, now=timezone.now()) == 4
+    assert run_traces.count_of(acme.tenant_id, now=timezone.now()) == 4
     looked = learning.ending_with(learning.carried_out())["lookedAt"]
     assert (looked["runs"], looked["runsInAll"]) == (3, 4)
 
