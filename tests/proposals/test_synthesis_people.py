@@ -13,7 +13,7 @@ from memory.host.errors import Forbidden
 from memory.models import Commitment
 from proposals import lifecycle, review, rules, synthesis
 from proposals.models import Proposal, Revision
-from proposals.synthesis import quoting
+from proposals.synthesis import wording
 from tests import building, learning, proposing
 from tests.memory.test_commitments import Desk
 from tests.proposals.test_synthesis_reading import person
@@ -84,7 +84,7 @@ OWN = 'Prompt triage 1.1.0: 1 sentence more\nThe workflows "Desk" have 3 runs; @
     ],
 )
 def test_other_words_that_tell_nothing_of_anybody_are_no_more_than_words(said: str) -> None:
-    assert not quoting.tells_more(said, OWN)
+    assert not wording.tells_more(said, OWN)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_other_words_that_tell_nothing_of_anybody_are_no_more_than_words(said: s
     ],
 )
 def test_a_name_a_number_an_address_or_a_quotation_of_one_s_own_is_more(said: str) -> None:
-    assert quoting.tells_more(said, OWN)
+    assert wording.tells_more(said, OWN)
 
 
 # --- what they kept -------------------------------------------------------------------------------------------------
