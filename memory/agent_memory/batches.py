@@ -16,9 +16,9 @@ from django.db import transaction
 from memory import adapter, harness, ledger, namespaces, tiers
 from memory.adapter import conditions
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
-from memory.agent_memory import bounds, closing, entries, placing, queries
+from memory.agent_memory import entries, queries
 from memory.agent_memory.capacity import Room
-from memory.agent_memory.placing import Owners
+from memory.agent_memory.entries import Owners
 from memory.agent_memory.queries import Wanted
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.ledger import Given, New
@@ -194,14 +194,14 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     if not 0 < len(items) <= MOST:
         raise _refused("entries", f"must be a list of 1 to {MOST}")
     aimed = resolve_target(caller, items)
-    made = placing.hold_namespaces(caller, [each.place for each in aimed if each.place], now=now)
+    made = entries.hold_namespaces(caller, [each.place for each in aimed if each.place], now=now)
     found = find_targets(caller, aimed, now=now)
     require_access(caller, found, now=now)
     require_distinct(found)
     require_versions(found)
     require_unmoved(caller, found)
     places = [each.place for each in found if each.place and each.row is None]
-    owners = placing.hold_owners(caller, places, [each.row for each in found if each.row], now=now)
+    owners = entries.hold_owners(caller, places, [each.row for each in found if each.row], now=now)
     _require_still(caller, found, now)
     outcome = _carry_out(caller, found, owners, now)
     namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
@@ -249,11 +249,11 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
     lapsed = [each.lapsed for each in found if each.lapsed]
     seals = any(_is_sealed(each) for each in found)
     closed = [each.row.id for each in found if each.row and not each.row.is_sealed and _is_sealed(each)]
-    beside = [more for row in closed for more in closing.beside(caller.tenant_id, row)]
-    placing.hold_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
+    beside = [more for row in closed for more in entries.beside(caller.tenant_id, row)]
+    entries.hold_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
     plan = _planned(caller, found, owners, room, now)
-    placing.remove(caller, going, "evicted", now=now)
-    placing.remove(caller, lapsed, "expired", now=now)
+    entries.remove(caller, going, "evicted", now=now)
+    entries.remove(caller, lapsed, "expired", now=now)
     return _stored(caller, plan, now)
 
 
@@ -273,8 +273,8 @@ def _plan_new(caller: Caller, target: Target, owners: Owners, room: Room, plan: 
     place, given = target.place, target.item.given
     if place is None or given is None:
         raise NotFound("There is no memory entry by that id.")
-    size = bounds.require_size(given.value)
-    plan.new[target.index] = placing.placed(caller, given, owners, now=now)
+    size = entries.require_size(given.value)
+    plan.new[target.index] = entries.placed(caller, given, owners, now=now)
     room.take(place, size, owners.tasks.get(place.task_id), owners.agents[place.agent_id])
 
 
@@ -292,7 +292,7 @@ def _plan_change(
     entries.require_version(row, target.item.version, now)
     task = owners.tasks.get(row.task_id)
     if row.tier != Tier.WORKING and target.item.named.get("ttl") == TASK_LIFETIME:
-        placing.require_under_way(task, row.task_id)
+        entries.require_under_way(task, row.task_id)
     wanted = entries.revised(caller, row, target.item.named, task, room, now=now)
     if wanted is None:
         plan.same[target.index] = row
@@ -312,7 +312,7 @@ def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
         rows |= dict(zip(plan.changed, changed, strict=True))
         for row in opened:
             if row.is_sealed:
-                closing.close(row, now=now)
+                entries.close(row, now=now)
     return Outcome([rows[index] for index in sorted(rows)], len(plan.new))
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, ledger, pass_reports, provenance
-from memory.agent_memory import revealing
+from memory.agent_memory import entries
 from memory.forms import ReasonForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
@@ -83,7 +83,7 @@ def reveal(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its sealed value opened, in this answer alone; that it was is on record."""
     scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
-    value = revealing.reveal(scope, found.id, now=timezone.now())
+    value = entries.reveal(scope, found.id, now=timezone.now())
     return _page(request, found, provenance.of_entry(scope, found), value=_indented(value), revealed=True)
 
 

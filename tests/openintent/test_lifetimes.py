@@ -10,7 +10,7 @@ from openintent.exceptions import NotFoundError, ValidationError
 
 from memory import retention
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries, lifetimes
+from memory.agent_memory import entries
 from memory.host import event_log
 from memory.host.errors import Invalid
 from memory.ledger import Given
@@ -35,8 +35,8 @@ START = datetime(2026, 1, 31, 10, 0, 0, 123456, tzinfo=UTC)
     ],
 )
 def test_R9_a_lifetime_is_kept_in_one_spelling(text: str, kept: str) -> None:
-    assert lifetimes.parse(text) == kept
-    assert lifetimes.parse(kept) == kept
+    assert entries.parse(text) == kept
+    assert entries.parse(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_R9_a_lifetime_is_kept_in_one_spelling(text: str, kept: str) -> None:
 )  # fmt: skip
 def test_R9_what_is_no_lifetime_is_refused_by_its_field(text: str) -> None:
     with pytest.raises(Invalid) as refused:
-        lifetimes.parse(text)
+        entries.parse(text)
     assert [each["field"] for each in refused.value.details["errors"]] == ["ttl"]
 
 
@@ -77,14 +77,14 @@ def test_R9_what_is_no_lifetime_is_refused_by_its_field(text: str) -> None:
 )
 def test_R12_the_end_of_a_duration_is_reckoned_by_calendar_and_clock(ttl: str, end: datetime | None) -> None:
     if ttl.startswith("duration:"):
-        assert lifetimes.parse(ttl) == ttl
-    assert lifetimes.end_of(ttl, START) == end
+        assert entries.parse(ttl) == ttl
+    assert entries.end_of(ttl, START) == end
 
 
 def test_R12_an_absolute_end_wins_over_a_duration() -> None:
     sooner = START + timedelta(minutes=1)
-    assert lifetimes.expiry("duration:PT24H", sooner, since=START) == sooner
-    assert lifetimes.expiry("duration:PT24H", None, since=START) == START + timedelta(hours=24)
+    assert entries.expiry("duration:PT24H", sooner, since=START) == sooner
+    assert entries.expiry("duration:PT24H", None, since=START) == START + timedelta(hours=24)
 
 
 def test_R9_a_client_says_how_long_and_reads_it_in_one_spelling(served: Served) -> None:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from memory import addresses
 from memory.addresses import AGENT_ID, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
-from memory.agent_memory import changes, lifetimes
+from memory.agent_memory import entries
 from memory.agent_memory.queries import moment_of
 from memory.host import json_depth
 from memory.host.serializing import Closed, Flag, Text
@@ -104,9 +104,9 @@ class Lifetime(Text):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        if problem := lifetimes.problem_with(text):
+        if problem := entries.problem_with(text):
             raise serializers.ValidationError(problem)
-        return lifetimes.parse(text)
+        return entries.parse(text)
 
 
 @extend_schema_field(
@@ -151,7 +151,7 @@ class EntryChange(Closed):
 
     def named(self) -> dict[str, Any]:
         """The fields that are named, as ``entries.update`` takes them."""
-        given = {name: self.validated_data[name] for name in changes.MUTABLE if name in self.validated_data}
+        given = {name: self.validated_data[name] for name in entries.MUTABLE if name in self.validated_data}
         cleared = {name: given[name] or "" for name in ("ttl", "sensitivity") if name in given}
         kept = {name: value for name, value in given.items() if value is not None or name == "expires_at"}
         return kept | cleared
@@ -200,7 +200,7 @@ class EntryCreate(EntryChange):
             key=sent["key"],
             task_id=scope.get("task_id", ""),
             intent_id=scope.get("intent_id", ""),
-            **{name: named[name] for name in changes.OF_ADDRESS if name in named},
+            **{name: named[name] for name in entries.OF_ADDRESS if name in named},
         )
         return Given(address, named["value"], named.get("tags", ()), named.get("expires_at"))
 
