@@ -1,8 +1,8 @@
 """How passwords are kept: Argon2, computed outside of the slots.
 
 A password takes some tenths of a second and 100 MB, and signing in needs no credential. So a process computes one at a
-time, without a slot, on one core, and behind whatever else wants that core: other requests go on, whoever tries
-passwords, and however many of them.
+time, without a slot, on one core, at a lower priority than everything else: other requests go on, however many
+passwords are tried.
 """
 
 import os

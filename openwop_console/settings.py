@@ -1,4 +1,4 @@
-"""Every setting, read once from the environment; README.md lists the variables.
+"""Every setting, read once from the environment; docs/operations.md lists the variables.
 
 A value that cannot be meant stops the start with one sentence that names the variable.
 """

@@ -118,7 +118,7 @@ def mint(tenant_id: UUID, *, now: datetime) -> AuditCheckpoint | None:
 def _newest_up_to(tenant_id: UUID, seq: int) -> int:
     """The number of the newest checkpoint up to ``seq``; -1 before the first, as numbers begin at 0.
 
-    Whoever signed it: where a range begins depends on nothing that a verifier cannot see.
+    The signing key does not matter: where a range begins depends only on what a verifier sees.
     """
     rows = AuditCheckpoint.objects.of(tenant_id).filter(at_seq__lte=seq).order_by("-at_seq")
     found: int | None = rows.values_list("at_seq", flat=True).first()

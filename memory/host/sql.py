@@ -249,8 +249,10 @@ def moving_the_log() -> Iterator[None]:
 
 
 def move_log() -> None:
-    """What SQLite's log holds is in the database, as far as nobody reads it: the commits of others, each of which would
-    do that with a log of some length, are as quick as without a large transaction before them."""
+    """Move SQLite's write-ahead log into the database, as far as no reader needs it.
+
+    After a large transaction the log is long, and the next commit of any other writer would have to do this.
+    """
     if not is_postgres() and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -37,7 +37,7 @@ def reserve(buckets: Collection[Bucket], *, now: datetime) -> timedelta:
     """Count a try, which may be made when nothing is returned; otherwise how long to wait, and nothing is counted."""
     rows = Throttle.objects.written_by(WRITER)
     keys = [each.key for each in buckets]
-    if wait := _wait(rows.filter(key__in=keys), now):  # whoever is held up leaves no row of a name of their choice
+    if wait := _wait(rows.filter(key__in=keys), now):  # a refused try leaves no row, so names cannot fill the table
         return wait
     fresh = [Throttle(key=each.key, failures=0, next_at=now, forget_at=now + KEPT) for each in buckets]
     rows.bulk_create(sorted(fresh, key=lambda row: row.key), ignore_conflicts=True)

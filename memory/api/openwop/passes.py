@@ -33,19 +33,18 @@ from memory.models import Pass, PassSchedule, PassState, Trigger
 from memory.pass_schedules import PassTimes
 from memory.wire import instant
 
-ANYTHING: Schema = OBJECT
 # What is told of every pass, over a ref or over traces.
 WORK: dict[str, Schema] = {
     "id": TEXT,
     "state": words(PassState.values),
     "trigger": words(Trigger.values),
     "dryRun": FLAG,
-    "options": ANYTHING,
+    "options": OBJECT,
     "done": COUNT,
     "total": COUNT,
     "doing": STRING,
     "code": nullable(TEXT),
-    "outcome": ANYTHING,
+    "outcome": OBJECT,
     "runId": TEXT,
     "requestedBy": TEXT,
     "createdAt": TIME,
@@ -57,7 +56,7 @@ PASS = closed(
     kind=TEXT,
     memoryRef=STRING,
     stopping=FLAG,
-    details=nullable(ANYTHING),
+    details=nullable(OBJECT),
 )
 PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
 SCHEDULE = closed(
@@ -67,7 +66,7 @@ SCHEDULE = closed(
     memoryRef=STRING,
     cron=TEXT,
     timezone=TEXT,
-    options=ANYTHING,
+    options=OBJECT,
     enabled=FLAG,
     principal=TEXT,
     createdAt=TIME,
