@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.values import KeptValues
 from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import (

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from memory import adapter, intentions, lineage
 from memory.erasers.entries import naming, traces
-from memory.erasers.kept_values import CHUNK, KeptValues
+from memory.erasers.values import CHUNK, KeptValues
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import Mention, counted, second_look, whole_text
 from memory.models import Commitment, CommitmentWatch

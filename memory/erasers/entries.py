@@ -1,17 +1,38 @@
 """The ledger as a store of a forget: entries and their tags, and with each the archives that were distilled from it."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, archives, ledger
+from memory import adapter, addresses, archives, ledger, reconciled
+from memory.erasers.values import KeptValues
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import FORGOTTEN, Mention, counted, judged, mention, rule_for
+from memory.matching import (
+    FORGOTTEN,
+    Mention,
+    counted,
+    is_exact,
+    is_mentioned,
+    judged,
+    mention,
+    mentioned_in,
+    rule_for,
+    texts_in,
+    whole_text,
+    without_subject,
+)
+from memory.models import Archive, ArchiveState, Distillate, Reconciled
+from memory.similarity import Signatures
+
+ARCHIVES_AT_ONCE = 16  # an archive may have a megabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +143,250 @@ class RetiredReasons:
 
 
 ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
+
+
+class NamesBesideEntries:
+    """Agents, tasks and intents."""
+
+    store = "entry aliases"
+    covers: Mapping[str, tuple[str, ...]] = {
+        "memory_entryaddress": ("agent_id", "created_by", "curated_by", "task_id", "intent_id"),
+        "memory_memoryentry": ("agent_id",),
+    }
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        naming = [name for name in adapter.names_beside(tenant_id) if mentioned_in(subject.terms, name)]
+        exact: set[UUID] = set()
+        suspected: set[UUID] = set()
+        for row, names in adapter.bearing(tenant_id, naming):
+            values = list(names.values())
+            if mentioned_in(subject.terms, values, is_exact):
+                exact.add(row)
+                values = without_subject(subject.terms, values, is_exact)
+            if mentioned_in(subject.terms, values):
+                suspected.add(row)
+        return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected)))
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {row: ids.wire("mem", row) for row in rows}
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        said: dict[UUID, list[str]] = {}
+        for row, names in adapter.named(tenant_id, rows):
+            said.setdefault(row, []).extend(filter(None, names.values()))
+        return said
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        """How many entries name the subject no more; those that went whole are not among them."""
+        rule, changed = rule_for(ticked=ticked), set()
+        for row, names in adapter.named(tenant_id, rows):
+            after = {name: without_subject(subject.terms, value, rule) for name, value in names.items()}
+            anew = {name: value for name, value in after.items() if value != names[name]}
+            if anew and ledger.erase_names(tenant_id, row, anew):
+                changed.add(row)
+        return len(changed)
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over the names of every address, as one text, and over who wrote an entry; namespace and key belong to the
+        entry."""
+        whole = ((row, whole_text(values)) for row, values in adapter.whole_addresses(tenant_id))
+        writers = [name for name in adapter.names_beside(tenant_id) if is_mentioned(subject.terms, name)]
+        written = ((row, names["agent_id"]) for row, names in adapter.written_as(tenant_id, writers))
+        return judged(subject.terms, chain(whole, written), chosen, spared)
+
+
+NAMES_BESIDE_ENTRIES = NamesBesideEntries()
+
+
+class SealedValues(LedgerEntries):
+    """Values of confidential and restricted entries. One may have been public once: what was made of it then goes with
+    it."""
+
+    store = "sealed values"
+    covers = {"memory_entryaddress": ("sealed",)}
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        exact: list[UUID] = []
+        suspected: list[UUID] = []
+        for row in adapter.sealed(tenant_id):
+            value = ledger.value_if_whole(row)
+            text = None if value is None else _words(value)
+            how = Mention.SUSPECTED if text is None else mention(subject.terms, text)
+            if how is Mention.EXACT:
+                exact.append(row.id)
+            elif how is Mention.SUSPECTED:
+                suspected.append(row.id)
+        return Holding(self.store, tuple(exact), tuple(suspected))
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        """Nothing: a sealed value is opened on the page of its entry alone, and that is on record."""
+        return {}
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over each value as it is written, whole; and none that does not open is left undecided."""
+        values = [(row.id, ledger.value_if_whole(row)) for row in adapter.sealed(tenant_id)]
+        written = ((row, addresses.canonical(value)) for row, value in values if value is not None)
+        found = judged(subject.terms, written, chosen, spared)
+        locked = {row for row, value in values if value is None}
+        return Remains(found.left + len(locked & chosen), found.undecided + len(locked - chosen - spared))
+
+
+def _words(value: dict[str, Any]) -> str:
+    """All that a value says, its numbers too."""
+    return f"{' '.join(texts_in(value))} {addresses.canonical(value)}"
+
+
+SEALED_VALUES = SealedValues()
+
+
+class KeptSignatures:
+    """What the last pass over each ref left; a ref counts as one row."""
+
+    store = "consolidation signatures"
+    covers: Mapping[str, tuple[str, ...]] = {"memory_reconciled": ("memory_ref", "signatures")}
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        entries = naming(tenant_id, subject)
+        exact, suspected = _made_of(tenant_id, entries.exact), _made_of(tenant_id, entries.suspected)
+        for row, memory_ref in _refs(tenant_id):
+            how = mention(subject.terms, memory_ref)
+            exact |= {row} if how is Mention.EXACT else set()
+            suspected |= {row} if how is Mention.SUSPECTED else set()
+        return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected - exact)))
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {}
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        wanted = set(rows)
+        return {row: [memory_ref] for row, memory_ref in _refs(tenant_id) if row in wanted}
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        """How many refs nothing is known of any more."""
+        named = [memory_ref for row, memory_ref in _refs(tenant_id) if row in rows]
+        reconciled.drop(tenant_id, named)
+        return len(named)
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """By the other path to the entries, and by the names of the refs."""
+        refs = dict(_refs(tenant_id))
+        if not refs:
+            return Remains()
+        exact = [row for row, how in traces(tenant_id, subject).items() if how is Mention.EXACT]
+        named = judged(subject.terms, refs.items(), chosen, spared)
+        made = {row for row in _made_of(tenant_id, exact) if not is_exact(subject.terms, refs[row])}
+        return Remains(named.left + len(made), named.undecided)
+
+
+def _refs(tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
+    return Reconciled.objects.of(tenant_id).filter(chunk=0).values_list("id", "memory_ref")  # type: ignore[no-any-return]
+
+
+def _made_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """The rows of refs whose signatures hold one of these entries."""
+    if not entry_ids:
+        return set()
+    wanted = list(entry_ids)
+    rows = Reconciled.objects.of(tenant_id).filter(chunk__gt=0).order_by("memory_ref", "chunk")
+    found = {
+        memory_ref
+        for memory_ref, stored in rows.values_list("memory_ref", "signatures").iterator(chunk_size=1)
+        if Signatures.from_bytes(bytes(stored)).holds_any(wanted)
+    }
+    return {row for row, memory_ref in _refs(tenant_id) if memory_ref in found}
+
+
+SIGNATURES = KeptSignatures()
+
+
+class Archives(KeptValues):
+    """Bytes and refs."""
+
+    store = "archives"
+    table = Archive
+    columns = ("memory_ref", "body")
+    opens = ("arc", "id")
+    goes_whole = True
+    chunk = ARCHIVES_AT_ONCE
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        named, entries = super().find(tenant_id, subject), naming(tenant_id, subject)
+        certain = {*named.erase, *archives.resting_on_forgotten(tenant_id)}
+        exact = {*certain, *archives.all_resting_on(tenant_id, certain, entries.exact)}
+        rest = archives.all_resting_on(tenant_id, named.suspected, entries.suspected)
+        suspected = tuple(sorted({*named.suspected, *rest} - exact))
+        return Holding(self.store, tuple(sorted(exact)), suspected)
+
+    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
+        for row in _rows(tenant_id):
+            values = [row.memory_ref, _said(row)]
+            if mentioned_in(subject.terms, values):
+                yield row.id, values
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=ARCHIVES_AT_ONCE)
+        return {row.id: [str(_said(row).get("text", "")), row.memory_ref, *texts_in(_said(row))] for row in shown}
+
+    @transaction.atomic
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        withdrawn = archives.withdraw(tenant_id, rows, archives.FORGOTTEN, now=now)
+        refs = Archive.objects.of(tenant_id).filter(id__in=rows).values_list("id", "memory_ref")
+        named = [row for row, ref in refs if mentioned_in(subject.terms, ref, rule_for(ticked=ticked))]
+        return max(withdrawn, archives.unname(tenant_id, named))
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """Over all the words of each row at once; and by its own list, no archive is made of what was forgotten."""
+        texts: list[tuple[UUID, str]] = []
+        sources: dict[UUID, UUID] = {}
+        for row in _rows(tenant_id):
+            document = _said(row)
+            texts.append((row.id, whole_text([row.memory_ref, document])))
+            sources |= dict.fromkeys(archives.sources_of(bytes(row.body)), row.id) if document else {}
+        found = judged(subject.terms, texts, chosen, spared)
+        stale = {sources[each] for each in adapter.forgotten_among(tenant_id, list(sources))}
+        return Remains(found.left + len(stale), found.undecided)
+
+
+def _rows(tenant_id: UUID) -> Iterable[Archive]:
+    rows: Iterable[Archive] = Archive.objects.of(tenant_id).order_by("id").iterator(chunk_size=ARCHIVES_AT_ONCE)
+    return rows
+
+
+def _said(row: Archive) -> dict[str, Any]:
+    """The document of an archive; nothing of a withdrawn one."""
+    document: dict[str, Any] = {} if row.state == ArchiveState.WITHDRAWN else json.loads(bytes(row.body))
+    return document
+
+
+class Distillates(KeptValues):
+    """Texts that an endpoint made, kept so that the same request gives the same archive."""
+
+    store = "distillation cache"
+    table = Distillate
+    columns = ("memory_ref", "text")
+    goes_whole = True
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return archives.drop_distillates(tenant_id, rows)
+
+
+ARCHIVES = Archives()
+
+
+DISTILLATES = Distillates()

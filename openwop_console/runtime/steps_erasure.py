@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import masking
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.values import KeptValues
 from memory.host.erasure import Identifiers
 from memory.matching import rule_for, texts_in
 from openwop_console.runtime import steps

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory import adapter, archive_reports, archives, background, forgetting, policies, receipts, tasks, workspace
 from memory.background import Wanted
-from memory.erasers.archives import ARCHIVES, DISTILLATES
+from memory.erasers.entries import ARCHIVES, DISTILLATES
 from memory.host import audit, ids, tenant_log, vault
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
 from memory.host.models import WriteGuard

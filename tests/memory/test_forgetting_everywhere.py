@@ -18,7 +18,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memory import archives, forgetting, ledger, work
-from memory.erasers.kept_values import KeptValues
+from memory.erasers.values import KeptValues
 from memory.host import erasure, interrupts, saved_filters
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope

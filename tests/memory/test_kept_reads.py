@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memory import forgetting, kept_reads, retention
-from memory.erasers.kept_reads import KEPT_READS
+from memory.erasers.records import KEPT_READS
 from memory.host import event_log, ids, node_types
 from memory.host.erasure import Identifiers
 from memory.host.errors import ReplayMemorySnapshotUnavailable

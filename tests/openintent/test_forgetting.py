@@ -9,8 +9,8 @@ from django.utils import timezone
 from memory import event_notes, forgetting, ledger, namespaces, work
 from memory.addresses import Address, Tier
 from memory.agent_memory import entries, events
-from memory.erasers.sealed_values import SEALED_VALUES
-from memory.erasers.work import WorkValues
+from memory.erasers.entries import SEALED_VALUES
+from memory.erasers.values import WorkValues
 from memory.forgetting import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope

@@ -8,8 +8,7 @@ import pytest
 from django.utils import timezone
 
 from memory import forgetting
-from memory.erasers.installed import INSTALLED
-from memory.erasers.saved_filters import SAVED_FILTERS
+from memory.erasers.records import INSTALLED, SAVED_FILTERS
 from memory.host import erasure, registry, saved_filters
 from memory.host.erasure import Identifiers
 from memory.host.models import Installation, SavedFilter
