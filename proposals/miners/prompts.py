@@ -4,13 +4,14 @@ The text gets a short section for each, with the sentences as they were said; no
 what was said and read since the template was installed as it is.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from proposals.miners import asking, evidence, knowing, sentences
+from proposals.miners import evidence, sentences
 from proposals.miners.evidence import (
     MOST_NAMED,
     canonical,
@@ -22,15 +23,98 @@ from proposals.miners.evidence import (
     shown_name,
     zone_of,
 )
-from proposals.miners.lines import Line
-from proposals.miners.traces import Evidence, Finding, InstalledPrompt, RunTrace, Traces
+from proposals.miners.traces import Correction, Evidence, Finding, InstalledPrompt, Reading, RunTrace, Traces
 
+ASKED_HEADING = "Keep to what reviewers asked for:"
+ASKED_RUNS = 3  # runs in which people asked for the same
+READ_HEADING = "Known:"
+READ_RUNS = 5  # runs that read the same memory
+LEAST_SHARE = 0.8  # of the runs that used the prompt lately
 KIND = "prompt-template"
 LATELY = timedelta(days=30)
 MOST_LINES = 6  # sentences that one revision adds to a section; those with the most runs behind them
 LONGEST_TEXT = 65_536
-
 Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """``key`` is what the sentence is known by; ``runs`` are those behind it, each with when it was there; ``people``
+    are the principals who said so."""
+
+    heading: str
+    text: str
+    key: str
+    runs: dict[str, datetime]
+    evidence: tuple[Evidence, ...]
+    people: frozenset[str] = frozenset()
+
+
+def latest(moments: Iterable[tuple[str, datetime]]) -> dict[str, datetime]:
+    """Each run with the last of its moments."""
+    return dict(sorted(moments, key=lambda each: (each[1], each[0])))
+
+
+def newest(told: Iterable[tuple[datetime, Evidence]]) -> tuple[Evidence, ...]:
+    """The newest pieces of evidence."""
+    ordered = sorted(told, key=lambda each: (each[0], each[1].kind, each[1].id))
+    return tuple(evidence for _, evidence in ordered[-MOST_NAMED:])
+
+
+def asked_lines(corrections: Iterable[Correction]) -> list[Line]:
+    """One line for all that ask for the same, where enough runs were asked. What was taken back later is not there."""
+    said: dict[str, list[tuple[str, Correction]]] = defaultdict(list)
+    for correction in corrections:
+        if text := sentences.cleaned(correction.text):
+            said[sentences.folded(text)].append((text, correction))
+    stands, taken_back = sentences.groups_of({key: _last(each) for key, each in said.items()})
+    groups: dict[str, list[tuple[str, Correction]]] = defaultdict(list)
+    for key, each in said.items():
+        groups[stands[key]] += each
+    return [_asked_line(each) for key, each in sorted(groups.items()) if key not in taken_back and _is_often(each)]
+
+
+def _last(said: list[tuple[str, Correction]]) -> tuple[str, datetime]:
+    return min(text for text, _ in said), max(each.at for _, each in said)
+
+
+def _is_often(said: list[tuple[str, Correction]]) -> bool:
+    return len({each.run_id for _, each in said}) >= ASKED_RUNS
+
+
+def _asked_line(said: list[tuple[str, Correction]]) -> Line:
+    """In the form that was written most; known by how it was said first."""
+    forms = Counter(text for text, _ in said)
+    text = min(forms, key=lambda form: (-forms[form], form))
+    _, key = min((each.at, sentences.folded(form)) for form, each in said)
+    runs = latest((each.run_id, each.at) for _, each in said)
+    told = [(each.at, Evidence("interrupt", each.evidence_id, "correction")) for _, each in said]
+    used = [(at, Evidence("run", run_id, "corrected")) for run_id, at in runs.items()]
+    people = frozenset(each.by for _, each in said)
+    return Line(ASKED_HEADING, text, key, runs, (*newest(told), *newest(used)), people)
+
+
+def read_lines(readings: Iterable[Reading], lately: Collection[str]) -> list[Line]:
+    """One line for each memory that enough of the runs ``lately`` have read, in the words it has now."""
+    read: dict[str, list[Reading]] = defaultdict(list)
+    for reading in readings:
+        if reading.run_id in lately:
+            read[reading.memory_id].append(reading)
+    found = (_read_line(memory_id, each, len(lately)) for memory_id, each in sorted(read.items()))
+    by_key = {line.key: line for line in found if line}
+    return list(by_key.values())
+
+
+def _read_line(memory_id: str, read: list[Reading], lately: int) -> Line | None:
+    text = sentences.cleaned(max(read, key=lambda each: (each.at, each.content)).content)
+    key = sentences.folded(text)
+    same = [each for each in read if text and sentences.folded(sentences.cleaned(each.content)) == key]
+    runs = latest((each.run_id, each.at) for each in same)
+    if len(runs) < max(READ_RUNS, LEAST_SHARE * lately):
+        return None
+    told = Evidence("memory", memory_id, "read-again")
+    used = [(at, Evidence("run", run_id, "used-prompt")) for run_id, at in runs.items()]
+    return Line(READ_HEADING, text, key, runs, (told, *newest(used)))
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
@@ -41,8 +125,8 @@ def find(traces: Traces, *, now: datetime) -> list[Finding]:
     for name, installed in sorted(_current(traces.prompts).items()):
         since = installed.installed_at
         lately = {run.run_id for run in used[name] if max(since, now - LATELY) <= run.created_at <= now}
-        asked = asking.lines_of(each for each in corrections[name] if since <= each.at <= now)
-        known = knowing.lines_of((each for each in readings[name] if since <= each.at <= now), lately)
+        asked = asked_lines(each for each in corrections[name] if since <= each.at <= now)
+        known = read_lines((each for each in readings[name] if since <= each.at <= now), lately)
         revised = _Revision(installed, asked, known)
         found += [_finding(revised, traces, len(lately))] if revised.lines and revised.version else []
     return found
@@ -135,8 +219,8 @@ def _place(each: Evidence) -> tuple[str, str, str]:
 
 
 def _rationale(revised: _Revision, runs: dict[str, datetime], lately: int, timezone: str) -> str:
-    asked = [len(line.runs) for line in revised.lines if line.heading == asking.HEADING]
-    known = [len(line.runs) for line in revised.lines if line.heading == knowing.HEADING]
+    asked = [len(line.runs) for line in revised.lines if line.heading == ASKED_HEADING]
+    known = [len(line.runs) for line in revised.lines if line.heading == READ_HEADING]
     name, base = shown_name(str(revised.base["templateId"])), shown_name(str(revised.base["version"]))
     said = []
     if asked:
