@@ -83,9 +83,7 @@ def application(drain: Drain, settings: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What speaks to a host needs a database here, unless the host is a console with a database of its own; and every
-    door is opened on both engines once."""
+    """What speaks to a host needs a database here, unless the host is a console with a database of its own."""
     for item in items:
         if HOSTS & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("console"):
             item.add_marker(pytest.mark.django_db)
-            item.add_marker(pytest.mark.engines)
