@@ -55,7 +55,9 @@ def _vacuum() -> bool:
     tables = sql.tables_vacuumed_before(last + OVERLAP) if last else []
     done = [sql.vacuum(table, rewrite=size <= REWRITTEN) for table, size in tables]
     if any(done):
-        sql.vacuum("pg_catalog.pg_statistic", rewrite=True)  # the samples of columns as they were before
+        # The samples of columns as they were before. Dead rows go first: to rewrite one whose TOAST is gone fails.
+        for rewrite in (False, True):
+            sql.vacuum("pg_catalog.pg_statistic", rewrite=rewrite)
     return any(done)
 
 

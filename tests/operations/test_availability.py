@@ -114,6 +114,8 @@ def test_requests_that_queue_while_the_database_cannot_be_used_do_not_wait_for_i
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[postgres.Server, ConsoleProcess]]:
     """A console on a PostgreSQL of its own, which can be stopped."""
     server = postgres.start()
+    with psycopg.connect(server.url, autocommit=True) as connection:  # a cluster of the tests is fast and forgetful
+        connection.execute("ALTER DATABASE postgres SET synchronous_commit = on")
     process = ConsoleProcess(tmp_path_factory.mktemp("cluster") / "data", server.url)
     try:
         process.start()
@@ -159,8 +161,6 @@ def test_a_postgresql_that_is_killed_under_load_loses_nothing_that_was_acknowled
     cluster: tuple[postgres.Server, ConsoleProcess],
 ) -> None:
     server, console = cluster
-    with psycopg.connect(server.url, autocommit=True) as connection:  # a cluster of the tests is fast and forgetful
-        connection.execute("ALTER DATABASE postgres SET synchronous_commit = on")
     kept: list[str] = []
     over = threading.Event()
     with console.client("acme") as client:
