@@ -46,6 +46,9 @@ NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
 Line = dict[str, Any]
 
 
+# What every part of this package shares: the writer's name, the words of a withdrawal, and rows in chunks.
+
+
 def of_ref(tenant_id: UUID, memory_ref: str) -> Any:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
 
@@ -53,6 +56,9 @@ def of_ref(tenant_id: UUID, memory_ref: str) -> Any:
 def parts(rows: Iterable[UUID]) -> list[list[UUID]]:
     whole = list(rows)
     return [whole[start : start + CHUNK] for start in range(0, len(whole), CHUNK)]
+
+
+# Archives found by whoever may read memory, and what stands before and behind one.
 
 
 def look(scope: TenantScope, archive_id: UUID | None) -> Archive:
@@ -113,6 +119,12 @@ def sources_of(body: bytes) -> list[UUID]:
     """The entries that the archive of these bytes was made from."""
     found = (ids.parse("mem", str(each.get("id"))) for each in json.loads(body).get("sources", []))
     return [each for each in found if each]
+
+
+# The memory index: which archive of which ref is current, for whoever starts tomorrow (RFC 0062 B.5).
+#
+# ``MEMORY-INDEX.json`` is normative and free of content, ``MEMORY-INDEX.md`` the same for a person. Both are made of
+# the archives themselves, under the lock of the tenant, so passes that end together lose no line.
 
 
 def write(scope: TenantScope, archive: Archive, *, run: Run, now: datetime) -> None:
@@ -207,6 +219,9 @@ def _readable(lines: list[Line], total: int, now: datetime) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
+
+
+# Archives stored, and found again for the same work; and what an endpoint has answered (RFC 0062 B.4).
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +319,9 @@ def remember(scope: MemoryScope, request_sha256: str, text: str, *, now: datetim
         created_at=now,
     )
     Distillate.objects.written_by(WRITER).bulk_create([kept], ignore_conflicts=True)
+
+
+# Archives withdrawn: their time is over, a subject is forgotten, a source is confidential now (design.md 3.13).
 
 
 @transaction.atomic

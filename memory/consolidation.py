@@ -51,6 +51,11 @@ SHOWN = 200
 Clock = Callable[[], datetime]
 
 
+# What a pass over a ref looks at: all of it the first time, later on what is new and what that might equal.
+#
+# Archives and what compaction made are left alone; so are protected entries, though they count.
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """How many entries are considered, of how many tokens in all, and when the first of them expires."""
@@ -164,6 +169,13 @@ def _outlined(there: list[Outline]) -> Figures:
     expiries = [each.expires_at for each in there if each.expires_at]
     until = min(map(datetime.fromisoformat, expiries), default=None)
     return Figures(len(there), sum(each.tokens for each in there), until)
+
+
+# What a pass is going to do: who goes into whom, and which survivors are written anew so that nothing is lost.
+#
+# A survivor stays as it is when it alone carries what its group carries. When it lacks a tag, a later expiry or the
+# subject, or its text holds what derived text may not, an entry of its words takes its place. Equals whose tags find no
+# room in one entry stay apart, and are replaced together.
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +298,12 @@ def fits(change: Change, redact: Redact) -> bool:
         and all(len(redact(label).text) <= MAX_LABEL for label in labels)
         and redact(change.target.content).text != ""
     )
+
+
+# The changes of a pass, made in short transactions: each is whole, with its lineage, and says what was done so far.
+#
+# What somebody else retired, protected or forgot since it was read is respected: no lineage of it, nothing made of it,
+# and nothing goes into what is not there any more.
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +472,11 @@ def parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
             room -= needed
     if part:
         yield part
+
+
+# A pass from its beginning to its end, whoever began it: its one event, its outcome, what the next one needs.
+#
+# One that was taken over goes on where the other left off: what is on record as done counts, and is not done again.
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,9 @@ MAX_RULES = 500
 Rules = list[dict[str, str]]
 
 
+# Which namespaces the coordinators of an agent's tasks leave open to it (RFC-0015 6.6; R79, R80).
+
+
 @dataclass(frozen=True, slots=True)
 class Fence:
     """``allowed`` is None where nothing is said: all of them. What is denied stays so, allowed or not."""
@@ -53,6 +56,9 @@ def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
         return Fence()
     rails = work.rails_over(caller.tenant_id, caller.agent_id, now=now)
     return Fence(rails.allowed, rails.denied)
+
+
+# Namespaces as one caller finds them, each with its access, which the database works out (RFC-0015 2.3; R41).
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,12 @@ def seen(caller: "Caller", name: str, *, now: datetime) -> Held:
     return Held(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
 
 
+# Rows of namespaces. A namespace with too many rules is refused.
+#
+# Each change of one goes on the audit log, at the end of its transaction: the chain is the last lock that anybody
+# takes.
+
+
 @dataclass(frozen=True, slots=True)
 class Permissions:
     """What is to hold: of what is None nothing changes."""
@@ -222,6 +234,9 @@ def _require_few(rules: Rules) -> None:
     if not all(addresses.is_agent_id(each["agent"]) for each in rules):
         problem = {"field": "permissions.allow", "message": f"an agent's id {addresses.AGENT_ID}"}
         raise Invalid("The permissions are not valid.", errors=[problem])
+
+
+# Namespaces made and their permissions changed, each time on the audit log (RFC-0015 2.3; C14, C19, C21, R104).
 
 
 def kept_name(scope: TenantScope, name: str) -> str:

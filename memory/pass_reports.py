@@ -237,6 +237,9 @@ def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinsh
     return Kinship(text_of, sources, into_total, became, out_total, not passed)
 
 
+# A pass in figures: what went in, what came out, and whether somebody should look at it. Reads only.
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A pass in one line of a list. ``went_in`` and ``came_out`` count entries; None when there is no outcome."""

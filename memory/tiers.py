@@ -30,6 +30,9 @@ WORKING, EPISODIC, SEMANTIC = Q(tier="working"), Q(tier="episodic"), Q(tier="sem
 RULE = "memory-tier"
 
 
+# Who is at the door: an agent, and the credential behind it.
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """An agent at the door, and the credential behind it. An operator acts for any agent of its tenant (C19).
@@ -57,6 +60,12 @@ class Caller:
     def looks_on(self) -> bool:
         """Whether it is no agent, but a key that may not write and looks on as any: it is shown nothing sealed."""
         return not self.operates and work.stands_for_any(self.scope) and not self.scope.can(WRITE)
+
+
+# What a caller may read, as one condition on addresses (RFC-0015 2, 6.5, 8.1, 9.1; R24 to R27, R35, R40, R74, R88).
+#
+# Every part is worked out from the caller's side, in the database: the tasks it coordinates, was given or inherits
+# from.
 
 
 def visible(caller: Caller, *, tier: str = "", own: bool = False, now: datetime) -> Q:
@@ -138,6 +147,9 @@ def _overseen(caller: Caller, now: datetime) -> Q:
     return Q(agent_id__in=work.overseen_by(caller.tenant_id, caller.agent_id, now=now).values("agent_id"))
 
 
+# What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
+
+
 def writable(caller: Caller, *, now: datetime) -> Q:
     """True of the addresses that the caller may change, among those of its tenant.
 
@@ -187,6 +199,9 @@ def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
         or had.filter(task_id__in=tasks.values("id")).exists()
         or granted_all.filter(agent_id=caller.agent_id, permission="write").exists()
     )
+
+
+# One entry, asked about: may it be read, changed, made (RFC-0015 6.4)? A door refuses with what is said here.
 
 
 def may_read(caller: Caller, row: "EntryAddress", now: datetime) -> bool:

@@ -60,6 +60,9 @@ EPISODIC = ("capacity_per_agent", "eviction_policy")
 AGENT_EPISODIC = ("capacity", "pinned_namespaces")
 
 
+# What a workflow file says once it is understood, and what is wrong with one that is not (RFC-0015 7).
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What does not fit, and where: line and column count from 1, ``message`` goes on from the name of the field."""
@@ -119,6 +122,12 @@ class Parsed:
     workflow: Workflow | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+
+
+# A workflow file carried out: namespaces, agents, and an intent with a task for each step; all of it or nothing.
+#
+# Importing a file again makes a new intent, which is another run of the workflow. Namespaces and agents are there once:
+# what the file says of them is set, and what it leaves open stays.
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +274,13 @@ def _task(intent_id: str, step: Step, made: dict[str, str]) -> NewTask:
         memory_policy=step.memory_policy or None,
         record=record,
     )
+
+
+# The bytes of a YAML file as a tree of which every part knows its line and column.
+#
+# Only what a workflow needs is read: one document of texts, numbers, lists and mappings. Tags, anchors, aliases and
+# repeated keys are problems, so nothing is made but plain values and nothing grows; the nesting is bounded and read
+# without recursion.
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,6 +507,11 @@ def _number(text: str) -> int | str:
     return number
 
 
+# What a part of a workflow file must be: a text, a number, a truth, a list or a mapping.
+#
+# Whatever does not fit is noted with its place, and reading goes on, so that one look finds everything.
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """A name, and where it stands."""
@@ -617,6 +638,9 @@ def of(pairs: Pairs | None, key: str) -> Node | None:
     """What the mapping has under the key."""
     found = pairs.pairs.get(key) if pairs else None
     return found[1] if found else None
+
+
+# The steps of a workflow: who does what, after what, and with which memory policy (RFC-0015 6.5, 7; R87).
 
 
 @dataclass(frozen=True, slots=True)
@@ -790,6 +814,9 @@ def _tell_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], found:
             each = steps[cycle[0]]
             told = " → ".join(shown(part) for part in cycle[:8]) + (" …" if len(cycle) > 8 else "")
             found.wrong(each.needs[0].at, f"{each.where}.depends_on", f"goes in a circle: {told}")
+
+
+# A workflow file, understood: the form of RFC-0015 7, and the published client's form with a memory block.
 
 
 def parse(raw: bytes) -> Parsed:

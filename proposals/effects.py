@@ -168,6 +168,11 @@ def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) ->
     return json.dumps({**pack, **needs, "agents": whole}, ensure_ascii=False)
 
 
+# What a proposal came from: its source runs, what its synthesis saw, and what it restates. Reads only.
+#
+# What is cited may be gone by now; then it is named all the same, and opens nothing.
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A run that the proposal names, and why, as far as that is known, in fixed words; ``run`` is None when this tenant

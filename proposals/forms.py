@@ -153,6 +153,9 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+# The forms of the inbox. What they ask is checked by the domain; a form only says what it looks like.
+
+
 class EndForm(PlainForm):
     """Why the chosen proposals leave the review, all of them."""
 
@@ -190,6 +193,9 @@ class SavedFilterForm(PlainForm):
         if not query:
             raise forms.ValidationError("There is no filter to save: everything is shown.")
         return query
+
+
+# The forms of the pages of approval policies. What they ask is checked by the domain.
 
 
 def _choices(scope: str) -> list[tuple[str, str]]:

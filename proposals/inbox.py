@@ -39,6 +39,12 @@ CHUNK = 500
 UNREAD = ("rationale", "evidence")
 
 
+# Where a proposal stands with its gates, in one word that the database can count. For this package alone.
+#
+# The word is about its latest gate. One that was withdrawn, cancelled or void stands for nothing any more; one whose
+# time is over has expired, whether or not anybody has noticed.
+
+
 def latest_gate(tenant_id: UUID) -> QuerySet[Gate]:
     """The gates of the proposal that the outer query looks at, the latest first."""
     rows: QuerySet[Gate] = Gate.objects.of(tenant_id).filter(proposal_id=OuterRef("id"))
@@ -61,6 +67,9 @@ def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
     )
     found = Subquery(latest_gate(tenant_id).annotate(word=word).values("word")[:1])
     return Coalesce(found, Value(NONE), output_field=CharField())
+
+
+# What an inbox may be asked for, and which proposals that are. For this package alone, but for the filter itself.
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +224,9 @@ def _names(column: str, name: str) -> Q:
     return Q(**{f"{column}__contains": f'"{name}"'})
 
 
+# How many proposals stand behind each choice of the inbox.
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """``shows`` counts each scope in all; ``facets`` each value of a facet among what the other facets leave.
@@ -264,6 +276,9 @@ def _each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str, int]:
     counted = {f"number_{at}": Count("id", filter=each) for at, each in enumerate(conditions.values())}
     found = rows.aggregate(**counted)
     return {word: found[f"number_{at}"] for at, word in enumerate(conditions)}
+
+
+# The lines of an inbox: the page by page, those of everything that matches, and those somebody has chosen.
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,6 +448,9 @@ def forget(tenant_id: UUID, proposal_id: UUID, *, now: datetime) -> None:
     revisions.step(proposal, "forget", by="host", now=now)
 
 
+# Going back to an earlier version: a proposal like any other, whose artifact is what was installed, and its gate.
+
+
 def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime) -> Proposal:
     """A draft that, once it is granted and applied, makes the installed version ``ref`` the current one again.
 

@@ -106,6 +106,9 @@ def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) ->
     )
 
 
+# What is put on record about a proposal: an audit record a step, with ids and digests and no word of it.
+
+
 def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: Any) -> None:
     """The step is audited; in the caller's transaction and last in it, since the chain is everybody's lock."""
     target = ids.wire("prop", proposal.id)

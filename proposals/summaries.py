@@ -29,6 +29,9 @@ PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 Document = dict[str, Any]
 
 
+# The lines of a summary, and how they are put together.
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One change. ``tone`` is ``gain``, ``loss``, ``change`` or ``note``."""
@@ -124,6 +127,9 @@ def by(items: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, A
     return {str(each[key]): each for each in items}
 
 
+# What another version of an agent pack changes (RFC 0003): which agents, and what each of them may do and keeps.
+
+
 def compare_agents(old: Document, new: Document) -> list[Line]:
     before, after = by(old.get("agents", ()), "agentId"), by(new.get("agents", ()), "agentId")
     return [
@@ -170,6 +176,9 @@ def _confidence(who: str, old: Any, new: Any) -> list[Line]:
     if before == after:
         return []
     return [change(f"Confidence threshold of {who}: {before if before is not None else 'none'} → {after}")]
+
+
+# What another version of an automation changes (RFC 0052): what it starts, and when, in words.
 
 
 def compare_automations(old: Document, new: Document) -> list[Line]:
@@ -221,6 +230,9 @@ def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
     if ticks.problem_of(cron):
         return ()
     return tuple(islice(ticks.following(cron, document.get("timezone", "UTC"), now), TICKS))
+
+
+# What another version of a workflow-chain pack changes (RFC 0013): chains, nodes, the tools they use, parameters.
 
 
 def compare_chains(old: Document, new: Document) -> list[Line]:
@@ -280,6 +292,9 @@ def _edges(who: str, old: Any, new: Any) -> list[Line]:
 
 def _edge(edge: dict[str, Any]) -> str:
     return f"{edge.get('from')} {edge.get('to')} {edge.get('condition')}"
+
+
+# What another version of a prompt template changes (RFC 0027): its variables first, then its words.
 
 
 def compare_prompts(old: Document, new: Document) -> list[Line]:

@@ -17,6 +17,9 @@ PART = 100
 BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 
 
+# What ends with a task: its working memory, and of the other tiers what lives as long as it (RFC-0015 1.1, 2.1).
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """What is left of one agent in a task: ``live`` is working memory that can be read, ``over`` has lapsed, was
@@ -57,6 +60,9 @@ def those(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
         yield from (found[row] for row in part if row in found)
 
 
+# Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.
+
+
 def in_time(now: datetime, ends: str = "expires_at") -> Q:
     """What has not come to its end, which stands in the column ``ends``; to the millisecond, whatever was swept."""
     return Q(**{ends: None}) | Q(**{f"{ends}__gt": now})
@@ -72,6 +78,9 @@ def is_there(row: EntryAddress, now: datetime) -> bool:
     """Whether the entry is neither retired nor past its end."""
     entry = row.entry
     return entry.retired_at is None and (entry.expires_at is None or entry.expires_at > now)
+
+
+# How much room addressed entries take, and which of them would go first (RFC-0015 2.2, 6.5, 9.4).
 
 
 class Taken(NamedTuple):

@@ -44,6 +44,9 @@ CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position >
 WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
 
 
+# Entries as a forget looks through them beside their texts: who made them, for what, and what is sealed.
+
+
 class Named(NamedTuple):
     """The names that stand beside the text of an entry, by column."""
 
@@ -116,6 +119,9 @@ def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> I
     retired = Retirement.objects.of(tenant_id).values("entry_id") if rows is None else rows
     found = MemoryEntry.objects.of(tenant_id).filter(id__in=retired).exclude(retired_reason="").order_by("id")
     yield from found.values_list("id", "retired_reason").iterator(chunk_size=CHUNK)
+
+
+# Memory as a forget looks for a subject in it, by two paths (design.md 3.8).
 
 
 def mentions(tenant_id: UUID, terms: tuple[str, ...], *, since: int | None = None) -> dict[UUID, Mention]:

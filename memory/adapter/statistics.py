@@ -22,6 +22,9 @@ DAY, WEEK = timedelta(days=1), timedelta(days=7)
 DUPLICATES = ("merged", "superseded")
 
 
+# How much an agent remembers (RFC-0015, Agent Memory Summary): by tier, in which tasks, and beside its addresses.
+
+
 class Figures(NamedTuple):
     """Of the live entries of one tier: how many, how many of them pinned, their bytes, when the first and the last was
     made."""
@@ -59,6 +62,9 @@ def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
     """How many live entries the agent wrote without an address."""
     live = in_time(now)
     return int(MemoryEntry.objects.of(tenant_id).filter(PLAIN, live, agent_id=agent_id).count())
+
+
+# How long memory is kept and how fast it grows, as an operator watches it: counts and sizes, no content.
 
 
 @dataclass(frozen=True, slots=True)

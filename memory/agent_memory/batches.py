@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 MOST = 500
 
 
+# Which entries a batch is about, and who may touch them (R100, RFC-0015 6.4).
+#
+# Access is asked for every item before anything is told of any: whether a key is taken, in which version, or whether
+# two items mean one entry.
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """An entry of a batch: made as ``given``, or changed in ``named`` of its fields when it is there already (R100).

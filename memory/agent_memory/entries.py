@@ -52,6 +52,9 @@ OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl")
 OUTSIDE = "openintent"
 
 
+# What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).
+
+
 def require_size(value: dict[str, Any]) -> int:
     """The bytes that limits count; refused when they are more than an entry has room for, however they are kept."""
     size = addresses.size_of(value)
@@ -70,6 +73,12 @@ def require_future(expires_at: datetime | None, *, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
         problem = {"field": "expires_at", "message": "lies in the past"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
+
+
+# An entry that becomes confidential (RFC-0015 9.2, R93): what it said in the open is nowhere in clear from then on.
+#
+# The ledger seals the entry itself. What passes made of it goes here, and what runs read of it or of that is blanked: a
+# replay that needs it is refused. What a run has made of it by itself is that run's.
 
 
 def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
@@ -118,6 +127,11 @@ def _sources_of(tenant_id: UUID, made: Collection[UUID]) -> set[UUID]:
 
 def _parts(rows: list[UUID]) -> list[tuple[UUID, ...]]:
     return [tuple(rows[first : first + ledger.CHUNK]) for first in range(0, len(rows), ledger.CHUNK)]
+
+
+# How long an entry lives (RFC-0015 1.1 ``ttl`` and ``expires_at``; R9, R12, C13).
+#
+# A duration is one of ISO 8601: years and months by the calendar, everything else by the clock.
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +198,9 @@ def _of(parts: list[Decimal]) -> Duration | str:
     return duration if months or duration.clock else "must be longer than nothing"
 
 
+# What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
+
+
 def given_of(row: "EntryAddress") -> Given:
     """The entry as it stands, in the form in which somebody would give it."""
     address = Address(
@@ -242,6 +259,12 @@ def _by_itself(ttl: str, created_at: datetime, now: datetime) -> datetime | None
 def _ends_by_itself(given: Given) -> bool:
     """Whether no end was told beside the lifetime, as far as one can see."""
     return given.expires_at is None or given.address.ttl.startswith(DURATION)
+
+
+# Where new entries belong, and what they stand behind: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
+#
+# Rows are locked in the order of all others (``ledger.hold``): entries are counted and keys are looked up under those
+# locks, so that of two at once one is behind the other.
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,6 +535,9 @@ def _make_room(caller: Caller, place: Address, size: int, owners: Owners, lapsed
 def state_of(row: "EntryAddress") -> dict[str, Any]:
     """What a refusal tells of the entry to who may read it."""
     return {"current_version": row.version, "current": entry_document(row)}
+
+
+# A sealed value, shown to a person who may retire memory (RFC-0015 9.2). Every time is on the audit log.
 
 
 @transaction.atomic

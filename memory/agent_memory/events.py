@@ -33,6 +33,11 @@ OMITTED: Document = {"omitted": True}
 SHORT, MOST_TOLD = 4_096, 8 * 1024 * 1024
 
 
+# Who may read which log of OpenIntent: an intent's, and an agent's own stream (RFC-0015 2.1, 5, 9.1; R27, R65, R91).
+#
+# The permission of the credential is needed, and a part in what the log is of: neither is enough.
+
+
 @dataclass(frozen=True, slots=True)
 class Log:
     """A stream that ``reader`` may read; an agent that nobody has seen yet has none.
@@ -124,6 +129,13 @@ def _held(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
     tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
     rows: QuerySet[Assignment] = Assignment.objects.of(caller.tenant_id).filter(task_id__in=tasks.values("id"))
     return rows.filter(agent_id=caller.agent_id, dead=False)
+
+
+# What has happened to memory and to the work it belongs to, as OpenIntent tells it (RFC-0015 5; R64 to R70).
+#
+# The log has ids; names, tags, payloads and archived values are joined from the notes beside it, for whoever may read
+# the log. What a forget took out of a note is missing, and an archived value then says that it is (design.md 3.12).
+# Facts of OpenWOP on the same stream are left out: the published client knows no other types than its own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +236,9 @@ def _archived(said: Document, note: Note) -> Document:
     """With the snapshot, which has values only of what was not confidential, and of what nobody forgot since (C1)."""
     count = said["entriesArchived"]
     return {"entries_archived": count, "snapshot": note.get("snapshot", [REDACTED] * count)}
+
+
+# The runs whose streams are the logs of OpenIntent's agents and intents: who reads them, and what they are called.
 
 
 def is_log(run: Run) -> bool:

@@ -35,6 +35,13 @@ DEEP = 5000
 KB = 1024
 
 
+# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1, understood or refused (R50 to R59).
+#
+# They come from a query string, where all are texts, or from the JSON filter of a batch delete, which may nest
+# ``scope`` and list its tags, and where a number is a number and a boolean a boolean. Parameters that the RFC does not
+# know are ignored (R63).
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The parameters as they hold; empty and None ask for nothing. ``listed`` is the list of the agent in the path."""
@@ -310,6 +317,9 @@ def _rows(tenant_id: UUID, wanted: list[UUID], with_plain: bool) -> "list[EntryA
     if with_plain and missing:
         found |= adapter.plain_rows_of(tenant_id, missing)
     return [found[entry_id] for entry_id in wanted if entry_id in found]
+
+
+# What an agent remembers, in numbers (RFC-0015, Agent Memory Summary; R105).
 
 
 @dataclass(frozen=True, slots=True)

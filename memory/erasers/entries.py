@@ -145,6 +145,12 @@ class RetiredReasons:
 ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
 
 
+# The names beside entries as a store of a forget: who made and curated them, and the task and intent they are for.
+#
+# An entry that names the subject in its value, key, namespace or tags goes whole, and is the ledger's own store. One
+# that does not stays, and says ``[FORGOTTEN]`` where it named the subject.
+
+
 class NamesBesideEntries:
     """Agents, tasks and intents."""
 
@@ -202,6 +208,12 @@ class NamesBesideEntries:
 NAMES_BESIDE_ENTRIES = NamesBesideEntries()
 
 
+# Sealed values as a store of a forget: each is opened and looked through, and is shown to nobody.
+#
+# An entry whose confidential value names the subject goes whole. One whose seal does not open may name anybody: a
+# person decides about it.
+
+
 class SealedValues(LedgerEntries):
     """Values of confidential and restricted entries. One may have been public once: what was made of it then goes with
     it."""
@@ -243,6 +255,11 @@ def _words(value: dict[str, Any]) -> str:
 
 
 SEALED_VALUES = SealedValues()
+
+
+# Signatures of consolidation as a store of a forget: numbers, but made of what the entries said.
+#
+# Of a ref whose name, or one of whose entries, names the subject nothing is kept; the next pass over it is a full one.
 
 
 class KeptSignatures:
@@ -307,6 +324,12 @@ def _made_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
 
 
 SIGNATURES = KeptSignatures()
+
+
+# Archives, and the texts that an endpoint distilled, as stores of a forget.
+#
+# An archive goes when it names the subject, and when something it was distilled from goes (design.md 3.13): its bytes
+# cannot be changed, so it is withdrawn as a whole. What is left is distilled anew once nothing of the subject is there.
 
 
 class Archives(KeptValues):

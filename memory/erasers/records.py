@@ -51,6 +51,12 @@ ACCOUNTS_STAY = (
 )
 
 
+# Notes beside the log as a store of a forget: what events of RFC-0015 say beyond ids.
+#
+# The event stays as it is and reads without its note. Of a snapshot of archived memory the entries that name the
+# subject lose their values, and say so (design.md 3.12).
+
+
 class EventNotes(RowByRow):
     """Namespaces, keys, tags and payloads, and the values of archived memory."""
 
@@ -88,6 +94,9 @@ def _without(subject: Identifiers, archived: Any, rule: Rule) -> Any:
 
 
 EVENT_NOTES = EventNotes()
+
+
+# Tasks that failed in a worker as a store of a forget: what they were given, and the error as it was said.
 
 
 class FailedTasks:
@@ -139,6 +148,12 @@ def _said(tenant_id: UUID) -> Iterable[tuple[UUID, str, bool]]:
 FAILED_TASKS = FailedTasks()
 
 
+# Installed artifacts as a store of a forget: they stay, and the receipt says how many name the subject. Why one is
+# disabled is erased.
+#
+# What is installed is what runs execute, byte for byte; it is changed by installing another version, through the gate.
+
+
 class InstalledArtifacts(Kept):
     """Workflows, agents and prompt templates; nothing of them is erased."""
 
@@ -168,6 +183,11 @@ class StopReasons(RowByRow):
 
 
 INSTALLED, STOP_REASONS = InstalledArtifacts(), StopReasons()
+
+
+# Kept reads as a store of a forget: the texts that runs have read, which replays are served.
+#
+# A text that names the subject is blanked as a whole; a replay that needs it is refused from then on.
 
 
 class KeptTexts(KeptValues):
@@ -215,6 +235,12 @@ class KeptTexts(KeptValues):
 KEPT_READS = KeptTexts()
 
 
+# The event log and the audit log as stores of a forget: both stay, and the receipt counts the rows with the subject.
+#
+# Events hold ids, refs, labels and paths: a name in one of them, or in what an agent or a task is called, is on the log
+# for good (RFC 0080). Audit records hold ids, given names (of secrets, files, schedules), and reasons of overrides.
+
+
 class EventNames(Kept):
     """Events whose refs, labels or paths name the subject; nothing of them is erased."""
 
@@ -247,6 +273,9 @@ EVENT_NAMES = EventNames()
 AUDIT_NAMES = AuditNames()
 
 
+# Reasons of earlier forget requests as a store of a forget: none may name its own subject, but it may name another.
+
+
 class RequestReasons(RowByRow):
     """Their writer stands on a higher floor and is handed in by ``apps``."""
 
@@ -264,6 +293,9 @@ class RequestReasons(RowByRow):
         if changed:
             self._keep(row, **changed)
         return bool(changed)
+
+
+# Saved filters as a store of a forget: one whose name or query speaks of the subject goes as a whole.
 
 
 class SavedFilters(KeptValues):
@@ -286,6 +318,11 @@ class SavedFilters(KeptValues):
 
 
 SAVED_FILTERS = SavedFilters()
+
+
+# Answers kept for an ``Idempotency-Key`` as a store of a forget: one that names the subject goes as a whole.
+#
+# They are gone after a day in any case. A client that repeats its request after that is answered afresh.
 
 
 class StoredAnswers(KeptValues):
@@ -334,6 +371,12 @@ def said(body: str) -> Any:
 STORED_ANSWERS = StoredAnswers()
 
 
+# Workspace files as a store of a forget: every version of every file.
+#
+# A text that names the subject is replaced as a whole, and the version stays. A file whose very path names the subject
+# goes with all its versions. What stands on record of a path stays there, counted.
+
+
 class WorkspaceFiles(RowByRow):
     """Contents, paths and content types."""
 
@@ -356,6 +399,12 @@ class WorkspaceFiles(RowByRow):
 
 
 WORKSPACE_FILES = WorkspaceFiles()
+
+
+# Names of secrets and keys as stores of a forget: what people have called them, and whom they belong to.
+#
+# A credential goes on as what it is, under a name that nobody else has; a workflow that resolves it by its old name
+# fails and says so. What is sealed in a secret is not looked through: it is replaced, not read.
 
 
 class SecretNames(RowByRow):

@@ -42,6 +42,13 @@ STORES = (
 )
 
 
+# Stores of a forget that keep JSON values beside the log: rows of a table, some columns of which may name the subject.
+#
+# A string that names the subject is replaced as a whole. The second look goes over the columns of every row as one
+# text. It leaves out the other columns of the table: they belong to another store, or hold the host's own words, which
+# would stay undecided for ever where a name is a part of them (Ted of "completed").
+
+
 class KeptValues:
     """What such stores share; each brings its table, its columns, and how one row is written.
 
@@ -125,6 +132,11 @@ class RowByRow(KeptValues, ABC):
         """The row names the subject no more; how many rows were changed for it, or are gone."""
 
 
+# Runs as a store of a forget: the inputs, variables, options and labels that are kept beside the log.
+#
+# The event log itself is content-free and stays as it was (RFC 0080).
+
+
 class RunValues(RowByRow):
     """Values that runs keep."""
 
@@ -153,6 +165,11 @@ class RunValues(RowByRow):
 
 
 RUN_VALUES = RunValues()
+
+
+# Interrupts as a store of a forget: what was asked, what was answered, and who was named to decide.
+#
+# The event log holds ids and the words of workflow definitions alone, and stays as it was (RFC 0080).
 
 
 class InterruptValues(RowByRow):
@@ -204,6 +221,12 @@ class Voters(RowByRow):
 INTERRUPT_VALUES, VOTERS = InterruptValues(), Voters()
 
 
+# Passes and their schedules as stores of a forget: the ref they go over, what they were asked, and what they told.
+#
+# A pass that was over a ref with the subject's name stays on record, over a ref that nobody has; a schedule of it
+# rests.
+
+
 class PassValues(KeptValues):
     """Values that passes keep."""
 
@@ -246,6 +269,11 @@ class PassScheduleValues(PassValues):
 
 
 PASS_VALUES = PassValues()
+
+
+# Schedules and heartbeats as stores of a forget: what they are called, what they start runs with, what was seen.
+#
+# One whose name, workflow or predicate spoke of the subject is not what it was any more, and stands still.
 
 
 class Timed(KeptValues, ABC):
@@ -301,6 +329,11 @@ SCHEDULE_VALUES = ScheduleValues()
 HEARTBEAT_VALUES = HeartbeatValues()
 
 
+# The memory policy as a store of a forget: a workflow, an address, a model or a secret may be called after somebody.
+#
+# What named the subject is empty then; an endpoint that lost a part of itself distils no more.
+
+
 class PolicyValues(KeptValues):
     """Values that the policy keeps."""
 
@@ -317,6 +350,12 @@ class PolicyValues(KeptValues):
 
 
 POLICY_VALUES = PolicyValues()
+
+
+# Agents, intents, tasks, coordinators, grants and namespaces as stores of a forget: every text that they keep.
+#
+# A row stays what it is to the others: an id that named the subject is replaced by one that nobody else has, and a list
+# loses the item. Their writers stand on a higher floor and are handed in by ``apps``.
 
 
 class WorkValues(RowByRow):

@@ -13,6 +13,9 @@ from memory.host import ids
 VENDOR = "openintent."
 
 
+# What every event is, and its form on the wire.
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a run or node failed: a stable code and the fixed sentence that belongs to it."""
@@ -83,6 +86,9 @@ def _plain(name: str, value: Any) -> Any:
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
+
+
+# What is asked of people and of the world outside, and what they decided.
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +216,9 @@ class AuthorizationDecided(Event):
     resource: str
     allowed: bool
     reason: str
+
+
+# What changed in memory, in the workspace and in what runs may use; what heartbeats saw and agents did.
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +394,9 @@ class AgentDecided(Event):
     decision: str
 
 
+# A run and its nodes: begun, retried, paused, ended.
+
+
 @dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """``owner`` is whose rights and secrets the run has; of a fork that another principal asked for, ``source_owner``
@@ -516,6 +528,13 @@ class NodeResumed(Event):
     type = "node.resumed"
     node_id: str
     interrupt_id: str
+
+
+# What RFC-0015 tells of memory and of the work it belongs to, as it stands on the log: ids, tiers and versions.
+#
+# On a run's log these are a vendor's events (host-extensions.md), so that any OpenWOP reader may pass over them; the
+# face of OpenIntent takes the prefix off. Namespaces, keys, tags and payloads are notes beside the log
+# (``event_notes``).
 
 
 @dataclass(frozen=True, slots=True)

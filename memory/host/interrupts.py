@@ -28,6 +28,12 @@ Resolver = Callable[[TenantScope, Run, str, Any, datetime], None]
 _resolvers: dict[str, Resolver] = {}
 
 
+# What suspended runs wait for: asked, answered, timed out. The only writer of interrupts and of the votes at them.
+#
+# A run may wait at several nodes at once; each interrupt is answered by itself, under the lock of its run. The key of
+# an interrupt is asked at most once a run, so a node that is executed again finds the answer it was given.
+
+
 class InterruptNotFound(NotFound):
     code = "interrupt_not_found"
     message = "No interrupt waits at that node of that run."

@@ -53,6 +53,9 @@ OF_ENTRY = (
 Told = tuple[UUID, Event, Note]
 
 
+# Entries that have an address, as they are stored: locked and accessed.
+
+
 def locked(tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = ()) -> EntryAddress:
     """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
 
@@ -79,6 +82,9 @@ def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
     free = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",), skip_locked=True, no_key=True)
     found = list(free.filter(id__in=rows).values_list("id", flat=True))
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=found).update(accessed_at=now)
+
+
+# Which entry has a key (RFC-0015 1.2). Every write asks, and mostly nobody has it: so it is asked by hand.
 
 
 def at(tenant_id: UUID, address: Address) -> EntryAddress | None:
@@ -108,6 +114,11 @@ def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID
     statement = (SHARED if shared else OWNED).format(condition)
     found = sql.rows(statement, [sql.key(tenant_id), *owner, address.namespace, among])
     return [sql.as_uuid(entry_id) for (entry_id,) in found]
+
+
+# What somebody gives for an entry with an address, made fit to be stored: without a secret, in its place (SR-1).
+#
+# What is text is redacted. What names an agent, a task or an intent is an id that must not change, and is refused.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +201,12 @@ def draft_of(given: Given) -> EntryDraft:
         expires_at=given.expires_at,
         findable=(address.namespace, address.key),
     )
+
+
+# Entries with addresses stored and changed, any number in one go (RFC-0015 1 to 3; R100): redacted, with their facts.
+#
+# What is the same for all of them is asked once. Who calls has locked what they change (``rows.hold``). A confidential
+# or restricted value is sealed before anything is stored, and stands nowhere in clear.
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,9 @@ STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
 EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
 
 
+# What a forget takes from entries that stay, and what housekeeping asks about those that are gone.
+
+
 @transaction.atomic
 def erase_names(tenant_id: UUID, entry_id: UUID, names: Mapping[str, str]) -> int:
     """The entry names others in these columns, of its address or its own; whether there is such an entry. Its value,
@@ -66,6 +69,9 @@ def removed_since(moment: datetime, *, at_once: bool = False) -> bool:
     """Whether something of any tenant was removed or replaced at that moment or later; with ``at_once``, something
     forgotten or confidential."""
     return bool(LedgerHead.objects.filter(**{"erased_at__gte" if at_once else "removed_at__gte": moment}).exists())
+
+
+# Entries removed for good: forgotten, expired, or of a host without durable memory. A tombstone stays of each.
 
 
 class Going(NamedTuple):

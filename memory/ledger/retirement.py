@@ -26,6 +26,11 @@ TAKE = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE t
 SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 
+# Entries hidden and shown again: by a person, who says why, and by a pass that made others of them.
+#
+# What is hidden is not gone: runs that started before still see it, and it can be restored.
+
+
 @transaction.atomic
 def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
     """The entry is hidden from reads that begin later; runs that started before still see it. Undoable, and audited."""
@@ -109,6 +114,9 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
     condition, among = sql.among("id", rows)
     with connection.cursor() as cursor:
         cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])
+
+
+# Entries that come back by themselves, because what a pass had made of them is gone.
 
 
 @transaction.atomic

@@ -89,6 +89,9 @@ def require_own_name(scope: TenantScope, given: str, actor: str, *, field: str) 
         raise Forbidden(f"{field} is another agent than the one that calls.", rule="agent-binding")
 
 
+# What may be stored of work, whichever door it came through: no secret, no bottomless text, no word nobody knows.
+
+
 def refuse(field: str, message: str) -> Invalid:
     """The refusal that says what is wrong with one field."""
     return Invalid("The request is not valid.", errors=[{"field": field, "message": message}])

@@ -145,6 +145,9 @@ def erase_kept(row: Any, **values: Any) -> None:
     row.save(by=WRITER, update_fields=list(values))
 
 
+# Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
+
+
 def hand_over(task: Task, agent_id: str, *, failed: bool, agreed: bool, now: datetime) -> None:
     """The task is the agent's, or nobody's when it is empty; whoever had it before has had it until now.
 
@@ -178,6 +181,12 @@ def was_anybody_s(task: Task) -> bool:
 def _is_gone(task: Task) -> bool:
     rows = Agent.objects.of(task.tenant_id).filter(agent_id=task.assigned_agent, status__in=GONE)
     return bool(rows.exists())
+
+
+# Which part an agent has in work at a time, each said once, for every place that asks: what it directs, does, may see.
+#
+# Who coordinates a task oversees and bounds the agent that has it (RFC-0015 2.2, 6.6); where the host asks for consent,
+# only of tasks that the agent took up.
 
 
 def in_time(now: datetime) -> Q:

@@ -50,6 +50,9 @@ BY = "host"
 Made = Counter[str]
 
 
+# Proposals of the demo: made by a key of the agents; revised, asked about, approved and rejected by operators.
+
+
 def missing_proposals(tenant_id: UUID, suggestions: list[Suggestion]) -> list[Suggestion]:
     """Those that nobody has proposed yet: no proposal began with their title."""
     there = set(Revision.objects.of(tenant_id).filter(number=1).values_list("title", flat=True))
@@ -114,6 +117,9 @@ def under_way(tenant_id: UUID) -> list[UUID]:
     return list(Gate.objects.of(tenant_id).filter(closed_at=None).values_list("run_id", flat=True))
 
 
+# Runs of the demo: ordered like anybody's, with a key of the tenant, and executed by the engine.
+
+
 class RunStalled(RuntimeError):
     """A run of the demo neither ends nor waits for anybody."""
 
@@ -168,6 +174,9 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
     return before.status not in RESTS
 
 
+# Passes of the demo: asked for by the host itself, each in one window for good, and carried out on the spot.
+
+
 def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
     """The pass is over; whether it was not before. A worker may have taken it."""
     scope = tenancy.host_scope(tenant, scopes=MAY)
@@ -182,6 +191,9 @@ def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
             time.sleep(POLL)
         found = ended or passes.find(tenant.id, found.id) or found
     return work.state not in passes.OVER
+
+
+# Agents of the demo that work over OpenIntent: an intent with its tasks, and what they remember, as flows keep it.
 
 
 def missing_memory(tenant_id: UUID, wanted: list[Endeavour]) -> list[Endeavour]:

@@ -45,6 +45,14 @@ PLACE = re.compile(r"\$\.(nodes|edges)(.*)", re.DOTALL)
 Found = Iterator[tuple[str, str]]
 
 
+# The workflow that a chain comes to: the same chain is the same text, always.
+#
+# A chain's parameters are the workflow's variables. Its node ids stay, because nothing else is in that workflow. What
+# runs resolve is the chainId; the definition's own id is written as an id of a workflow has to be. An edge between
+# ports is an edge, and an input of its target as well. Placeholders of parameters stay as they are: a run fills them
+# in.
+
+
 def text_of(chain: Chain) -> str:
     """The definition of the chain's workflow, as the text that is installed."""
     return json.dumps(workflow_of(chain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -139,6 +147,13 @@ def _type_of(said: Any) -> str:
     return next((TYPES[name] for name in names if name in TYPES), "object")
 
 
+# ``{{params.name}}`` in a chain: where it stands, and the chain with the values of one run in its place.
+#
+# Placeholders stand in texts of a node's config and in what its inputs say. A text that is one placeholder and nothing
+# else becomes the value as it is; within a longer text a value is written out. A value never brings a placeholder of
+# its own: those are the words of the workflow, which was reviewed.
+
+
 def texts_in(definition: Definition) -> Iterator[tuple[str, str, str]]:
     """Every text in which a placeholder may stand: where it is, the type of its node when the text is of its config,
     and the text."""
@@ -207,6 +222,12 @@ def _filled(value: Any, values: Values) -> Any:
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# Packs of workflow chains as a kind of artifact (RFC 0013): each chain is a workflow that runs resolve by its chainId.
+#
+# What this host could not execute is refused before a pack is installed, with the path inside the artifact. A node
+# whose config is told on the log takes nothing of a run into it; its inputs are the place for that.
 
 
 def _named(document: Document) -> tuple[str, str]:
@@ -308,6 +329,12 @@ def _place(field: str) -> str:
 
 
 INSTALLER = Installer(ArtifactKind.CHAIN_PACK, _named, problems=_problems, parts=_parts)
+
+
+# What a run of a workflow is going to execute, and with which inputs: the one place where a chain becomes a run.
+#
+# A run of a chain pins its definition with the placeholders in it, and they are filled in whenever the run goes on:
+# what somebody gave as a parameter is kept with the run's inputs alone, where a forget finds it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,11 @@ MAX_VOTER = 128
 MAX_EXCHANGES = 100
 
 
+# What the config of a node that asks may say, and what it comes to: the question, its policy, its patience.
+#
+# A config is checked when the workflow is installed and again, with the node's inputs in it, when the run asks.
+
+
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with the config of a node that asks, as far as it can be known before a run."""
     return problems_of(node["typeId"], node["config"], given=set(node["inputs"]) & set(FROM_INPUTS))
@@ -190,6 +195,9 @@ def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> dict[str, 
         "custom": ("customKind", "payload"),
     }
     return {name: config[name] for name in names[kind] if name in config}
+
+
+# What may be answered to what is asked, by kind: the value as it is kept, or a refusal with field paths.
 
 
 class CorrelationMismatch(Unprocessable):
@@ -304,6 +312,12 @@ VALUE_BY_KIND: dict[str, Callable[[Any, Json, Json], Json]] = {
 }
 
 
+# Signed tokens of interrupts: an address at which somebody without a key may answer one question, once, for a while.
+#
+# ``base64url(JSON) "." base64url(HMAC-SHA256)`` under a key of its own, derived from ``OPENWOP_SECRET_KEY``. A token is
+# stored nowhere: an interrupt is answered once, and that is how often any of its tokens works.
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """What a genuine token says."""
@@ -396,6 +410,14 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
+# The node types that ask: people to approve or to explain, the world outside for an event (openwop-host 3.8, 3.9).
+#
+# The question is asked once a run. What the run knows may be in it and is read from the interrupt; the event on the log
+# has the words of the workflow's definition alone. A gate that was not accepted lets the edges decide when one behind
+# it has a condition, or the gate says ``onReject: continue``. Otherwise it has failed, and nothing that comes behind an
+# approval runs without one.
+
+
 @node_type(APPROVAL_GATE)
 def approval_gate(ctx: NodeContext) -> Outcome:
     return _gate(ctx, APPROVAL_GATE)
@@ -478,6 +500,12 @@ def _goes_on(ctx: NodeContext) -> bool:
     edges = json.loads(ctx.run.definition.text)["edges"]
     behind = [edge for edge in edges if edge["sourceNodeId"] == ctx.node_id]
     return ctx.config.get("onReject") == "continue" or any("condition" in edge for edge in behind)
+
+
+# Answers to plain interrupts: who gives one, what it must be, how it is counted, and what stands on record.
+#
+# Everything is decided under the lock of the run, so of answers that race one wins. Values are redacted before they are
+# kept, and the audit says who acted and how, without a word of theirs.
 
 
 @dataclass(frozen=True, slots=True)

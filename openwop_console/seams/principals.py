@@ -56,6 +56,12 @@ def named(caller: TenantScope, name: str, *, now: datetime) -> TenantScope:
     return tenancy.named_scope(tenant_of(caller), name)
 
 
+# Seams: doors for a conformance suite, shut unless ``OPENWOP_TEST_SEAM_ENABLED`` is set (openwop-memory 2).
+#
+# Behind a seam is the same code that everybody uses. A seam that is shut answers as if it were not there, after the
+# middleware has asked for a credential.
+
+
 def seam(view: View) -> View:
     """The view answers while seams are enabled, and 404 otherwise. Goes inside ``api_view``, outside nothing else."""
 
@@ -66,6 +72,12 @@ def seam(view: View) -> View:
         return view(*args, **kwargs)
 
     return gated
+
+
+# Memory that a seam writes for a suite: through the ledger, in the name of a small system run of the caller's tenant.
+#
+# Nothing is stored that the ledger would not store for anybody. A canary is a secret of the vault that such a run has
+# resolved, so what is kept of a text that has it is its mark; whether it is anywhere else, ``leaks`` tells.
 
 
 @transaction.atomic

@@ -157,6 +157,9 @@ READ = "proposals:read"
 DEFAULT_LIMIT = 50
 
 
+# The two texts of a diff that is asked for by name, and the lines of it as JSON.
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One text: a revision, what runs resolve in its place, or nothing. ``ref`` and ``sha256`` are those of one
@@ -234,6 +237,9 @@ def _line(row: DiffRow) -> dict[str, Any]:
 
 def _joined(pieces: list[Piece] | None) -> str | None:
     return None if pieces is None else "".join(piece.text for piece in pieces)
+
+
+# The wire forms of a review: what the closed Proposal cannot hold, and what each action would be answered with.
 
 
 def review_document(told: Detail, refusals: Refusals) -> dict[str, Any]:

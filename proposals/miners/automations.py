@@ -52,6 +52,12 @@ LONGEST_SLUG = 100
 Document = dict[str, Any]
 
 
+# Times that come again: every day, on weekdays, or on the same days of the week, at the same time by the wall clock.
+#
+# A rhythm goes on until now; of the times since it began, most belong to it. Days and hours are those of the zone, so a
+# change to daylight saving time breaks none.
+
+
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """On these days of the week (0 is Monday), at that minute of the day; ``places`` are the moments that made it."""

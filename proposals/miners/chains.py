@@ -55,6 +55,12 @@ LONGEST_SLUG, LONGEST_LABEL = 80, 200
 MOST_PARAMETERS = 50  # a chain that leaves more open repeats nothing
 
 
+# Nodes in a row, as runs have executed them: where they stand, and in which form they are the same elsewhere.
+#
+# Behind its first node a row has only nodes that nothing but the row leads to, so a definition of n nodes has fewer
+# than 7 n rows. Runs of one definition that completed the same nodes are looked at once.
+
+
 @dataclass(slots=True)
 class Stand:
     """A definition as runs went through it: the nodes they completed, and those runs."""
@@ -171,6 +177,9 @@ def leads_inside(port: Port, ids: list[str]) -> tuple[int, str] | None:
     if port["type"] != "connection" or port["nodeId"] not in ids:
         return None
     return ids.index(port["nodeId"]), str(port.get("outputKey", ""))
+
+
+# A row of nodes as it can be put into any workflow: what differed, and what came from outside, becomes parameters.
 
 
 @dataclass(slots=True)

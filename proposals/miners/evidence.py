@@ -24,6 +24,9 @@ LONGEST_NAME = 80
 SEMVER = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:[-+][0-9A-Za-z.+-]*)?")
 
 
+# Whether a value can be kept as an artifact: texts, numbers and a size that every reader of JSON takes.
+
+
 def fits(artifact: dict[str, Any]) -> bool:
     """Whether it is small enough, and holds nothing that is refused when a proposal is made."""
     if not is_shallow(artifact, MOST_LEVELS) or any("\x00" in text for text in texts_in(artifact)):
@@ -48,6 +51,11 @@ def _members(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, list | tuple) else []
+
+
+# How a finding tells what it saw: a stable pattern, the runs behind it, and plain words with counts, days and names.
+#
+# Names are shown without what could disguise them; nobody's text is ever among these words.
 
 
 def canonical(value: Any) -> str:
@@ -111,6 +119,9 @@ def shown_name(name: str) -> str:
 def named_in_part(total: int) -> str:
     """The sentence that says so when a finding names fewer runs than there were."""
     return f" The newest {MOST_NAMED} of them are named here." if total > MOST_NAMED else ""
+
+
+# The version that a revision gets: what it is revised from, counted on, and never one that has been used before.
 
 
 def next_minor(version: str, taken: Collection[str] = ()) -> str:

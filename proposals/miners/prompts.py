@@ -37,6 +37,9 @@ LONGEST_TEXT = 65_536
 Document = dict[str, Any]
 
 
+# A sentence that a prompt could get, and what led to it.
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """``key`` is what the sentence is known by; ``runs`` are those behind it, each with when it was there; ``people``
@@ -59,6 +62,9 @@ def newest(told: Iterable[tuple[datetime, Evidence]]) -> tuple[Evidence, ...]:
     """The newest pieces of evidence."""
     ordered = sorted(told, key=lambda each: (each[0], each[1].kind, each[1].id))
     return tuple(evidence for _, evidence in ordered[-MOST_NAMED:])
+
+
+# The corrections that people make again and again.
 
 
 def asked_lines(corrections: Iterable[Correction]) -> list[Line]:
@@ -92,6 +98,9 @@ def _asked_line(said: list[tuple[str, Correction]]) -> Line:
     used = [(at, Evidence("run", run_id, "corrected")) for run_id, at in runs.items()]
     people = frozenset(each.by for _, each in said)
     return Line(ASKED_HEADING, text, key, runs, (*newest(told), *newest(used)), people)
+
+
+# The memories that are read for a prompt nearly every time it is used.
 
 
 def read_lines(readings: Iterable[Reading], lately: Collection[str]) -> list[Line]:

@@ -67,6 +67,11 @@ MOST_FIRINGS = 5000
 Versions = dict[tuple[str, str], set[str]]
 
 
+# What may be learnt from: a text without a secret, the mark of one, or what was forgotten (SR-1, RFC 0080).
+#
+# What had to be hidden is not learnt in part: the text that held it is left out as a whole.
+
+
 class Sieve:
     """What one tenant's traces go through, with the secrets that its vault holds at this moment."""
 
@@ -89,6 +94,11 @@ class Sieve:
 
     def _all_pass(self, texts: tuple[str, ...]) -> bool:
         return all(self.passes(text) for text in texts if text.strip())
+
+
+# The tenant's own runs as they were executed: which nodes, in which order, how each ended, and what started the run.
+#
+# Read in bulk: the number of queries grows with thousands of runs, never with each of them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +287,12 @@ def origin_of(run: Run, programs: Collection[str]) -> Origin:
     return {"usr": Origin.PERSON, "key": Origin.KEY}.get(kind, Origin.HOST)
 
 
+# What people told runs to change, and what runs read of memory, behind and before the prompts that they used.
+#
+# Somebody's text is read here and nowhere else in the synthesis. A memory whose entry is retired, expired or gone is
+# not learnt from, and neither is an answer that was forgotten or given by a program.
+
+
 def corrections_of(
     tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, programs: Collection[str]
 ) -> list[Correction]:
@@ -367,6 +383,9 @@ def _live(tenant_id: UUID, memory_ids: set[str], now: datetime) -> set[str]:
     return {wanted[row] for row, state in states.items() if state == LIVE}
 
 
+# What the tenant has already: its agents, prompts, chains and schedules; and the commitments that have fired.
+
+
 def agents_of(tenant_id: UUID) -> tuple[InstalledAgent, ...]:
     """The agents as they are installed now."""
     taken = _versions_of(tenant_id, ArtifactKind.AGENT, ArtifactKind.AGENT_PACK)
@@ -447,6 +466,12 @@ def _firing(row: FiringRow, started: Run | None, sieve: Sieve) -> Firing:
         inputs=inputs,
         incomplete=started is not None and len(inputs) < len(started.inputs),
     )
+
+
+# The traces of one tenant, read for the rules: its own runs of the last thirty days, and what stands around them.
+#
+# No other tenant's row is ever looked at. How many queries that takes does not depend on how many runs there are, but
+# for one more of each kind for every few hundred.
 
 
 def traces_of(tenant_id: UUID, *, now: datetime) -> Traces:

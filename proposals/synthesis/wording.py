@@ -49,6 +49,10 @@ ASKED = (
 Document = dict[str, Any]
 
 
+# Whether somebody who says a finding in other words tells more than the finding does: a number, an address, a name, a
+# quotation. Titles and rationales hold nobody's text, whoever words them.
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word, where it stands, and whether a sentence begins with it."""

@@ -57,6 +57,11 @@ CAST: dict[str, str] = {
 }
 
 
+# The forms of the decision bar and the pages behind it: ask, vote, withdraw, reject, archive, roll back.
+#
+# Each is one call of the domain, about exactly what the operator read.
+
+
 @require_POST
 def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
     """A gate is opened over the revision the operator read; a host without gates installs it."""
@@ -190,6 +195,9 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     return render_review(request, scope, told, "proposal", status=422, refused=form)
 
 
+# The discussion of a proposal: reading it is a tab of the review, saying something is here.
+
+
 @require_POST
 def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The words stand under the proposal; or stay in the form, beside what is wrong with them."""
@@ -205,6 +213,9 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
         return redirect(f"{reverse('proposal-discussion', args=[prop_id])}#{ids.wire('cmnt', sent.result.id)}")
     told = review.detail(scope, proposal_id)
     return render_review(request, scope, told, "proposal-discussion", status=sent.status, comment_form=form)
+
+
+# The override of a gate: a page of its own, a permission of its own, and a mark that stays.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -229,6 +240,9 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     if sent and sent.conflict:
         context["conflict"] = views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])
     return pages.render(request, "proposals/override.html", context, status=sent.status if sent else 200)
+
+
+# The page on which a proposal is revised. What was typed is never lost to somebody who was faster.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -264,6 +278,9 @@ def _form(request: HttpRequest, told: Detail) -> RevisionForm:
         gate_open=told.gate is not None,
         artifact_fixed=not rules.may_change_artifact(told.proposal),
     )
+
+
+# What the review says of a gate's policy, and why a button does not work: in plain words. Pure but for ``rules``.
 
 
 def policy_in_words(policy: Gate | Policy) -> list[str]:

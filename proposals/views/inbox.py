@@ -82,6 +82,9 @@ COLUMNS = (
 DONE = {"reject": "rejected", "archive": "archived"}
 
 
+# The choices of the inbox in words: its facets with what stands behind each value, and what is set.
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One choice of a facet; ``plain`` says what its label stands for."""
@@ -175,6 +178,9 @@ def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
     left = tuple(each for each in _chosen(group, wanted) if each != value)
     changes: dict[str, Any] = {group.field: left if isinstance(getattr(wanted, group.field), tuple) else ""}
     return replace(wanted, **changes)
+
+
+# What an address of the inbox asks for, and the filters that were saved under a name.
 
 
 def of_query(query: QueryDict) -> InboxFilter:
@@ -413,6 +419,9 @@ def _document(row: Row) -> dict[str, Any]:
         "updatedAt": instant(proposal.updated_at),
         "installedArtifactRef": proposal.installed_ref,
     }
+
+
+# Ending several proposals at once: what would happen, why, and then all of it or nothing.
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,9 @@ REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comm
 STEPS = ("Review", "Gate", "Installing", "Installed")
 
 
+# The Changes tab: which two texts are compared, what the difference means, and its lines.
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One text that may be compared, as a choice of the form; ``text`` is what it says."""
@@ -166,6 +169,9 @@ def _also(told: Detail, side: Side) -> list[Line]:
     return []
 
 
+# What a page says when somebody was faster: what is different from what the operator read, and where to see it.
+
+
 @dataclass(frozen=True, slots=True)
 class News:
     """The refusal in words, what has changed since, and the address of the difference ("" when there is none)."""
@@ -215,6 +221,9 @@ def _of_gate(told: Detail, read: int) -> list[str]:
     return [f"The gate is about revision {gate.revision}."] if gate.revision != read else []
 
 
+# Looking for proposals now: the host goes over its own traces because somebody asks, and the inbox says what came.
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @transaction.atomic
 def look(request: HttpRequest) -> HttpResponse:
@@ -244,6 +253,9 @@ def latest(scope: TenantScope) -> dict[str, Any]:
         "runs_read": outcome.get("lookedAt", {}).get("runs"),
         "may_look": scope.can("passes:run"),
     }
+
+
+# The life of a proposal as a list of what happened, the oldest first.
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,12 @@ log = logging.getLogger(__name__)
 BUSY = "run_already_active"
 
 
+# What this host can observe of itself for a heartbeat: a predicate is data, and names one of these.
+#
+# An observation is a small JSON object, the same for the same state of the host; the principal must be allowed to read
+# what is looked at.
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One thing to observe: what its predicate may name, which of that it must, and the permission it needs."""
@@ -121,6 +127,13 @@ def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: d
 def state_of(expression: str, observation: Mapping[str, Any], deadline: float) -> Any:
     """What the expression makes of the observation: the heartbeat's state."""
     return conditions.evaluate_until(expression, observation, deadline)
+
+
+# What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
+#
+# An evaluation looks and does nothing else. It has a thread of its own and five seconds; one that takes longer is
+# ended, in the database too, and reported, and the state stays as it was. While the run of the last change has not
+# ended, a further change is on record and starts none.
 
 
 @transaction.atomic

@@ -24,6 +24,12 @@ SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
+# A tick becomes a run, through the door that every run comes in by.
+#
+# The run acts as the principal that wrote the schedule, with what that principal may do at this moment. A firing that
+# is refused is on record with its code and has no run; whatever happens to one schedule, the others go on.
+
+
 def check_startable(scope: TenantScope, request: RunRequest) -> None:
     """Refuse, with field paths, what ``scope`` could not start now either."""
     scope.check("runs:create")
@@ -104,6 +110,11 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
             return intake.create_run(scope, request, now=now).id, ""
     except Refusal as refusal:
         return None, refusal.code
+
+
+# What a principal may ask of schedules, and the schedules that workflows bring with their triggers.
+#
+# A schedule acts as whoever wrote last what it does; who may not start the run now may not have it started later.
 
 
 @transaction.atomic
