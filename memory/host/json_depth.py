@@ -1,4 +1,4 @@
-"""How deeply JSON is nested, counted before it is parsed."""
+"""How deeply JSON is nested, counted before it is parsed; apart from ``bodies``, which needs the REST framework."""
 
 import re
 

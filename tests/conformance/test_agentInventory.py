@@ -75,7 +75,7 @@ def test_another_tenant_neither_lists_nor_finds_it(host: Host, agent: dict[str, 
             assert client.get(f"/v1/agents/{reserved}").status_code == 404
 
 
-def test_nobody_sees_the_inventory_without_a_credential(host: Host) -> None:
+def test_the_inventory_needs_a_credential(host: Host) -> None:
     for path in ("/v1/agents", f"/v1/agents/{AGENT}"):
         assert host.stranger.get(path).status_code == 401
 

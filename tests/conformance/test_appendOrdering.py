@@ -1,4 +1,4 @@
-"""The log of a run has one order, whoever reads it and while it is written (openwop-host 3.4)."""
+"""The log of a run has one order for every reader, also while it is written (openwop-host 3.4)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

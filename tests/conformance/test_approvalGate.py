@@ -18,7 +18,7 @@ def play(host: Host, scenario: str, key: str = "acme/author", **more: Any) -> di
     return found
 
 
-def test_a_grant_by_somebody_unauthorized_releases_nothing(seamed: Host) -> None:
+def test_an_unauthorized_grant_releases_nothing(seamed: Host) -> None:
     found = play(seamed, "unauthorized-grant", principal="conformance-unauthorized-principal")
     assert found["released"] is False
     assert found["event"]["type"] == "authorization.decided"

@@ -40,7 +40,7 @@ def test_the_seeded_owner_is_allowed_what_its_role_carries(seamed: Host) -> None
     assert (allowed["allowed"], denied) == (True, {"allowed": False, "reason": "missing-scope"})
 
 
-def test_nobody_asks_in_the_name_of_somebody_real(seamed: Host) -> None:
+def test_no_request_is_made_in_the_name_of_a_real_person(seamed: Host) -> None:
     with seamed.client("acme/viewer") as client:
         for name in ("usr_" + "0" * 32, "host", ""):
             assert client.post(DECIDE, json={**UNSEEDED, "principal": name}).status_code == 400

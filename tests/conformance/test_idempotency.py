@@ -1,4 +1,4 @@
-"""``idempotency``: a repeated create is one run, whoever asks at the same moment (openwop-host 4.4)."""
+"""``idempotency``: a repeated create is one run, also when several ask at the same moment (openwop-host 4.4)."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
