@@ -43,7 +43,7 @@ check: .venv/.dev
 	$(IN_PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 
 bench: .venv/.bench
-	$(PY) manage.py bench $(ARGS)
+	$(PY) -m tools.bench $(ARGS)
 
 # Writes the generated parts of docs/, and fails when a document names a file that is not there.
 docs: .venv/.dev

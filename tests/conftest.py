@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from openwop_console.testing import flush
-from tests import templates
+from tests import flush, templates
 
 pytest_plugins = ["tests.fixtures_browser", "tests.fixtures_console", "tests.fixtures_queue", "tests.in_process"]
 

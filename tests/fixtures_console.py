@@ -19,8 +19,7 @@ import pytest
 from django.conf import settings
 
 from openwop_console import process_ties
-from openwop_console.testing import plugin
-from tests import templates
+from tests import plugin, templates
 
 # Commands that one process runs one after the other: to start Django takes longer than each of them.
 QUICK = {

@@ -17,7 +17,7 @@ import psycopg
 from django.conf import settings
 from psycopg import sql
 
-from openwop_console.testing import plugin
+from tests import plugin
 
 TEMPLATE = "openwop_template"
 

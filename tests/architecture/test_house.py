@@ -132,15 +132,11 @@ HOT = ("memory/adapter/", "memory/ledger/", "memory/host/event_log.py")
 
 
 def test_sql_is_written_by_hand_in_the_adapter_the_ledger_and_the_log_alone() -> None:
-    written = {
-        place for place in places(r"\.execute(many)?\(") if not place.startswith(("openwop_console/bench/", *HOT))
-    }
+    written = {place for place in places(r"\.execute(many)?\(") if not place.startswith(("tools/bench/", *HOT))}
     assert written <= {
         "memory/host/immutability.py",  # the triggers of migrations
         "memory/host/sql.py",  # hands the statements of the three to the driver
         "openwop_console/management/commands/console.py",  # the lock under which hosts migrate
-        "openwop_console/testing/flush.py",
-        "openwop_console/testing/postgres.py",
     } | places(r"forgetting\.execute\(")
     once = {"memory/host/vault.py", "memory/host/access.py"}  # statements of the ORM, written once
     assert {place for place in places(r"\bsql\.rows\(") if not place.startswith(HOT)} <= once
@@ -155,9 +151,7 @@ EDGES = (
     "sign_in.py",
     "ticking.py",
     "notifier.py",  # a thread of its own
-    "testing/",
     "demo/",
-    "bench",
     "templatetags/",
     "seams/",
 )

@@ -15,8 +15,8 @@ from memory.adapter import RunView
 from memory.host import event_log, ids, vault
 from memory.host.models import RunEvent, Stream
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
-from openwop_console.bench import ground
 from tests import building
+from tools.bench import ground
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 

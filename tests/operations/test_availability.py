@@ -23,8 +23,7 @@ from psycopg import sql
 
 from openwop_console import error_envelope, readiness
 from openwop_console.postgresql import Connection
-from openwop_console.testing import plugin, postgres
-from tests import building
+from tests import building, plugin, postgres
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines

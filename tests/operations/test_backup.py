@@ -22,8 +22,7 @@ from django.utils import timezone
 from memory.erasure_journal import Mark
 from memory.host import signing
 from openwop_console import backups
-from openwop_console.testing import plugin
-from tests import building
+from tests import building, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
 pytestmark = pytest.mark.engines

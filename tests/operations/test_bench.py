@@ -1,4 +1,4 @@
-"""``manage.py bench``: every row is printed, from a database of its own."""
+"""``make bench``: every row is printed, from a database of its own."""
 
 import os
 import subprocess
@@ -10,11 +10,11 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from openwop_console.bench import throwaway
-from openwop_console.bench.outcomes import Outcome, table
-from openwop_console.bench.plan import Plan
-from openwop_console.management.commands.bench import ROWS
 from tests.budgets import THOROUGH
+from tools.bench import throwaway
+from tools.bench.command import ROWS, Command
+from tools.bench.outcomes import Outcome, table
+from tools.bench.plan import Plan
 
 TINY = ["--quick", "--engine", "sqlite", "--largest", "1000", "--rounds", "1", "--calls", "3"]
 # The rows that take more time than all others together; a thorough run asks for them too.
@@ -24,8 +24,10 @@ LONG = {"B18", "B24", "B26"}
 def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENWOP_", "DATABASE_"))}
     environment = kept | {"OPENWOP_ENV": "test", "OPENWOP_DATA_DIR": str(folder)}
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=900, check=False)
+    command = [sys.executable, "-m", "tools.bench", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment, cwd=settings.BASE_DIR, timeout=900, check=False
+    )
 
 
 def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(tmp_path: Path) -> None:
@@ -41,12 +43,12 @@ def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(tmp
 
 def test_a_row_that_is_not_there_is_refused() -> None:
     with pytest.raises(CommandError, match="There is no row 'B99'"):
-        call_command("bench", *TINY, "--rows", "B5,B99")
+        call_command(Command(), *TINY, "--rows", "B5,B99")
 
 
 def test_a_pass_over_too_little_is_refused() -> None:
     with pytest.raises(CommandError, match="--passes at least 1000"):
-        call_command("bench", *TINY, "--passes", "10")
+        call_command(Command(), *TINY, "--passes", "10")
 
 
 def outcome(row: str, measured: float | None, goal: float | None, *, at_least: bool = False) -> Outcome:
@@ -81,7 +83,7 @@ def test_what_needs_no_database_is_measured_once(monkeypatch: pytest.MonkeyPatch
         return []
 
     monkeypatch.setattr(throwaway, "measure", measured)
-    call_command("bench", "--rows", "B10,B12,Q1", "--quick", stdout=StringIO())
+    call_command(Command(), "--rows", "B10,B12,Q1", "--quick", stdout=StringIO())
     assert asked == {"sqlite": "B10,B12,Q1", "postgres": "B12"}
 
 

@@ -6,7 +6,7 @@ from django.db import DatabaseError, connection, transaction
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from openwop_console.testing import plugin
+from tests import plugin
 
 pytestmark = pytest.mark.engines
 

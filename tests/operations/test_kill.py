@@ -19,8 +19,7 @@ import httpx
 import psutil
 import pytest
 
-from openwop_console.testing import plugin
-from tests import building
+from tests import building, plugin
 from tests.conformance import dreaming
 from tests.conformance.conftest import Host
 from tests.fixtures_console import ConsoleProcess, fresh_database

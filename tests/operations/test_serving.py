@@ -19,13 +19,12 @@ import pytest
 from django.conf import settings
 
 from openwop_console import serving
-from openwop_console.bench import attacking
 from openwop_console.listening import Address
 from openwop_console.runtime import streaming
 from openwop_console.slots import Slots
-from openwop_console.testing import plugin
-from tests import awaiting
+from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
+from tools.bench import attacking
 
 pytestmark = pytest.mark.engines
 
@@ -36,7 +35,7 @@ BODY_SECONDS = 3
 # Of each of two web processes; nine in ten of them are a tenant's at most.
 MAX_STREAMS, ALL_STREAMS = 111, 200
 FILL = (
-    "from memory.host.models import Tenant; from openwop_console.bench import attacking; "
+    "from memory.host.models import Tenant; from tools.bench import attacking; "
     "attacking.fill_long(Tenant.objects.get(slug='acme'))"
 )
 

@@ -10,16 +10,16 @@ from random import Random
 import pytest
 from django.conf import settings
 
-from openwop_console.bench.quality import facts, operators, slots, words
-from openwop_console.bench.quality.corpus import SHARES, corpus
-from openwop_console.bench.quality.keyfacts import CLASSES, case_file
-from openwop_console.bench.quality.labels import CHATTER, LOOK_ALIKE, NEWER, PARAPHRASE, PLAIN
+from tools.bench.quality import facts, operators, slots, words
+from tools.bench.quality.corpus import SHARES, corpus
+from tools.bench.quality.keyfacts import CLASSES, case_file
+from tools.bench.quality.labels import CHATTER, LOOK_ALIKE, NEWER, PARAPHRASE, PLAIN
 
 SIZE = 3_000
 WORD = re.compile(r"[^\W_]+(?:[-.'][^\W_]+)*")
 DIGEST = """
 import hashlib
-from openwop_console.bench.quality.corpus import corpus
+from tools.bench.quality.corpus import corpus
 found = corpus(500)
 print(hashlib.sha256(repr((found.entries, found.lookalikes)).encode()).hexdigest())
 """

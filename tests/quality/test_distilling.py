@@ -3,9 +3,9 @@
 import pytest
 
 from memory import distillers
-from openwop_console.bench import distilling
-from openwop_console.bench.quality import keeping
-from openwop_console.bench.quality.keyfacts import CORROBORATED, REPEATED, SINGLE, case_file
+from tools.bench import distilling
+from tools.bench.quality import keeping
+from tools.bench.quality.keyfacts import CORROBORATED, REPEATED, SINGLE, case_file
 
 CASE = case_file(1_200, seed="floor")
 

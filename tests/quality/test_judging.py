@@ -4,11 +4,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from openwop_console.bench.quality import judging, keeping
-from openwop_console.bench.quality.corpus import BEGAN, corpus
-from openwop_console.bench.quality.judging import Verdict, judged
-from openwop_console.bench.quality.keyfacts import CaseFile, KeyFact, Note, case_file
-from openwop_console.bench.quality.labels import Corpus, Labelled, LookAlikes
+from tools.bench.quality import judging, keeping
+from tools.bench.quality.corpus import BEGAN, corpus
+from tools.bench.quality.judging import Verdict, judged
+from tools.bench.quality.keyfacts import CaseFile, KeyFact, Note, case_file
+from tools.bench.quality.labels import Corpus, Labelled, LookAlikes
 
 Pair = tuple[UUID, UUID]
 

@@ -5,9 +5,9 @@ from functools import cache
 import pytest
 
 from memory.similarity import Statement, reconcile
-from openwop_console.bench import reconciling
-from openwop_console.bench.quality.corpus import corpus
-from openwop_console.bench.quality.judging import Verdict, table
+from tools.bench import reconciling
+from tools.bench.quality.corpus import corpus
+from tools.bench.quality.judging import Verdict, table
 
 SIZE = 3_000
 SEEDS = ("floor 1", "floor 2")

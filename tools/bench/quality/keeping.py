@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from openwop_console.bench.quality.judging import Share
-from openwop_console.bench.quality.keyfacts import CaseFile, Note
+from tools.bench.quality.judging import Share
+from tools.bench.quality.keyfacts import CaseFile, Note
 
 RANDOM_TIMES = 5
 WORDS = re.compile(r"[^\W_]+")

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
-from openwop_console.bench.quality import slots
+from tools.bench.quality import slots
 
 SLOT = re.compile(r"\{([a-z]+)(\d?)\}")
 

@@ -8,10 +8,10 @@ from django.utils import timezone
 from memory import ledger
 from memory.drafts import EntryDraft
 from memory.host import vault
-from openwop_console.bench import ground, rounds
-from openwop_console.bench.ground import RawDriver
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
+from tools.bench import ground, rounds
+from tools.bench.ground import RawDriver
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 SECRETS = ("crm", "mailbox", "warehouse")
 TAGS = ("invoice", "e-mail")

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.db import connection
 
 from memory.host import sql
-from openwop_console.bench.peers import NotInstalled
 from openwop_console.listening import Address
+from tools.bench.peers import NotInstalled
 
 KEY = "bench-key"
 SECONDS_TO_START = 60

@@ -19,10 +19,10 @@ from django.utils import timezone
 
 from memory.host import access, ids
 from memory.host.models import Tenant
-from openwop_console.bench import ground, rounds, serving
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
 from openwop_console.listening import Address
+from tools.bench import ground, rounds, serving
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 HEADS, BODIES, READERS = 400, 64, 64
 LOOK_EVERY = 0.1

@@ -19,13 +19,13 @@ from memory.host import tenancy
 from memory.host.models import Run
 from memory.models import Lineage, LineageKind, PassState
 from memory.similarity import Statement, reconcile
-from openwop_console.bench import ground, rounds
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
-from openwop_console.bench.quality import judging
-from openwop_console.bench.quality.corpus import corpus
-from openwop_console.bench.quality.judging import Share, Verdict
-from openwop_console.bench.quality.labels import Corpus, Labelled
+from tools.bench import ground, rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
+from tools.bench.quality import judging
+from tools.bench.quality.corpus import corpus
+from tools.bench.quality.judging import Share, Verdict
+from tools.bench.quality.labels import Corpus, Labelled
 
 REF = "bench/told"
 HOT = 1 / 3

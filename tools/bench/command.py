@@ -1,4 +1,4 @@
-"""``manage.py bench``: the table of what this host must hold, measured on throw-away databases."""
+"""``make bench``: the table of what this host must hold, measured on throw-away databases."""
 
 import json
 from argparse import SUPPRESS, ArgumentParser
@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from openwop_console.bench import (
+from tests.postgres import NoPostgres
+from tools.bench import (
     attacking,
     distilling,
     forgetting,
@@ -22,9 +23,8 @@ from openwop_console.bench import (
     throwaway,
     writing,
 )
-from openwop_console.bench.outcomes import Outcome, table
-from openwop_console.bench.plan import Plan
-from openwop_console.testing.postgres import NoPostgres
+from tools.bench.outcomes import Outcome, table
+from tools.bench.plan import Plan
 
 ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B5": reading.listed,

@@ -10,9 +10,9 @@ from random import Random
 from typing import NamedTuple
 
 from memory import token_budget
-from openwop_console.bench.quality import chatter, operators, slots
-from openwop_console.bench.quality.corpus import BEGAN, DAYS
-from openwop_console.bench.quality.facts import Registry, Template, filled, pieces, rendered, templates
+from tools.bench.quality import chatter, operators, slots
+from tools.bench.quality.corpus import BEGAN, DAYS
+from tools.bench.quality.facts import Registry, Template, filled, pieces, rendered, templates
 
 REPEATED, CORROBORATED, WEIGHTY, PROTECTED, SINGLE = "repeated", "corroborated", "weighty", "protected", "single"
 CLASSES = {REPEATED: 35, CORROBORATED: 20, WEIGHTY: 20, PROTECTED: 10, SINGLE: 15}

@@ -1,4 +1,4 @@
-"""``-p openwop_console.testing.plugin``: which database the tests run on, decided before Django's settings are read.
+"""``-p tests.plugin``: which database the tests run on, decided before Django's settings are read.
 
 ``OPENWOP_TEST_DB`` is ``sqlite`` (the default) or ``postgres``. For the latter one throw-away PostgreSQL is brought up,
 which all workers of pytest-xdist share, unless ``OPENWOP_TEST_PG_URL`` names a server whose user may create databases
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from openwop_console.testing import postgres
+from tests import postgres
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 PG_URL = "OPENWOP_TEST_PG_URL"

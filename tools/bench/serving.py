@@ -16,10 +16,10 @@ from django.utils import timezone
 from memory.host import access, ids, runs
 from memory.host.models import Run, Tenant
 from openwop_console import data_folder, supervision
-from openwop_console.bench import ground, rounds
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
 from openwop_console.listening import Address
+from tools.bench import ground, rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 STREAMS = 200
 CLIENTS = 4

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from openwop_console.bench.quality import slots
-from openwop_console.bench.quality.facts import Registry, filled, pieces, rendered
+from tools.bench.quality import slots
+from tools.bench.quality.facts import Registry, filled, pieces, rendered
 
 
 def line(registry: Registry, rng: Random) -> str:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memory.addresses import canonical
 from memory.host import ids, sql
 from memory.host.models import Run
-from openwop_console.bench import ground
+from tools.bench import ground
 
 ADDRESSES = (
     "tenant_id, id, tier, agent_id, namespace, key, version, task_id, intent_id, pinned, priority, sensitivity, ttl, "

@@ -20,9 +20,9 @@ from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState
 from memory.words import words_of
-from openwop_console.bench import ground
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
+from tools.bench import ground
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 SUBJECT = "marta.kowalska@example.com"
 NAMING = 10_000
@@ -32,8 +32,7 @@ STALL_MS = 100
 INDEXED_AT_ONCE = 5000
 CONTENT_AT, TEXT_AT = 3, 4
 WRITER = (
-    "import sys, django; django.setup(); from openwop_console.bench import forgetting; "
-    "forgetting.write_beside(*sys.argv[1:])"
+    "import sys, django; django.setup(); from tools.bench import forgetting; forgetting.write_beside(*sys.argv[1:])"
 )
 
 

@@ -68,7 +68,7 @@ def start() -> Server:
 def _postgres(programs: Path, folder: Path, guise: "Guise") -> subprocess.Popen[bytes]:
     settings = [word for setting in FAST_AND_FORGETFUL for word in ("-c", setting)]
     with (folder / "log").open("wb") as log:
-        return subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(
             [*guise.prefix, programs / "postgres", "-D", folder / "data", "-k", folder, *settings],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -82,7 +82,7 @@ def _initdb(programs: Path, folder: Path, guise: "Guise") -> None:
     options = ["--no-sync", "--no-locale", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
     command: list[str | Path] = [*guise.prefix, programs / "initdb", *options, "-D", folder / "data"]
     try:
-        subprocess.run(command, capture_output=True, text=True, check=True, **guise.identity)  # noqa: S603
+        subprocess.run(command, capture_output=True, text=True, check=True, **guise.identity)
     except OSError as refused:
         raise NoPostgres(f"{programs / 'initdb'} cannot be run: {refused}; set OPENWOP_TEST_PG_URL") from refused
     except subprocess.CalledProcessError as failed:
@@ -106,7 +106,7 @@ def _programs() -> Path:
     if wheel and wheel.origin:
         places.append(Path(wheel.origin).parent / "pginstall18" / "bin")
     if shutil.which("pg_config"):
-        asked = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False)  # noqa: S607
+        asked = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False)
         places.append(Path(asked.stdout.strip()))
     installed = Path("/usr/lib/postgresql").glob("*/bin")
     places.extend(sorted(installed, key=lambda place: float(place.parent.name), reverse=True))
@@ -132,7 +132,7 @@ def _guise(folder: Path) -> Guise:
         return Guise([], {})
     nobody = pwd.getpwnam("nobody")
     unshare = ["unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}"]
-    if shutil.which("unshare") and subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:  # noqa: S603
+    if shutil.which("unshare") and subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0:
         return Guise(unshare, {})
     if os.geteuid() != 0:
         raise NoPostgres("this user has no name, and PostgreSQL needs one: set OPENWOP_TEST_PG_URL")
@@ -157,7 +157,7 @@ def _remove_what_was_left_behind() -> None:
 
 def _kill_postmaster(folder: Path, pid: int) -> None:
     """The server of ``folder`` is gone; a stranger who has its number by now is left alone."""
-    asked = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    asked = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
     if str(folder) in asked.stdout:
         os.kill(pid, signal.SIGKILL)
 

@@ -20,7 +20,7 @@ from memory.host import access, ids, runs, sql, tenancy
 from memory.host.models import Run, Tenant
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import MemoryScope
-from openwop_console.bench.quality.labels import Labelled
+from tools.bench.quality.labels import Labelled
 
 ENTRIES = "memory_memoryentry"
 COLUMNS = (

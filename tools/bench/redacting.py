@@ -8,10 +8,10 @@ from random import Random
 from memory import encodings, redaction
 from memory.host import ids
 from memory.redaction import Redactor
-from openwop_console.bench import rounds
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
-from openwop_console.bench.quality.corpus import corpus
+from tools.bench import rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
+from tools.bench.quality.corpus import corpus
 
 SECRETS = (1, 50, 5_000)
 TEXTS = 20

@@ -9,8 +9,8 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from openwop_console.bench.quality import slots
-from openwop_console.bench.quality.facts import (
+from tools.bench.quality import slots
+from tools.bench.quality.facts import (
     Registry,
     Template,
     filled,

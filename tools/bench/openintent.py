@@ -17,11 +17,11 @@ from django.utils import timezone
 from memory.agent_memory import queries
 from memory.host import access, tenancy
 from memory.tiers import Caller
-from openwop_console.bench import ground, public_server, remembering, rounds, serving
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.peers import NotInstalled
-from openwop_console.bench.plan import Plan
 from openwop_console.listening import Address
+from tools.bench import ground, public_server, remembering, rounds, serving
+from tools.bench.outcomes import Outcome
+from tools.bench.peers import NotInstalled
+from tools.bench.plan import Plan
 
 AGENT, SIZE, PAGE = "bench.agent", 10_000, 100
 CONNECTIONS = (1, 8)

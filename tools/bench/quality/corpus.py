@@ -19,9 +19,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from openwop_console.bench.quality import chatter, lookalikes, operators, slots
-from openwop_console.bench.quality.facts import Registry, Template, filled, pieces, rendered, templates
-from openwop_console.bench.quality.labels import (
+from tools.bench.quality import chatter, lookalikes, operators, slots
+from tools.bench.quality.facts import Registry, Template, filled, pieces, rendered, templates
+from tools.bench.quality.labels import (
     CHATTER,
     LOOK_ALIKE,
     NEWER,

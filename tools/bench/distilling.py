@@ -11,11 +11,11 @@ import rfc8785
 
 from memory import distillers
 from memory.distillers import Distilled, Source
-from openwop_console.bench import rounds
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
-from openwop_console.bench.quality import keeping
-from openwop_console.bench.quality.keyfacts import CaseFile, case_file
+from tools.bench import rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
+from tools.bench.quality import keeping
+from tools.bench.quality.keyfacts import CaseFile, case_file
 
 ARCHIVED = 10_000
 LABELLED = 2_000

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from random import Random
 
-from openwop_console.bench.quality import slots, words
-from openwop_console.bench.quality.facts import SLOT, Piece, Pieces, Template, pieces, rendered, templates
+from tools.bench.quality import slots, words
+from tools.bench.quality.facts import SLOT, Piece, Pieces, Template, pieces, rendered, templates
 
 WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*")
 LOWER_WORD = re.compile(r"(?<![\w-])[a-z]{6,}(?![\w-])")

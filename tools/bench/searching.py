@@ -14,9 +14,9 @@ from memory.host import sql, tenancy
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.words import sought, words_of
-from openwop_console.bench import ground, rounds
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
+from tools.bench import ground, rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 PAGE = 50
 COMMON, RARE, ABSENT, OLDEST = "invoice", "zeppelin", "xylophone", "archaeopteryx"

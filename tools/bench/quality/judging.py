@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from uuid import UUID
 
-from openwop_console.bench.quality.labels import PARAPHRASE, Corpus, Labelled
-from openwop_console.bench.quality.operators import NAMES
+from tools.bench.quality.labels import PARAPHRASE, Corpus, Labelled
+from tools.bench.quality.operators import NAMES
 
 Pairs = Iterable[tuple[UUID, UUID]]
 EXAMPLES = 40

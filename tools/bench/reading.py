@@ -8,10 +8,10 @@ from django.utils import timezone
 from memory import adapter
 from memory.adapter import MemoryRecord
 from memory.host.tenancy import MemoryScope
-from openwop_console.bench import ground, peers, rounds
-from openwop_console.bench.ground import RawDriver
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.bench.plan import Plan
+from tools.bench import ground, peers, rounds
+from tools.bench.ground import RawDriver
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
 
 PAGE = 50
 PEER_SIZE = 100_000

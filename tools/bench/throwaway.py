@@ -18,8 +18,8 @@ import psycopg
 from django.conf import settings
 from psycopg import sql
 
-from openwop_console.bench.outcomes import Outcome
-from openwop_console.testing import postgres
+from tests import postgres
+from tools.bench.outcomes import Outcome
 
 SERVER = "OPENWOP_TEST_PG_URL"
 
@@ -29,13 +29,14 @@ class BenchFailed(Exception):
 
 
 def measure(engine: str, arguments: list[str]) -> list[Outcome]:
-    """The outcomes of ``manage.py bench`` with ``arguments``, run inside a database of its own."""
+    """The outcomes of the bench with ``arguments``, run inside a database of its own."""
     with tempfile.TemporaryDirectory(prefix="openwop-bench-") as folder, _database(engine, Path(folder)) as url:
         answers = Path(folder) / "outcomes.json"
-        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "bench", "--answer-to", str(answers)]
+        command = [sys.executable, "-m", "tools.bench", "--answer-to", str(answers)]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENWOP_")}
         own = {"DATABASE_URL": url, "OPENWOP_DATA_DIR": folder}
-        ended = subprocess.run([*command, "--engine", engine, *arguments], env=kept | own, check=False)  # noqa: S603
+        asked = [*command, "--engine", engine, *arguments]
+        ended = subprocess.run(asked, env=kept | own, cwd=settings.BASE_DIR, check=False)  # noqa: S603
         if ended.returncode != 0:
             raise BenchFailed(f"The measurement on {engine} failed; its reason stands above.")
         return [Outcome(**document) for document in json.loads(answers.read_text())]

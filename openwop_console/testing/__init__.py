@@ -1,1 +1,0 @@
-"""What the test suite stands on: no part of the product."""
