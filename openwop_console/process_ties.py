@@ -6,6 +6,7 @@ lock of the data folder makes the next console wait until they are gone.
 """
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
@@ -13,13 +14,28 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent() -> None:
-    """The kernel kills this process when its parent dies (Linux; elsewhere nothing changes)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(parent: int) -> None:
+    """The kernel kills this process when ``parent`` dies (Linux; elsewhere nothing changes).
+
+    ``parent`` is the process id as it was before the fork: the kernel says nothing of a parent that had died before
+    it was asked, and then this process ends itself.
+    """
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def tie_descendants() -> None:
     """This process, and each that it forks from now on, dies with its parent."""
-    die_with_parent()
-    os.register_at_fork(after_in_child=die_with_parent)
+    started_by = multiprocessing.parent_process()  # none in a child of the supervisor, which was tied when it began
+    if started_by and started_by.pid:
+        die_with_parent(started_by.pid)
+    forking = os.getpid()
+
+    def note_parent() -> None:
+        nonlocal forking
+        forking = os.getpid()
+
+    os.register_at_fork(before=note_parent, after_in_child=lambda: die_with_parent(forking))

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import IO
 
@@ -108,15 +109,15 @@ def _start(
         env={**os.environ, **environment, "OPENWOP_PROCESS": name},
         stdin=subprocess.DEVNULL,
         pass_fds=[lock.fileno()],
-        preexec_fn=_begin,  # noqa: PLW1509  # no thread runs yet
+        preexec_fn=partial(_begin, os.getpid()),  # noqa: PLW1509  # no thread runs yet
         start_new_session=True,
     )
     return Child(name=name, process=process, patience=patience)
 
 
-def _begin() -> None:
+def _begin(supervisor: int) -> None:
     """What a child does first: it ends with its parent, and may have as many descriptors open as it serves clients."""
-    process_ties.die_with_parent()
+    process_ties.die_with_parent(supervisor)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -93,7 +94,8 @@ class ConsoleProcess:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=process_ties.die_with_parent,  # a killed test run leaves no console behind
+                # A killed test run leaves no console behind.
+                preexec_fn=partial(process_ties.die_with_parent, os.getpid()),
             )
         announced = self.output.count("Console: http")
         deadline = time.monotonic() + 120

@@ -5,8 +5,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import TypeVar
 from urllib.request import urlopen
 
 import psutil
@@ -17,10 +18,21 @@ from django.core.management import CommandError, call_command
 from openwop_console import supervision
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
+Found = TypeVar("Found")
+
 pytestmark = pytest.mark.engines
 
 # Where the database has no part, once is enough.
 once = pytest.mark.only_db("sqlite")
+
+
+def until(found: Callable[[], Found | None], seconds: float = 20) -> Found:
+    """What is found, as soon as it is."""
+    deadline = time.monotonic() + seconds
+    while (thing := found()) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return thing
 
 
 def one_line(text: str) -> str:
@@ -93,6 +105,44 @@ def test_a_web_process_that_dies_is_replaced(running):
     ):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@once
+def test_a_web_process_that_is_being_replaced_does_not_outlive_a_killed_supervisor(running):
+    supervisor, *_ = running.processes()
+    granian = running.child("granian")
+    before = granian.children()
+    before[0].kill()
+    replacement = until(lambda: next((child for child in granian.children() if child not in before), None))
+    replacement.suspend()  # Django is not loaded yet, so nothing has tied it to its parent
+
+    supervisor.kill()
+    granian.wait(5)
+    replacement.resume()
+
+    replacement.wait(20)
+    running.start("--web-processes", "2")
+
+
+# The parent is gone before its child has come to the call that ties the two.
+FORK_LATE = """
+import os, time
+os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
+from openwop_console import process_ties
+process_ties.tie_descendants()
+if os.fork() == 0:
+    time.sleep(10)
+    print("The child lives on.")
+os._exit(0)
+"""
+
+
+@once
+def test_a_child_whose_parent_died_before_it_was_tied_ends_at_once():
+    # The child has the output open: it is read to its end when the child is gone.
+    ran = subprocess.run([sys.executable, "-c", FORK_LATE], capture_output=True, text=True, timeout=20, check=True)
+
+    assert ran.stdout == ran.stderr == ""
 
 
 @once
