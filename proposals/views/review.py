@@ -29,7 +29,7 @@ from proposals.effects import Duplicate
 from proposals.models import Decision, GateState, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
 from proposals.summaries import Line, Summary
-from proposals.views import actions
+from proposals.views import action_bar
 
 INSTALLED, REPLACED, NOTHING, DUPLICATE = "installed", "replaced", "nothing", "duplicate"
 NUMBER_DIGITS = 9
@@ -409,7 +409,7 @@ def render_review(
         "tab": tab,
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
         "oob": pages.wants_fragment(request),
-        "bar": actions.bar(scope, told, now=now),
+        "bar": action_bar.bar(scope, told, now=now),
         "voters": reading.voters(scope, told, now=now),
         "beside": reading.neighbours(scope, told.proposal),
         "timeline": timeline(told),
@@ -444,7 +444,7 @@ def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, Any]:
         "direct": rules.activates_directly(),
         "steps": ",".join(step for step in STEPS if step != "Gate" or not rules.activates_directly()),
         "step": _step(told),
-        "policy_words": actions.policy_in_words(gate or told.policy),
+        "policy_words": action_bar.policy_in_words(gate or told.policy),
         "policy_gate": gate,
         "names": access.names_of(scope.tenant_id, _principals(told)),
         "as_json": f"{reverse('proposal', args=[prop_id])}?format=json",
@@ -507,7 +507,7 @@ def _evidence(told: Detail) -> dict[str, Any]:
         "sources": effects.runs_of(proposal),
         "citations": effects.citations(proposal),
         "duplicate": duplicate,
-        "restates": actions.restates(told, duplicate) if duplicate else "",
+        "restates": action_bar.restates(told, duplicate) if duplicate else "",
     }
 
 

@@ -1,0 +1,147 @@
+"""The bar of what may be done with a proposal, and why something may not."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.host import access, registry
+from memory.host.errors import Refusal
+from memory.host.tenancy import TenantScope
+from proposals import artifacts, electorate, rules
+from proposals.effects import Duplicate
+from proposals.models import Decision, Gate, Vote
+from proposals.policies import Policy
+from proposals.policy_review import approvals_in_words, roles_in_words
+from proposals.review import Detail
+
+LABELS = {
+    "decide": "Approve and Request changes",
+    "apply": "Ask for activation",
+    "withdraw": "Withdraw the gate",
+    "revise": "Revise",
+    "reject": "Reject",
+    "override": "Override",
+}
+CAST: dict[str, str] = {
+    Decision.GRANTED: "approved",
+    Decision.REJECTED: "rejected",
+    Decision.CHANGES_REQUESTED: "asked for changes to",
+}
+
+
+# What the review says of a gate's policy, and why a button does not work: in plain words. Pure but for ``rules``.
+
+
+def policy_in_words(policy: Gate | Policy) -> list[str]:
+    """What the policy asks for, a sentence each; of a gate, as it was when the gate was opened."""
+    approvals = approvals_in_words(policy.quorum, policy.eligible_roles).capitalize()
+    return [
+        f"{approvals} who did not write or revise it.",
+        "One rejection or request for changes ends it.",
+        _override_in_words(policy),
+    ]
+
+
+def _override_in_words(policy: Gate | Policy) -> str:
+    if not policy.override_roles:
+        return "No role may override it."
+    weight = "for the whole gate" if policy.override_bypasses_quorum else "as one approval"
+    return f"{roles_in_words(policy.override_roles).capitalize()} may override it, with a reason; that counts {weight}."
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """Why some buttons do not work: their labels, and the reason, which all of them are described by."""
+
+    id: str
+    labels: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Which buttons work: ``why`` by action ("" when it does), and the reasons, each said once."""
+
+    why: Mapping[str, str]
+    hindrances: list[Hindrance]
+
+    @property
+    def described(self) -> dict[str, str]:
+        """The id of the reason of each button that does not work."""
+        ids = {each.why: each.id for each in self.hindrances}
+        return {action: ids.get(why, "") for action, why in self.why.items()}
+
+
+def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
+    """The decision bar as this principal finds it."""
+    refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)
+    voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
+    refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
+    why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
+    return Bar(why, list(_hindrances(why, _shown(told, now))))
+
+
+def _shown(told: Detail, now: datetime) -> dict[str, str]:
+    """The buttons of the bar by their labels; one asks for a gate where none is open, and withdraws one that is."""
+    if rules.activates_directly():
+        return {action: LABELS[action] for action in ("apply", "revise", "reject")}
+    waits = told.gate is not None and not rules.has_expired(told.gate, now)
+    left_out = {"apply"} if waits else set() if told.gate else {"withdraw"}
+    return {action: label for action, label in LABELS.items() if action not in left_out}
+
+
+def _hindrances(why: Mapping[str, str], shown: Mapping[str, str]) -> Iterable[Hindrance]:
+    barred = [action for action in shown if why.get(action)]
+    for number, reason in enumerate(dict.fromkeys(why[action] for action in barred), start=1):
+        labels = [shown[action] for action in barred if why[action] == reason]
+        yield Hindrance(f"why-{number}", ", ".join(labels), reason)
+
+
+def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Detail, now: datetime) -> str:
+    cast = told.vote_of(scope.principal.person) if action in ("decide", "override") else None
+    if refusal is None and cast:
+        how = "" if cast.principal == scope.principal.id else f" by {_called(cast)}"
+        return f"you have {CAST[cast.decision]} revision {cast.revision} already{how}"
+    if refusal is None and action == "apply" and told.gate and not rules.has_expired(told.gate, now):
+        return "a gate is under way already"
+    if refusal is None:
+        return ""
+    return _rule_in_words(refusal, told, scope) or _state_in_words(refusal) or refusal.message
+
+
+def _called(cast: Vote) -> str:
+    """``key ci-bot``, or ``login``: how the voter cast a vote."""
+    name = access.names_of(cast.tenant_id, [cast.principal]).get(cast.principal, "")
+    return f"key {name.partition(' by key ')[2]}".rstrip() if cast.principal.startswith("key_") else "login"
+
+
+def _rule_in_words(refusal: Refusal, told: Detail, scope: TenantScope) -> str:
+    rule, needed = refusal.details.get("rule"), refusal.details.get("requiredScope")
+    roles = roles_in_words(refusal.details.get("roles", ()))
+    if needed:
+        return f"it needs the permission {needed}"
+    writers = {each.revised_by for each in told.revisions}
+    mine = access.same_people(scope.tenant_id, scope.principal.people, writers)
+    part = electorate.authored(told.revisions, mine) or electorate.LEARNT_FROM
+    return {
+        rules.SEPARATION_OF_DUTIES: f"you authored {part}",
+        rules.NOT_ELIGIBLE: f"this gate is for {roles}",
+        rules.NO_OVERRIDE: f"only {roles} override this gate" if roles else "the policy of this gate knows no override",
+    }.get(str(rule), "")
+
+
+def _state_in_words(refusal: Refusal) -> str:
+    if refusal.details.get("gateState") == "expired":
+        return "the gate has expired"
+    if refusal.details.get("gateState"):
+        return "the gate has been decided already"
+    return "no gate is open; ask for activation first" if refusal.message.startswith("No gate is open") else ""
+
+
+def restates(told: Detail, duplicate: Duplicate) -> str:
+    """How much of a duplicate it is: of the same bytes, under the same name, or under another."""
+    if registry.digest(duplicate.text) == told.current.sha256:
+        return "It has the same bytes."
+    kind, text = told.proposal.kind, told.current.text
+    same_name = artifacts.name_in(kind, duplicate.text) == artifacts.name_in(kind, text)
+    return f"It does the same, or says nearly the same, under {'the same' if same_name else 'another'} name."
