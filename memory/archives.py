@@ -22,7 +22,7 @@ from django.db.models.functions import Substr
 from memory import adapter, harness, ledger, lineage, passes, policies, wire, workspace
 from memory.distillers import canonical, coverage
 from memory.file_drafts import FileDraft
-from memory.host import access, ids, tenancy
+from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -34,7 +34,6 @@ WRITER = "memory.archives"
 FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
 DISTILL = "distill"
 INDEX = "MEMORY-INDEX.json"
-CHUNK = 500
 VERSION = 1
 TEXT = "MEMORY-INDEX.md"
 PATHS = (INDEX, TEXT)
@@ -46,16 +45,11 @@ NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
 Line = dict[str, Any]
 
 
-# What every part of this package shares: the writer's name, the words of a withdrawal, and rows in chunks.
+# What every part of this package shares: the writer's name, the words of a withdrawal.
 
 
 def of_ref(tenant_id: UUID, memory_ref: str) -> Any:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
-
-
-def parts(rows: Iterable[UUID]) -> list[list[UUID]]:
-    whole = list(rows)
-    return [whole[start : start + CHUNK] for start in range(0, len(whole), CHUNK)]
 
 
 # Archives found by whoever may read memory, and what stands before and behind one.
@@ -92,7 +86,7 @@ def visible(scope: TenantScope) -> Any:
 def named(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, Archive]:
     """Those of these archives that are the tenant's, by their ids and without their bytes."""
     rows = Archive.objects.of(tenant_id).defer("body")
-    return {row.id: row for part in parts(archive_ids) for row in rows.filter(id__in=part)}
+    return {row.id: row for part in sql.in_chunks(archive_ids) for row in rows.filter(id__in=part)}
 
 
 def of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
@@ -341,14 +335,14 @@ def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, no
     access.lock_tenant(tenant_id)
     withdrawn = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(state=ArchiveState.WITHDRAWN)
     empty = {"state": ArchiveState.WITHDRAWN, "body": b"", "withdrawn_at": now, "withdrawn_because": because}
-    count: int = sum(withdrawn.filter(id__in=part).update(**empty) for part in parts(row.id for row in rows))
+    count: int = sum(withdrawn.filter(id__in=part).update(**empty) for part in sql.in_chunks(row.id for row in rows))
     take_out(tenant_id, rows, now=now)
     return count
 
 
 def _with_bytes(tenant_id: UUID, archive_ids: Collection[UUID]) -> list[Archive]:
     rows = Archive.objects.of(tenant_id).defer("body").exclude(state=ArchiveState.WITHDRAWN).order_by("id")
-    return [row for part in parts(archive_ids) for row in rows.filter(id__in=part)]
+    return [row for part in sql.in_chunks(archive_ids) for row in rows.filter(id__in=part)]
 
 
 def _and_resting_on_them(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
@@ -361,7 +355,7 @@ def _and_resting_on_them(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
 
 
 def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
-    for part in parts(row.entry_id for row in rows if row.entry_id):
+    for part in sql.in_chunks(row.entry_id for row in rows if row.entry_id):
         ledger.remove(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
     distillates = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
     distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
@@ -376,7 +370,7 @@ def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
     """The archives with bytes that were distilled from something which was forgotten since, by lineage."""
     rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
     found: set[UUID] = set()
-    for part in parts(rows.values_list("id", flat=True)):
+    for part in sql.in_chunks(rows.values_list("id", flat=True)):
         sources = lineage.sources_of(tenant_id, part)
         asked = [each.source_id for descents in sources.values() for each in descents]
         gone = adapter.forgotten_among(tenant_id, asked)
@@ -414,19 +408,19 @@ def seal_made_of(tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, 
     withdraw(tenant_id, going, SEALED, now=now)
     Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref).delete()
     rows = Archive.objects.of(tenant_id).defer("body").order_by("id")
-    return sorted((row for part in parts(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
+    return sorted((row for part in sql.in_chunks(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
 
 
 def unname(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
     """The withdrawn archives of a ref that names a forgotten subject do not say their ref any more."""
     rows = Archive.objects.written_by(WRITER).filter(tenant_id=tenant_id, state=ArchiveState.WITHDRAWN)
-    return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in parts(archive_ids))
+    return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in sql.in_chunks(archive_ids))
 
 
 def drop_distillates(tenant_id: UUID, distillate_ids: Collection[UUID]) -> int:
     """What an endpoint made is kept no longer."""
     rows = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
-    return sum(int(rows.filter(id__in=part).delete()[0]) for part in parts(distillate_ids))
+    return sql.delete_in_chunks(rows, distillate_ids)
 
 
 def forgotten(tenant_id: UUID, *, since: datetime) -> list[Archive]:
@@ -476,6 +470,6 @@ def gc(*, now: datetime) -> int:
 def _lapsed(now: datetime) -> dict[UUID, list[UUID]]:
     rows = Archive.objects.filter(keep_until__lte=now).exclude(state=ArchiveState.WITHDRAWN).order_by("keep_until")
     found: dict[UUID, list[UUID]] = defaultdict(list)
-    for tenant_id, row in rows.values_list("tenant_id", "id")[:CHUNK]:
+    for tenant_id, row in rows.values_list("tenant_id", "id")[: sql.CHUNK]:
         found[tenant_id].append(row)
     return found

@@ -16,7 +16,7 @@ from django.db import transaction
 from memory import adapter, harness, ledger, lineage, passes
 from memory.adapter import CorpusEntry
 from memory.drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
-from memory.host import event_log, ids, tenancy
+from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid, NothingToCompact
 from memory.host.events import MemoryCompacted
 from memory.host.tenancy import MemoryScope
@@ -165,8 +165,7 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
 def _taken_away(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
     """Those of ``sources`` that nobody reads any more from here on."""
     hidden = set()
-    for first in range(0, len(sources), ledger.CHUNK):
-        part = [Hidden(entry.id, "compacted") for entry in sources[first : first + ledger.CHUNK]]
+    for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):
         hidden.update(ledger.hide(work.tenant_id, part, now=now))
     return [entry for entry in sources if entry.id in hidden]
 

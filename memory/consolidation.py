@@ -44,7 +44,7 @@ TAKEN = ("", "merged")
 FEW = 0.2
 Strengths = dict[UUID, tuple[int, datetime]]
 Redact = Callable[[str], Redacted]
-ROOM = ledger.CHUNK - 1
+ROOM = sql.CHUNK - 1
 KIND = "consolidate"
 ENUMERATED = 100
 SHOWN = 200
@@ -461,13 +461,12 @@ def parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
     targets: set[UUID] = set()
     room = ROOM
     for change in changes:
-        for first in range(0, len(change.sources), ROOM - 1):
-            sources = change.sources[first : first + ROOM - 1]
+        for sources in sql.in_chunks(change.sources, ROOM - 1):
             needed = len(sources) + change.lacking
             if needed > room or change.target.id in targets:
                 yield part
                 part, targets, room = [], set(), ROOM
-            part.append(replace(change, sources=sources))
+            part.append(replace(change, sources=tuple(sources)))
             targets.add(change.target.id)
             room -= needed
     if part:

@@ -10,7 +10,7 @@ import hmac
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import mean
@@ -36,7 +36,6 @@ PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
 LONGEST_BUILD = timedelta(hours=1)
 KEPT_AFTER_LAPSING = timedelta(hours=1)
-CHUNK = 500
 SHOWN = 5
 ROUNDS = 5
 MAX_REASON = 500
@@ -77,7 +76,7 @@ class Pace:
 
     @property
     def size(self) -> int:
-        return min(CHUNK, max(self.LEAST, int(self._size)))
+        return min(sql.CHUNK, max(self.LEAST, int(self._size)))
 
     def breathe(self, rows: int, seconds: float) -> None:
         """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
@@ -158,7 +157,7 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
         doing = f"looking through {stores[done].store}" if done < len(stores) else "writing the plan"
         passes.progress(work, done=done, total=len(stores), doing=doing, now=clock())
     _drop_suspects(request)
-    for chunk in _chunks([(each.store, row) for each in holdings for row in each.suspected], CHUNK):
+    for chunk in sql.in_chunks((each.store, row) for each in holdings for row in each.suspected):
         _keep_suspects(request, chunk)
         passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
     plan, now = forget_plans.plan_of(holdings), clock()
@@ -178,10 +177,6 @@ def _hex(rows: Collection[UUID]) -> list[str]:
     return [row.hex for row in rows]
 
 
-def _chunks(rows: list[Any], size: int) -> Iterator[list[Any]]:
-    return (rows[at : at + size] for at in range(0, len(rows), size))
-
-
 def _keep_suspects(request: ForgetRequest, found: list[tuple[str, UUID]]) -> None:
     tenant, of = sql.key(request.tenant_id), sql.key(request.id)
     rows = [(tenant, sql.key(ids.new_id()), of, store, sql.key(row), Decision.UNDECIDED.value) for store, row in found]
@@ -190,9 +185,7 @@ def _keep_suspects(request: ForgetRequest, found: list[tuple[str, UUID]]) -> Non
 
 
 def _drop_suspects(request: ForgetRequest) -> None:
-    """In chunks, so that no other writer waits for a long list."""
-    while found := list(_suspects(request).order_by("id").values_list("id", flat=True)[:CHUNK]):
-        Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, id__in=found).delete()
+    sql.delete_in_chunks(Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, request_id=request.id))
 
 
 def _suspects(request: ForgetRequest) -> Any:
@@ -352,7 +345,7 @@ def _require_unchanged(request: ForgetRequest, fresh: dict[str, Any]) -> None:
 def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[str]) -> None:
     """What was decided with the confirmation joins what was decided before; the plan says how many."""
     for rows, decision in ((ticked, Decision.TICKED), (spared, Decision.SPARED)):
-        for part in _chunks([UUID(hex=row) for row in rows], CHUNK):
+        for part in sql.in_chunks(UUID(hex=row) for row in rows):
             found = _suspects(request).filter(row_id__in=part)
             if set(part) - set(found.values_list("row_id", flat=True)):
                 problem = {"field": "suspected", "message": "names a row that is no suspect of this preview"}

@@ -9,22 +9,20 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db.models import Q
 
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.models import Run
 from memory.models import KeptContent, KeptRead
 
 WRITER = "memory.kept_reads"
-CHUNK = 1000
-FEW = 50
+FEW = 50  # entries that one statement looks for in every text: each is a condition of its own
 
 Document = dict[str, Any]
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def _form_of(document: Document) -> tuple[str, str]:
 def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
     """Those that are not kept yet, in the order of their digests: two runs at once do not wait for each other."""
     rows = KeptContent.objects.of(tenant_id).values_list("sha256", flat=True)
-    there = {sha256 for part in _parts(texts) for sha256 in rows.filter(sha256__in=part)}
+    there = {sha256 for part in sql.in_chunks(texts) for sha256 in rows.filter(sha256__in=part)}
     KeptContent.objects.written_by(WRITER).bulk_create(
         [
             KeptContent(tenant_id=tenant_id, sha256=sha256, text=text, kept_at=now)
@@ -91,13 +89,6 @@ def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
         ],
         ignore_conflicts=True,
     )
-
-
-def _parts(digests: Iterable[Key]) -> Iterator[list[Key]]:
-    """As many at a time as one statement takes."""
-    waiting = list(digests)
-    for first in range(0, len(waiting), CHUNK):
-        yield waiting[first : first + CHUNK]
 
 
 def of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
@@ -109,7 +100,7 @@ def of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
 
 def of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
     """The run, the node and each document that it was answered and that is still there, run by run as they asked."""
-    for part in _parts(run_ids):
+    for part in sql.in_chunks(run_ids):
         rows = KeptRead.objects.of(tenant_id).filter(run_id__in=part).order_by("run_id", "id")
         reads = list(rows.values_list("run_id", "node_id", "contents"))
         texts = _texts(tenant_id, {sha256 for *_, contents in reads for sha256 in contents})
@@ -128,7 +119,7 @@ def _texts(tenant_id: UUID, digests: Iterable[str]) -> dict[str, str]:
     rows = KeptContent.objects.of(tenant_id).exclude(text=None)
     return {
         sha256: text
-        for part in _parts(digests)
+        for part in sql.in_chunks(digests)
         for sha256, text in rows.filter(sha256__in=part).values_list("sha256", "text")
     }
 
@@ -138,7 +129,7 @@ def are_served(tenant_id: UUID, run_id: UUID, node_ids: Collection[str]) -> bool
     reads = KeptRead.objects.of(tenant_id).filter(run_id=run_id).values_list("node_id", "contents")
     digests = {sha256 for node_id, contents in reads if node_id in node_ids for sha256 in contents}
     rows = KeptContent.objects.of(tenant_id).exclude(text=None)
-    there: int = sum(rows.filter(sha256__in=part).count() for part in _parts(digests))
+    there: int = sum(rows.filter(sha256__in=part).count() for part in sql.in_chunks(digests))
     return there == len(digests)
 
 
@@ -146,8 +137,8 @@ def blank_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> int:
     """No text of these entries is kept any more, in whichever of their versions a run read it; how many there were."""
     rows = KeptContent.objects.written_by(WRITER).filter(tenant_id=tenant_id).exclude(text=None)
     blanked = 0
-    for first in range(0, len(part := list(entry_ids)), FEW):
-        said = (Q(text__contains=f'"id":"{ids.wire("mem", row)}"') for row in part[first : first + FEW])
+    for part in sql.in_chunks(entry_ids, FEW):
+        said = (Q(text__contains=f'"id":"{ids.wire("mem", row)}"') for row in part)
         blanked += int(rows.filter(Q(*said, _connector=Q.OR)).update(text=None))
     return blanked
 

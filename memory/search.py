@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memory import adapter, ledger
-from memory.host import ids, tenancy
+from memory.host import ids, sql, tenancy
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
 from memory.words import Sought, sought
@@ -22,7 +22,6 @@ from memory.words import Sought, sought
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-CHUNK = 500
 INDEXED_AT_ONCE = 512
 SHOWN = (
     "id",
@@ -115,7 +114,7 @@ def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterato
     if search_form(wanted.text):
         yield from _every_by_words(scope, _Search.of(scope, wanted, matching, now))
         return
-    while chunk := _behind(scope, matching, after, CHUNK):
+    while chunk := _behind(scope, matching, after, sql.CHUNK):
         yield from chunk
         after = chunk[-1].id
 
@@ -160,9 +159,9 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
 def _every_by_words(scope: TenantScope, search: _Search) -> Iterator["MemoryEntry"]:
     below: int | None = None
     while True:
-        found = search.found(scope, below, CHUNK)
+        found = search.found(scope, below, sql.CHUNK)
         yield from _at(scope, search.shown, found.positions)
-        below = found.positions[-1] if len(found.positions) == CHUNK else found.floor
+        below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
             return
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 OPENINTENT = "openintent"
 LIMIT = 2000
-CHUNK = 500
 # The longest note that stands in the list itself.
 SHORT = 2_000
 # How far a list counts what matches.
@@ -201,7 +200,7 @@ def failed_since(scope: TenantScope, since: datetime) -> Any:
 def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
     """All the runs that match, newest first; read in chunks, for a file."""
     rows, before = _runs(scope, wanted), None
-    while chunk := list(_older(scope, rows, before)[:CHUNK]):
+    while chunk := list(_older(scope, rows, before)[: sql.CHUNK]):
         yield from chunk
         before = chunk[-1].id
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Case, CharField, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.functions import Cast, Coalesce, Replace
 
-from memory.host import access
+from memory.host import access, sql
 from memory.host.tenancy import TenantScope
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
@@ -35,7 +35,6 @@ FACETS = ("gate", "state", "kind", "age", "synthesizer", "duplicate", "purpose")
 # So many synthesizers are offered by name, those with the most proposals first.
 LISTED = 20
 PAGE = 50
-CHUNK = 500
 UNREAD = ("rationale", "evidence")
 
 
@@ -383,7 +382,7 @@ def _standing_of(scope: TenantScope, found: QuerySet[Proposal]) -> QuerySet[Revi
 def _to_the_end(scope: TenantScope, found: QuerySet[Proposal], now: datetime) -> Iterator[Row]:
     after: UUID | None = None
     while True:
-        rows, after = _behind(scope, found, after, CHUNK, now)
+        rows, after = _behind(scope, found, after, sql.CHUNK, now)
         yield from rows
         if after is None:
             return

@@ -10,9 +10,10 @@ from django.db.models import Count, Q, Sum
 
 from memory.adapter.rows import row_of
 from memory.addresses import TASK_LIFETIME, Tier
+from memory.host import sql
 from memory.models.address import EntryAddress
 
-PART = 100
+WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
 # An end that was told wins over a lifetime (R12).
 BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 
@@ -53,10 +54,9 @@ def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
 
 
 def those(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
-    """The addresses with their entries, in the order of ``rows``, read in parts."""
-    for first in range(0, len(rows), PART):
-        part = rows[first : first + PART]
-        found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(list(part))
+    """The addresses with their entries, in the order of ``rows``."""
+    for part in sql.in_chunks(rows, WITH_TEXTS):
+        found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(part)
         yield from (found[row] for row in part if row in found)
 
 

@@ -9,9 +9,8 @@ from django.db.models import CharField, Count, F, Func, Q, QuerySet, TextField, 
 from django.db.models.functions import Cast, Concat, Replace
 
 from memory.adapter.addresses import in_time
+from memory.host import sql
 from memory.models.address import EntryAddress
-
-PART = 500
 
 
 def wire(prefix: str, column: str) -> Concat:
@@ -55,8 +54,7 @@ def meets(row: EntryAddress, condition: Q) -> bool:
 def meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID]:
     """Those of the entries that the condition is true of, in their order."""
     rows = EntryAddress.objects.of(tenant_id).filter(condition)
-    parts = [entries[at : at + PART] for at in range(0, len(entries), PART)]
-    found = {row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    found = {row for part in sql.in_chunks(entries) for row in rows.filter(id__in=part).values_list("id", flat=True)}
     return [row for row in entries if row in found]
 
 

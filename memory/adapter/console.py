@@ -16,7 +16,6 @@ from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 COUNTED = 10_000
-PART = 500
 
 
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
@@ -81,8 +80,7 @@ def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -
     """
     scope.check("memory:read")
     found: dict[UUID, str] = {}
-    for first in range(0, len(entry_ids), PART):
-        part = list(entry_ids[first : first + PART])
+    for part in sql.in_chunks(entry_ids):
         found |= {row: stone.reason for row, stone in tombstones(scope, part).items()}
         rows = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=part)
         for row, retired_at, expires_at in rows.values_list("id", "retired_at", "expires_at"):

@@ -17,8 +17,7 @@ from memory.host import sql
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models.entry import LedgerHead, MemoryEntry, Strength
 
-CHUNK = 5000
-PART = 500
+CHUNK = 5000  # entries that a pass reads at once: ten times as many rows a statement as elsewhere, bound by LIMIT alone
 COLUMNS = (
     "id, content, tags, subject, agent_id, run_id, {created_at}, {expires_at}, tokens, derived, protected, position"
 )
@@ -62,10 +61,9 @@ def written_since(
 def those(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> list[CorpusEntry]:
     """The live, unretired entries of the ref among ``entry_ids``, oldest first."""
     found: list[CorpusEntry] = []
-    for first in range(0, len(entry_ids), PART):
-        part = [sql.key(each) for each in entry_ids[first : first + PART]]
+    for part in sql.in_chunks(map(sql.key, entry_ids)):
         marks = ", ".join(["%s"] * len(part))
-        found += _read(scope, now, f"memory_ref = %s AND id IN ({marks})", [scope.memory_ref, *part], "id", PART)
+        found += _read(scope, now, f"memory_ref = %s AND id IN ({marks})", [scope.memory_ref, *part], "id", len(part))
     return sorted(found, key=lambda each: each.id)
 
 

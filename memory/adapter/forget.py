@@ -12,11 +12,9 @@ from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Retirement, Tombstone
 
 NAMES = ("agent_id", "created_by", "curated_by", "task_id", "intent_id")
-CHUNK = 1000
-NAMES_AT_ONCE = 200
-PART = 500
+NAMES_AT_ONCE = 200  # each is a parameter in every one of ``NAMES``
 LOOKED_AT = 2000  # rows of which the texts are looked through in one go
-MANY = 10_000  # ids in one statement
+MANY = 10_000  # ids in one statement: they are one parameter there
 BEGINNING, END = UUID(int=0), UUID(int=2**128 - 1)
 # Everything that an entry says, as it was written.
 WRITTEN = (
@@ -73,8 +71,7 @@ def _writers(tenant_id: UUID) -> Iterator[str]:
 
 def bearing(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:
     """The names beside every entry that has one of ``names`` beside it."""
-    wanted = sorted(names)
-    for part in (wanted[at : at + NAMES_AT_ONCE] for at in range(0, len(wanted), NAMES_AT_ONCE)):
+    for part in sql.in_chunks(sorted(names), NAMES_AT_ONCE):
         has_one = Q(*(Q(**{f"{column}__in": part}) for column in NAMES), _connector=Q.OR)
         yield from _of_addresses(EntryAddress.objects.of(tenant_id).filter(has_one))
         yield from written_as(tenant_id, part)
@@ -92,33 +89,33 @@ def named(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
 
 
 def _of_addresses(rows: Any) -> Iterator[Named]:
-    for row, *values in rows.order_by("id").values_list("id", *NAMES).iterator(chunk_size=CHUNK):
+    for row, *values in rows.order_by("id").values_list("id", *NAMES).iterator(chunk_size=sql.CHUNK):
         yield Named(row, dict(zip(NAMES, values, strict=True)))
 
 
 def _of_writers(rows: Any) -> Iterator[Named]:
-    for row, agent_id in rows.order_by("id").values_list("id", "agent_id").iterator(chunk_size=CHUNK):
+    for row, agent_id in rows.order_by("id").values_list("id", "agent_id").iterator(chunk_size=sql.CHUNK):
         yield Named(row, {"agent_id": agent_id})
 
 
 def whole_addresses(tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
     """The names of every address, and of its entry what says who wrote it."""
     rows = EntryAddress.objects.of(tenant_id).order_by("id").values_list("id", *NAMES, "entry__agent_id")
-    for row, *values in rows.iterator(chunk_size=CHUNK):
+    for row, *values in rows.iterator(chunk_size=sql.CHUNK):
         yield row, values
 
 
 def sealed(tenant_id: UUID) -> Iterator[EntryAddress]:
     """Every address whose value is sealed, with the entry and the key."""
     rows = EntryAddress.objects.of(tenant_id).exclude(sealed=None).select_related("entry", "vault_key").order_by("id")
-    yield from rows.iterator(chunk_size=CHUNK)
+    yield from rows.iterator(chunk_size=sql.CHUNK)
 
 
 def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
     """Why people have retired the entries that are, or those of ``rows``."""
     retired = Retirement.objects.of(tenant_id).values("entry_id") if rows is None else rows
     found = MemoryEntry.objects.of(tenant_id).filter(id__in=retired).exclude(retired_reason="").order_by("id")
-    yield from found.values_list("id", "retired_reason").iterator(chunk_size=CHUNK)
+    yield from found.values_list("id", "retired_reason").iterator(chunk_size=sql.CHUNK)
 
 
 # Memory as a forget looks for a subject in it, by two paths (design.md 3.8).
@@ -154,8 +151,8 @@ def went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
 
 
 def _among(statement: str, column: str, rows: Sequence[UUID], given: list[Any]) -> Iterator[UUID]:
-    for first in range(0, len(rows), MANY):
-        condition, keys = sql.among(column, [sql.key(row) for row in rows[first : first + MANY]])
+    for part in sql.in_chunks(map(sql.key, rows), MANY):
+        condition, keys = sql.among(column, part)
         yield from (sql.as_uuid(row) for (row,) in sql.rows(statement + condition, [*given, keys]))
 
 
@@ -207,20 +204,17 @@ def said_by(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
 def closed_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` of which nothing may be made any more: they were forgotten, or are kept encrypted now."""
     rows = MemoryEntry.objects.of(tenant_id).filter(sealed=True)
-    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
-    sealed = {row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    sealed = {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
     return sealed | forgotten_among(tenant_id, entry_ids)
 
 
 def derived_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that a pass made of others."""
     rows = MemoryEntry.objects.of(tenant_id).exclude(derived="")
-    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
-    return {row for part in parts for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
 
 
 def forgotten_among(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that were forgotten."""
     stones = Tombstone.objects.of(tenant_id).filter(reason="forgotten")
-    parts = (entry_ids[first : first + PART] for first in range(0, len(entry_ids), PART))
-    return {row for part in parts for row in stones.filter(id__in=part).values_list("id", flat=True)}
+    return {row for part in sql.in_chunks(entry_ids) for row in stones.filter(id__in=part).values_list("id", flat=True)}

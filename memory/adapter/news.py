@@ -4,7 +4,7 @@ A position is taken under the lock of the ledger's head until its transaction co
 that was read.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -12,10 +12,9 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 
 from memory.adapter.addresses import in_time
+from memory.host import sql
 from memory.models import CommitmentWatch
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
-
-PART = 500
 
 
 class Standing(NamedTuple):
@@ -64,7 +63,7 @@ def standing_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) 
     """What became of each of these entries: ``live``, ``expired``, ``retired`` by somebody, what a pass did to it, or
     why it was removed. One that is not there at all is missing here too."""
     found: dict[UUID, Standing] = {}
-    for part in _parts(entry_ids):
+    for part in sql.in_chunks(entry_ids):
         stones = Tombstone.objects.of(tenant_id).filter(id__in=part).values_list("id", "reason")
         found |= {row: Standing(reason, there=False) for row, reason in stones}
         rows = MemoryEntry.objects.of(tenant_id).filter(id__in=part)
@@ -80,16 +79,13 @@ def texts_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, str]:
     never to be shown."""
     rows = MemoryEntry.objects.of(tenant_id)
     return {
-        row: text for part in _parts(entry_ids) for row, text in rows.filter(id__in=part).values_list("id", "content")
+        row: text
+        for part in sql.in_chunks(entry_ids)
+        for row, text in rows.filter(id__in=part).values_list("id", "content")
     }
 
 
 def stored_among(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that are in the database, hidden and expired ones too."""
     rows = MemoryEntry.objects.of(tenant_id)
-    return {row for part in _parts(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
-
-
-def _parts(entry_ids: Collection[UUID]) -> Iterator[Sequence[UUID]]:
-    every = list(entry_ids)
-    return (every[first : first + PART] for first in range(0, len(every), PART))
+    return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}

@@ -78,8 +78,8 @@ def _inherited(run: Run) -> tuple[tuple[UUID, int], ...]:
 def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
     """The position of the last of these entries that is there; 0 when none is."""
     last = 0
-    for first in range(0, len(entry_ids), MAX_LIMIT):
-        rows = MemoryEntry.objects.of(tenant_id).filter(id__in=entry_ids[first : first + MAX_LIMIT])
+    for part in sql.in_chunks(entry_ids):
+        rows = MemoryEntry.objects.of(tenant_id).filter(id__in=part)
         last = max(last, rows.aggregate(last=Max("position"))["last"] or 0)
     return last
 

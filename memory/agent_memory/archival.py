@@ -12,7 +12,7 @@ from uuid import UUID
 
 from memory import addresses, event_notes, harness, ledger, work
 from memory.adapter import addresses as adapter_addresses
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.events import MemoryArchived
 from memory.models import Task
 
@@ -70,5 +70,5 @@ def _archived(row: "EntryAddress") -> Archived:
 
 
 def _remove(tenant_id: UUID, rows: Sequence[UUID], reason: str, actor: str, now: datetime) -> None:
-    for first in range(0, len(rows), ledger.CHUNK):
-        ledger.remove(tenant_id, tuple(rows[first : first + ledger.CHUNK]), reason=reason, actor=actor, now=now)
+    for part in sql.in_chunks(rows):
+        ledger.remove(tenant_id, part, reason=reason, actor=actor, now=now)

@@ -20,6 +20,7 @@ from memory.agent_memory import entries, queries
 from memory.agent_memory.capacity import Room
 from memory.agent_memory.entries import Owners
 from memory.agent_memory.queries import Wanted
+from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.ledger import Given, New
 from memory.tiers import Caller
@@ -225,8 +226,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
         raise _refused("filter", "must say which entries are meant")
     held = set(ledger.hold(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
-    for at in range(0, len(going), ledger.CHUNK):
-        part = tuple(going[at : at + ledger.CHUNK])
+    for part in sql.in_chunks(going):
         ledger.remove(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
     return going
 

@@ -13,8 +13,9 @@ from math import ceil
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from memory import adapter, ledger, work
+from memory import adapter, work
 from memory.addresses import Address, Tier
+from memory.host import sql
 from memory.host.errors import CapacityExceeded
 from memory.models import Agent, Task
 from memory.work import Policy
@@ -149,7 +150,7 @@ class _OfAgent:
     def evicted(self) -> list[UUID]:
         if self.excess <= 0:
             return []
-        limit, but = min(self.excess, ledger.CHUNK), [row.id for row in self.staying]
+        limit, but = min(self.excess, sql.CHUNK), [row.id for row in self.staying]
         return adapter.first_to_go(self.agent.tenant_id, self.agent.agent_id, limit=limit, but=but, now=self.now)
 
 

@@ -19,7 +19,7 @@ from memory import adapter, addresses, archives, kept_reads, ledger, lineage, na
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.agent_memory.capacity import Room
 from memory.agent_memory.documents import entry_document
-from memory.host import audit, ids, tenancy, vault
+from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
@@ -97,7 +97,7 @@ def close(row: "EntryAddress", *, now: datetime) -> None:
     """
     tenant_id, made = row.tenant_id, _made_of(row.tenant_id, row.id)
     others = _sources_of(tenant_id, made) - {row.id, *made}
-    for part in _parts(made):
+    for part in sql.in_chunks(made):
         ledger.remove(tenant_id, part, reason=REASON, now=now)
     lost = archives.seal_made_of(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
     read = [each.entry_id for each in lost if each.entry_id]
@@ -123,10 +123,6 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
 def _sources_of(tenant_id: UUID, made: Collection[UUID]) -> set[UUID]:
     rows = lineage.sources_of(tenant_id, made).values() if made else []
     return {each.source_id for of_one in rows for each in of_one if each.kind in TAKEN_IN}
-
-
-def _parts(rows: list[UUID]) -> list[tuple[UUID, ...]]:
-    return [tuple(rows[first : first + ledger.CHUNK]) for first in range(0, len(rows), ledger.CHUNK)]
 
 
 # How long an entry lives (RFC-0015 1.1 ``ttl`` and ``expires_at``; R9, R12, C13).
@@ -358,8 +354,7 @@ def hold_rows(
 def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime) -> None:
     """The held entries make way: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
     lapsed, actor = reason == "expired", "" if reason == "expired" else caller.agent_id
-    for at in range(0, len(rows), ledger.CHUNK):
-        part = tuple(rows[at : at + ledger.CHUNK])
+    for part in sql.in_chunks(rows):
         ledger.remove(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
 
 

@@ -18,7 +18,7 @@ from memory.intentions import Intention
 from memory.models import Commitment, CommitmentState, Condition
 from memory.policies import Policy
 
-CHUNK = 200
+CHUNK = 200  # entries whose texts are searched for intentions in one transaction
 
 
 @transaction.atomic

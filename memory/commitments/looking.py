@@ -9,11 +9,11 @@ from django.db.models import OuterRef, Q, Subquery
 
 from memory import adapter
 from memory.commitments import conditions, rows
-from memory.host import event_log
+from memory.host import event_log, sql
 from memory.host.models import Tenant
 from memory.models import Commitment, Condition
 
-PART = 500
+PART = sql.CHUNK
 
 
 class Look(NamedTuple):

@@ -15,7 +15,7 @@ from django.db.models import Count, QuerySet
 
 from memory import adapter, drafts, harness, intentions, policies
 from memory.commitments import rows
-from memory.host import audit, ids, ticks
+from memory.host import audit, ids, sql, ticks
 from memory.host.errors import Invalid, NotFound
 from memory.host.tenancy import TenantScope
 from memory.intentions import FARTHEST
@@ -25,7 +25,6 @@ from memory.redaction import Redactor
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
-CHUNK = 500
 SHOWN_FIRINGS = 50
 
 
@@ -94,7 +93,7 @@ def page(
 def every(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
     """All of them, newest first; read in chunks, for a file."""
     rest, after = _matching(scope, wanted), None
-    while found := list((rest.filter(id__lt=after) if after else rest)[:CHUNK]):
+    while found := list((rest.filter(id__lt=after) if after else rest)[: sql.CHUNK]):
         yield from _shown(scope, found, now)
         after = found[-1].id
 

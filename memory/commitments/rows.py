@@ -12,13 +12,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memory.host import ticks
+from memory.host import sql, ticks
 from memory.host.errors import Conflict, NotFound
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 
 WRITER = "memory.commitments"
 LEASE = timedelta(seconds=30)
-BATCH = 500
 
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 _FROM_OPEN = frozenset(CommitmentState)
@@ -99,15 +98,14 @@ def bring_back(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime
 def _locked(tenant_id: UUID, commitment_ids: Sequence[UUID], of: Q) -> list[Commitment]:
     """Those of them that are so now, locked in the order of their ids."""
     found: list[Commitment] = []
-    for first in range(0, len(commitment_ids), BATCH):
-        part = Commitment.objects.of(tenant_id).filter(of, id__in=commitment_ids[first : first + BATCH])
-        found += part.select_for_update().order_by("id")
+    for part in sql.in_chunks(commitment_ids):
+        found += Commitment.objects.of(tenant_id).filter(of, id__in=part).select_for_update().order_by("id")
     return found
 
 
 def _stopped(changed: Sequence[Commitment]) -> None:
     if changed:
-        Commitment.objects.written_by(WRITER).bulk_update(changed, STOPPED, batch_size=BATCH)
+        Commitment.objects.written_by(WRITER).bulk_update(changed, STOPPED, batch_size=sql.CHUNK)
 
 
 def _without_words(row: Commitment) -> dict[str, Any]:
@@ -117,8 +115,8 @@ def _without_words(row: Commitment) -> dict[str, Any]:
 def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     """The open commitments whose intention stands in one of these entries."""
     mine, found = Commitment.objects.of(tenant_id).filter(state__in=OPEN), []
-    for first in range(0, len(entry_ids), BATCH):
-        found += mine.filter(entry_id__in=entry_ids[first : first + BATCH])
+    for part in sql.in_chunks(entry_ids):
+        found += mine.filter(entry_id__in=part)
     return found
 
 
@@ -132,12 +130,12 @@ def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> lis
 
 def arm(found: Sequence[Commitment]) -> None:
     """Each is armed; one whose place in its entry has a commitment already is not armed again."""
-    Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=BATCH, ignore_conflicts=True)
+    Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=sql.CHUNK, ignore_conflicts=True)
 
 
 def turned(changed: Sequence[Commitment]) -> None:
     """What was found of the conditions of these locked rows is on record."""
-    Commitment.objects.written_by(WRITER).bulk_update(changed, TURNED, batch_size=BATCH)
+    Commitment.objects.written_by(WRITER).bulk_update(changed, TURNED, batch_size=sql.CHUNK)
 
 
 def record(row: Commitment, firing: Firing) -> None:
@@ -151,8 +149,7 @@ def record(row: Commitment, firing: Firing) -> None:
 def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
     """The commitments are gone, with what is kept of their firings; the events stay on the log. How many."""
     gone = 0
-    for first in range(0, len(commitment_ids), BATCH):
-        part = list(commitment_ids[first : first + BATCH])
+    for part in sql.in_chunks(commitment_ids):
         Firing.objects.written_by(WRITER).filter(tenant_id=tenant_id, commitment_id__in=part).delete()
         gone += Commitment.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=part).delete()[0]
     return gone

@@ -12,10 +12,10 @@ from uuid import UUID
 from memory import adapter, intentions
 from memory.commitments import rows, sources
 from memory.commitments.sources import Source
+from memory.host import sql
 from memory.models import Commitment, CommitmentState
 
 Spoken = tuple[Commitment, Source]
-BATCH = 500
 
 
 def later_ones(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
@@ -42,9 +42,8 @@ def _waits_for(row: Commitment) -> Hashable:
 def _ranks(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
     """Of every intention of these entries, as the how-many-eth it stands there."""
     places: dict[UUID, list[int]] = defaultdict(list)
-    every = list(entry_ids)
-    for first in range(0, len(every), BATCH):
-        of_them = Commitment.objects.of(tenant_id).filter(entry_id__in=every[first : first + BATCH])
+    for part in sql.in_chunks(entry_ids):
+        of_them = Commitment.objects.of(tenant_id).filter(entry_id__in=part)
         for entry_id, starts in of_them.values_list("entry_id", "starts"):
             places[entry_id].append(starts)
     return {(entry, starts): rank for entry, each in places.items() for rank, starts in enumerate(sorted(each))}

@@ -11,11 +11,11 @@ from memory import policies
 from memory.commitments import rows, sources, twins
 from memory.commitments.sources import Source
 from memory.commitments.twins import Spoken
-from memory.host import ticks
+from memory.host import sql, ticks
 from memory.models import Commitment, CommitmentState, Condition, Firing
 
 UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
-BATCH = PART = 500
+PART = sql.CHUNK
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Claim:
     next_at: datetime | None
 
 
-def due(tenant_id: UUID, *, now: datetime, limit: int = BATCH) -> list[UUID]:
+def due(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
     """Commitments whose time has come or whose condition has come true, the longest due first."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=rows.OPEN, due_at__lte=now)
     return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])

@@ -13,7 +13,7 @@ from memory import adapter, harness, passes, token_budget
 from memory.adapter import CorpusEntry
 from memory.distillation.options import Asked, Given
 from memory.distillers import Source, body_of, content_digest
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.errors import Invalid
 from memory.host.tenancy import MemoryScope
 from memory.models import Pass
@@ -22,7 +22,6 @@ from memory.redaction import Redacted
 TAKEN = frozenset({"", "merged", "compacted"})
 DISTILLED = "distilled"
 ONCE = datetime(1970, 1, 1, tzinfo=UTC)
-PART = 500
 
 Redact = Callable[[str], Redacted]
 
@@ -78,8 +77,7 @@ def _is_taken(entry: CorpusEntry, asked: Asked, keep_until: datetime) -> bool:
 def _sources(
     scope: MemoryScope, entries: list[CorpusEntry], redact: Redact, digests: dict[str, str]
 ) -> Iterator[Source]:
-    for first in range(0, len(entries), PART):
-        part = entries[first : first + PART]
+    for part in sql.in_chunks(entries):
         strengths = adapter.strengths_of(scope.tenant, [entry.id for entry in part])
         for entry in part:
             count, last = strengths.get(entry.id, (1, entry.created_at))

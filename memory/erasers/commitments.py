@@ -14,12 +14,12 @@ from django.db import transaction
 
 from memory import adapter, intentions, lineage
 from memory.erasers.entries import naming, traces
-from memory.erasers.values import CHUNK, KeptValues
+from memory.erasers.values import KeptValues
+from memory.host import sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.matching import Mention, counted, second_look, whole_text
 from memory.models import Commitment, CommitmentWatch
 
-BATCH = 500
 LONGEST_LINEAGE = 20
 Remove = Callable[[UUID, Sequence[UUID]], int]
 
@@ -77,7 +77,7 @@ class CommitmentRows(KeptValues):
             _standing_in(tenant_id, suspected, orphans) | _in_stems(subject, orphans), Mention.SUSPECTED
         )
         found |= dict.fromkeys(_from_forgotten(tenant_id, orphans), Mention.EXACT)
-        for row, *values in Commitment.objects.of(tenant_id).values_list("id", *self.columns).iterator(CHUNK):
+        for row, *values in Commitment.objects.of(tenant_id).values_list("id", *self.columns).iterator(sql.CHUNK):
             found[row] = max(found.get(row, Mention.NONE), second_look(subject.terms, whole_text(values)))
         return counted(found.items(), chosen, spared)
 
@@ -119,10 +119,10 @@ def _went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, set[U
     found = {entry: {entry} for entry in entry_ids}
     edge = {entry: {entry} for entry in entry_ids}
     for _ in range(LONGEST_LINEAGE):
-        asked = list({each for ends in edge.values() for each in ends})
+        asked = {each for ends in edge.values() for each in ends}
         came: dict[UUID, set[UUID]] = {}
-        for first in range(0, len(asked), BATCH):
-            rows = lineage.came_of(tenant_id, asked[first : first + BATCH])
+        for part in sql.in_chunks(asked):
+            rows = lineage.came_of(tenant_id, part)
             came |= {source: {each.target_id for each in of_one} for source, of_one in rows.items()}
         edge = {
             entry: {target for end in ends for target in came.get(end, ())} - found[entry]

@@ -11,8 +11,8 @@ from django.db import transaction
 from django_q.models import Task
 
 from memory import event_notes, kept_reads, workspace
-from memory.erasers.values import CHUNK, KeptValues, RowByRow
-from memory.host import access, audit, event_log, idempotency, registry, saved_filters, vault
+from memory.erasers.values import KeptValues, RowByRow
+from memory.host import access, audit, event_log, idempotency, registry, saved_filters, sql, vault
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
 from memory.host.models import ApiKey, IdempotencyRecord, Installation, Operator, SavedFilter, Secret, Tenant
 from memory.matching import (
@@ -206,7 +206,7 @@ class KeptTexts(KeptValues):
 
     def _texts(self, tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
         rows = KeptContent.objects.of(tenant_id).exclude(text=None).order_by("id")
-        yield from rows.values_list("id", "text").iterator(chunk_size=CHUNK)
+        yield from rows.values_list("id", "text").iterator(chunk_size=sql.CHUNK)
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         found = KeptContent.objects.of(tenant_id).filter(id__in=rows).exclude(text=None).values_list("id", "text")

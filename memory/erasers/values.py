@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import CharField, JSONField, TextField
 
 from memory import masking, passes, policies
-from memory.host import heartbeats, ids, interrupts, runs, scheduling
+from memory.host import heartbeats, ids, interrupts, runs, scheduling, sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.host.models import Heartbeat, Interrupt, InterruptVote, Run, Schedule
 from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, texts_in, whole_text, without_subject
@@ -27,7 +27,6 @@ from memory.models import (
     Task,
 )
 
-CHUNK = 1000
 GOES_ON = frozenset({"inputs", "prior_state"})
 Keep = Callable[..., None]
 IDS = frozenset({"agent_id", "assigned_agent", "created_by", "granted_by"})
@@ -58,7 +57,7 @@ class KeptValues:
     store: str
     table: ClassVar[Any]
     columns: ClassVar[tuple[str, ...]]
-    chunk: ClassVar[int] = CHUNK
+    chunk: ClassVar[int] = sql.CHUNK
     opens: ClassVar[tuple[str, str]] = ("", "id")
 
     # Whether a row that names the subject goes as a whole, or loses the values that do.

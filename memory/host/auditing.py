@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
-from memory.host import access, audit, checkpoints, ids, signing, tenant_log
+from memory.host import access, audit, checkpoints, ids, signing, sql, tenant_log
 from memory.host.audit import AuditFilter
 from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
@@ -18,7 +17,6 @@ SCOPE = "audit:read"
 EXPORTED = "audit.exported"
 VIEWED_ONCE_IN = timedelta(minutes=10)
 CHECKPOINTS_SHOWN = 10
-CHUNK = 500
 # How far the matches of a filter are counted.
 COUNTED = 10_000
 
@@ -81,7 +79,7 @@ def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: dateti
 
 def with_names(scope: TenantScope, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The exported records with what their actors and targets are called; names are looked up a chunk at a time."""
-    while chunk := list(islice(rows, CHUNK)):
+    for chunk in sql.in_chunks(rows):
         names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
         for row in chunk:
             yield {**row, "actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}

@@ -16,7 +16,7 @@ import orjson
 import rfc8785
 from django.db import IntegrityError, transaction
 
-from memory.host import ids, signing
+from memory.host import ids, signing, sql
 from memory.host.errors import IdempotencyInFlight, IdempotencyKeyMismatch, Invalid
 from memory.host.models import IdempotencyRecord, Tenant
 from memory.host.models.idempotency import IdempotencyState
@@ -26,7 +26,6 @@ LEASE = timedelta(seconds=120)  # longer than any view takes
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
 LONGEST_ENDPOINT = 500
-CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +167,9 @@ def release(claim: Claim) -> None:
 
 def sweep(*, now: datetime) -> int:
     """Records of more than a day are gone; returns how many there were."""
-    return sum(_sweep_tenant(tenant_id, now) for tenant_id in Tenant.objects.values_list("id", flat=True))
-
-
-def _sweep_tenant(tenant_id: UUID, now: datetime) -> int:
-    removed = 0
-    while old := list(_of(tenant_id).filter(created_at__lte=now - KEPT).values_list("id", flat=True)[:CHUNK]):
-        removed += remove(tenant_id, tuple(old))
-    return removed
+    rows = IdempotencyRecord.objects.written_by(WRITER).filter(created_at__lte=now - KEPT)
+    tenants = Tenant.objects.values_list("id", flat=True)
+    return sum(sql.delete_in_chunks(rows.filter(tenant_id=tenant_id)) for tenant_id in tenants)
 
 
 def _of(tenant_id: UUID) -> Any:
@@ -184,10 +178,4 @@ def _of(tenant_id: UUID) -> Any:
 
 def remove(tenant_id: UUID, rows: tuple[UUID, ...]) -> int:
     """These records are gone; a retry of what they answered is carried out again."""
-    removed: int = 0
-    for start in range(0, len(rows), CHUNK):
-        some = IdempotencyRecord.objects.written_by(WRITER).filter(
-            tenant_id=tenant_id, id__in=rows[start : start + CHUNK]
-        )
-        removed += some.delete()[0]
-    return removed
+    return sql.delete_in_chunks(IdempotencyRecord.objects.written_by(WRITER).filter(tenant_id=tenant_id), rows)

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
@@ -22,6 +23,9 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connection
 from django.db.models import Q
 
 INSTRUCTIONS = 10_000
+# Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and other writers wait
+# no longer than such a statement takes.
+CHUNK = 500
 Part = TypeVar("Part")
 Found = TypeVar("Found")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
@@ -64,6 +68,25 @@ def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], reade
 
     with ThreadPoolExecutor(readers) as pool:
         return [found for shared in pool.map(share, range(readers)) for found in shared]
+
+
+def in_chunks(rows: Iterable[Part], size: int = CHUNK) -> Iterator[list[Part]]:
+    """The rows in lists of at most ``size``, in their order."""
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
+
+
+def delete_in_chunks(rows: Any, row_ids: Iterable[UUID] | None = None) -> int:
+    """Delete the rows of a queryset that may write, or those of ``row_ids`` among them, CHUNK in each statement, and
+    return how many there were."""
+    chunks = in_chunks(row_ids) if row_ids is not None else _ids_left(rows)
+    return sum(int(rows.filter(id__in=chunk).delete()[0]) for chunk in chunks)
+
+
+def _ids_left(rows: Any) -> Iterator[list[UUID]]:
+    while chunk := list(rows.values_list("id", flat=True)[:CHUNK]):
+        yield chunk
 
 
 def insert(

@@ -32,7 +32,7 @@ from memory.ledger.erase import (
 )
 from memory.ledger.index import behind, catch_up
 from memory.ledger.retirement import Hidden, give_back, hide, restore, retire
-from memory.ledger.rows import CHUNK, hold, position
+from memory.ledger.rows import hold, position
 from memory.ledger.sealing import reseal, value_if_whole, value_of
 
 __all__ = [

@@ -20,7 +20,7 @@ from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import derived, entries, index
 from memory.ledger.entries import Redraft
 from memory.ledger.lifecycle import note_of, told
-from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
+from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.matching import hidden_form, search_form
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry
@@ -71,9 +71,7 @@ def locked(tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = ()) ->
 def locked_all(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
     """The addresses of entries that are held already, locked in the order of their ids; those there are."""
     rows = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",)).select_related("entry")
-    wanted = sorted(entries)
-    parts = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
-    return [row for part in parts for row in rows.filter(id__in=part).order_by("id")]
+    return [row for part in sql.in_chunks(sorted(entries)) for row in rows.filter(id__in=part).order_by("id")]
 
 
 @transaction.atomic

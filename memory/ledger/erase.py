@@ -11,7 +11,7 @@ from django.db.models import Max
 from memory import addresses
 from memory.host import sql
 from memory.ledger import index, lifecycle
-from memory.ledger.rows import CHUNK, WRITER, gone_at, hold, move_head
+from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
@@ -89,7 +89,7 @@ class Going(NamedTuple):
 @transaction.atomic
 def remove(
     tenant_id: UUID,
-    rows: tuple[UUID, ...],
+    rows: Sequence[UUID],
     *,
     reason: str,
     actor: str = "",
@@ -103,7 +103,7 @@ def remove(
     (RFC-0015 5); what is archived is told of by who archives it. With ``lapsed`` one whose end somebody has put off
     meanwhile stays. They are locked here, unless the caller has ``held`` them.
     """
-    going = rows[:CHUNK] if held else hold(tenant_id, entries=rows[:CHUNK])
+    going = rows[: sql.CHUNK] if held else hold(tenant_id, entries=rows[: sql.CHUNK])
     tenant, at = sql.key(tenant_id), sql.instant(now)
     which, keys = sql.among("id", [sql.key(row) for row in going])
     statement = (GOING_LAPSED if lapsed else GOING).format(which=which)
@@ -131,18 +131,18 @@ def _delete(tenant_id: UUID, keys: list[Any]) -> None:
             cursor.execute(f"DELETE FROM {table} WHERE tenant_id = %s AND {condition}", [sql.key(tenant_id), given])  # noqa: S608
 
 
-def expired_rows(*, now: datetime, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+def expired_rows(*, now: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, UUID]]:
     """Expired entries of all tenants that the sweep has not removed yet, at most ``limit``."""
     rows = MemoryEntry.objects.filter(expires_at__lte=now).order_by("expires_at")
     return list(rows.values_list("tenant_id", "id")[:limit])
 
 
-def ephemeral_rows(instance: str, *, limit: int = CHUNK) -> list[tuple[UUID, UUID]]:
+def ephemeral_rows(instance: str, *, limit: int = sql.CHUNK) -> list[tuple[UUID, UUID]]:
     """Entries of all tenants that ``instance`` wrote while it had no durable memory, at most ``limit``."""
     return [(sql.as_uuid(tenant), sql.as_uuid(row)) for tenant, row in sql.rows(EPHEMERAL_ROWS, [instance, limit])]
 
 
-def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = CHUNK) -> list[tuple[UUID, str]]:
+def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, str]]:
     """Entries that passes took away before then and nobody has restored, each with the reason; at most ``limit``."""
     rows = MemoryEntry.objects.of(tenant_id).filter(retired_at__lt=before).exclude(retired_kind="")
     return list(rows.order_by("retired_at").values_list("id", "retired_kind")[:limit])

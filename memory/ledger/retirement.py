@@ -14,7 +14,7 @@ from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import lifecycle
 from memory.ledger.addressed import at
-from memory.ledger.rows import CHUNK, WRITER, locked_entry, move_head
+from memory.ledger.rows import WRITER, locked_entry, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
 
@@ -89,7 +89,7 @@ def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[U
 
     One change of the ledger. Protected ones, and those that somebody has retired or removed meanwhile, are left.
     """
-    tenant, wanted = sql.key(tenant_id), {sql.key(each.entry_id): each for each in entries[:CHUNK]}
+    tenant, wanted = sql.key(tenant_id), {sql.key(each.entry_id): each for each in entries[: sql.CHUNK]}
     found = _takeable(tenant, list(wanted))
     if not found:
         return []

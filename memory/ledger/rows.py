@@ -12,7 +12,6 @@ from memory.host.errors import NotFound
 from memory.models.entry import LedgerHead, MemoryEntry
 
 WRITER = "memory.ledger"
-CHUNK = 500
 Gone = dict[str, datetime]
 ADDRESSED = "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND "
 RUNS = "SELECT run_id FROM memory_memoryentry WHERE tenant_id = %s AND "
@@ -33,8 +32,7 @@ def hold(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UU
     which nothing is locked; several of one kind sorted. An address is locked behind its entry, or by a rotation that
     has the vault's key and waits for addresses alone.
     """
-    wanted = sorted(entries)
-    parts = [wanted[at : at + CHUNK] for at in range(0, len(wanted), CHUNK)]
+    parts = list(sql.in_chunks(sorted(entries)))
     streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
     if streams:
         event_log.hold(tenant_id, streams)

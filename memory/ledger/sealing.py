@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from memory.host import vault
+from memory.host import sql, vault
 from memory.host.models import VaultKey
 from memory.host.sealing import SealTampered, VaultLocked
 from memory.host.vault import Resealed
-from memory.ledger.rows import CHUNK, WRITER
+from memory.ledger.rows import WRITER
 from memory.models.address import EntryAddress
 
 
@@ -37,7 +37,7 @@ def reseal(fresh: VaultKey) -> Resealed:
     """Every sealed value is under the fresh key of a rotation, but for those that were tampered with: they stay."""
     rows = EntryAddress.objects.exclude(vault_key=None).exclude(vault_key=fresh).select_for_update(of=("self",))
     rows, count, broken = rows.select_related("vault_key").order_by("id"), 0, []
-    found = list(rows[:CHUNK])
+    found = list(rows[: sql.CHUNK])
     while found:
         for row in found:
             try:
@@ -48,5 +48,5 @@ def reseal(fresh: VaultKey) -> Resealed:
             row.sealed, row.vault_key = vault.reseal_value(fresh, row.tenant_id, row.id, text), fresh
             row.save(by=WRITER, update_fields=["sealed", "vault_key"])
             count += 1
-        found = list(rows.filter(id__gt=found[-1].id)[:CHUNK])
+        found = list(rows.filter(id__gt=found[-1].id)[: sql.CHUNK])
     return Resealed(count, tuple(broken))

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memory import adapter, background, capabilities, pass_reports, pass_schedules, tasks
 from memory.background import KINDS, Wanted
 from memory.forms import PassForm, PassScheduleForm
-from memory.host import access, advertised, exports, ids, pages, tenancy
+from memory.host import access, advertised, exports, ids, pages, sql, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.pass_schedules import PassTimes
@@ -24,7 +24,7 @@ from memory.views.passes import document
 
 HERE = ("consolidate", "compact")
 WHAT = "Consolidation merges entries that say the same, and keeps what each merged entry was made from."
-REFS_OFFERED, SCHEDULES_SHOWN, BATCH = 500, 100, 500
+REFS_OFFERED, SCHEDULES_SHOWN = 500, 100
 COLUMNS = (
     "id", "kind", "memoryRef", "state", "code", "trigger", "dryRun", "in", "out", "unusual", "runId", "requestedBy",
     "createdAt", "finishedAt",
@@ -62,7 +62,7 @@ def _kinds(request: HttpRequest) -> tuple[str, ...]:
 
 def _every(scope: TenantScope, kinds: tuple[str, ...], ref: str) -> Iterator[Pass]:
     before: UUID | None = None
-    while rows := background.page(scope, kinds=kinds, memory_ref=ref, before=before, size=BATCH)[0]:
+    while rows := background.page(scope, kinds=kinds, memory_ref=ref, before=before, size=sql.CHUNK)[0]:
         yield from rows
         before = rows[-1].id
 

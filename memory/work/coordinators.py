@@ -18,7 +18,7 @@ STATUSES = ("registering", "active", "paused", "unresponsive", "failed_over", "c
 TYPES = ("llm", "human", "composite", "system")
 MAX_OF_INTENT = 100
 HEARTBEAT_SECONDS = 60
-LAPSED_AT_ONCE = 200
+LAPSED_AT_ONCE = 200  # each is a transaction of its own
 
 
 def find_coordinator(scope: TenantScope, text: str, *, lock: bool = False) -> Coordinator:

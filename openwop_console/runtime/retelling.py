@@ -38,7 +38,7 @@ from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.replaying import Diverged, RecordedMemory, SourceMissing, is_told
 
 log = logging.getLogger(__name__)
-CHUNK = 100
+CHUNK = 100  # events that are applied in one transaction
 MISSING = Failure("replay_source_missing", "The source run has no recorded outcome that could be told again.")
 OTHERWISE = Failure("replay_diverged", "The node came to something else than its source run has on record.")
 

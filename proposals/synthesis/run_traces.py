@@ -1,7 +1,7 @@
 """The traces of one tenant: its runs as executed, what people corrected, and what it already has."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from memory import adapter, harness, kept_reads, policies
 from memory.commitments import sources
-from memory.host import event_log, ids, interrupts, registry
+from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
 from memory.host.models import (
     ApiKey,
@@ -48,7 +48,6 @@ KNOWN = 4096
 LOOKS_BACK = timedelta(days=30)
 LONGEST_RUN = timedelta(days=61)
 MOST_RUNS = 5000
-PART = 500
 CANCELLED = "cancelled"
 PLAIN_RULE = "all_success"
 ENDS = {
@@ -163,17 +162,11 @@ def runs_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> list[Executed]:
     return found
 
 
-def parts(wanted: Iterable[Any]) -> Iterator[Sequence[Any]]:
-    """As many at a time as one statement takes well."""
-    every = list(wanted)
-    return (every[first : first + PART] for first in range(0, len(every), PART))
-
-
 def _workflows(tenant_id: UUID, definition_ids: Collection[UUID], sieve: Sieve) -> dict[UUID, Workflow]:
     rows = Definition.objects.of(tenant_id)
     return {
         row: _workflow(sha256, json.loads(text))
-        for part in parts(definition_ids)
+        for part in sql.in_chunks(definition_ids)
         for row, sha256, text in rows.filter(id__in=part).values_list("id", "sha256", "text")
         if sieve.passes(text)
     }
@@ -205,7 +198,7 @@ def _ancestors(node: str, edges: tuple[tuple[str, str], ...]) -> frozenset[str]:
 
 def _follow(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
     """Each run knows the nodes it went through, from its log."""
-    for part in parts(found):
+    for part in sql.in_chunks(found):
         for stream, kind, node_id, payload in event_log.of_streams(tenant_id, part, TOLD):
             executed = found[stream]
             if node_id not in executed.ends:
@@ -223,7 +216,7 @@ def _code(kind: str, payload: Document) -> str:
 
 def _note_prompts(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
     kind = {"installation__kind": ArtifactKind.PROMPT_TEMPLATE}
-    for part in parts(found):
+    for part in sql.in_chunks(found):
         rows = Resolution.objects.of(tenant_id).filter(run_id__in=part, **kind).order_by("id")
         for run_id, name, node_id in rows.values_list("run_id", "installation__name", "node_id"):
             found[run_id].prompts += ((name, node_id),)
@@ -325,7 +318,7 @@ def _corrections_in(row: Interrupt, executed: Executed, programs: Collection[str
 
 def _answered(tenant_id: UUID, using: dict[UUID, Executed]) -> Iterator[Interrupt]:
     """The plain questions of these runs that were answered; a branch has no prompt before what it took over."""
-    for part in parts(using):
+    for part in sql.in_chunks(using):
         rows = Interrupt.objects.of(tenant_id).filter(run_id__in=part, kind__in=(APPROVAL, CLARIFICATION))
         rows = rows.filter(policy__plain=True, outcome=interrupts.ANSWERED, resume_value__isnull=False)
         yield from rows.defer("data").order_by("id")
@@ -452,7 +445,7 @@ def firings_of(tenant_id: UUID, sieve: Sieve, *, now: datetime) -> tuple[Firing,
 def _started(tenant_id: UUID, found: Iterable[FiringRow]) -> dict[UUID | None, Run]:
     wanted = {row.enqueued_run_id for row in found if row.enqueued_run_id}
     rows = Run.objects.of(tenant_id).only("tenant_id", "id", "workflow_id", "inputs")
-    return {row.id: row for part in parts(wanted) for row in rows.filter(id__in=part)}
+    return {row.id: row for part in sql.in_chunks(wanted) for row in rows.filter(id__in=part)}
 
 
 def _firing(row: FiringRow, started: Run | None, sieve: Sieve) -> Firing:

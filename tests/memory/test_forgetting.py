@@ -247,7 +247,7 @@ def test_a_work_that_broke_off_is_taken_over_where_it_stopped(monkeypatch: pytes
     acme = building.scope()
     building.remember("acme", *[f"{number} {MARTA}" for number in range(5)])
     confirmed = confirm(acme, preview(acme))
-    monkeypatch.setattr(forgetting, "CHUNK", 2)
+    monkeypatch.setattr(sql, "CHUNK", 2)
     real, calls = entries.ENTRIES.erase, []
 
     def dies_in_the_second_chunk(*args: Any, **options: Any) -> int:

@@ -26,7 +26,7 @@ from memory.addresses import Address, Tier
 from memory.agent_memory import entries
 from memory.host import sql, vault
 from memory.host.models import VaultKey
-from memory.ledger import Given, sealing
+from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.tiers import Caller
@@ -267,7 +267,7 @@ def test_R93_one_broken_seal_holds_up_no_rotation_and_the_command_counts_it(
     kept = entries.create(Caller(other, "g"), Given(place, {"g": 1}), now=timezone.now())
     row = EntryAddress.objects.get(id=first[4:])
     write_sealed(row.id, bytes(row.sealed)[:-1] + bytes([bytes(row.sealed)[-1] ^ 1]))
-    monkeypatch.setattr(sealing, "CHUNK", 1)
+    monkeypatch.setattr(sql, "CHUNK", 1)
     for _ in range(2):
         call_command("rotate_vault_key")
         said = capsys.readouterr()
