@@ -16,7 +16,7 @@ from django.db import DatabaseError, transaction
 
 from memory import background, passes
 from memory.background import Wanted
-from memory.host import access, audit, ids, scheduling, ticks
+from memory.host import access, audit, cron, ids, scheduling
 from memory.host.errors import Invalid, NotFound
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
@@ -109,7 +109,7 @@ def coming(schedule: PassSchedule) -> list[datetime]:
     """The next five ticks; none while it rests."""
     if schedule.next_at is None:
         return []
-    behind = ticks.following(schedule.cron, schedule.timezone, schedule.next_at)
+    behind = cron.following(schedule.cron, schedule.timezone, schedule.next_at)
     return [schedule.next_at, *islice(behind, SHOWN_TICKS - 1)]
 
 
@@ -165,7 +165,7 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> 
     row = _due_one(tenant_id, schedule_id, now)
     if row is None or row.next_at is None:
         return None
-    found = ticks.due(row.cron, row.timezone, row.next_at, now)
+    found = cron.due(row.cron, row.timezone, row.next_at, now)
     wanted = Wanted(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
     made = background.order_standing(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
     _settle(row, made, found.next_at)
@@ -198,7 +198,7 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
     made = background.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
     try:
-        next_at = ticks.next_after(row.cron, row.timezone, now)
+        next_at = cron.next_after(row.cron, row.timezone, now)
     except (ValueError, LookupError):  # nor can its time be read
         next_at = None
     _settle(row, made, next_at)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import access, audit, registry, ticks, vault
+from memory.host import access, audit, cron, registry, vault
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
@@ -99,7 +99,7 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
     found = [
         (name, f"must be 1 to {LONGEST_DAYS} days") for name, value in days.items() if not 1 <= value <= LONGEST_DAYS
     ]
-    if not ticks.is_zone(policy.timezone):
+    if not cron.is_zone(policy.timezone):
         found.append(("timezone", "is not the name of an IANA time zone"))
     if policy.commitment_workflow and registry.workflow_text(tenant_id, policy.commitment_workflow) is None:
         found.append(("commitment_workflow", "is not a workflow of this tenant"))

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from memory.host import node_types, ticks
+from memory.host import cron, node_types
 from proposals.models import Kind
 
 GAIN, LOSS, CHANGE, NOTE = "gain", "loss", "change", "note"
@@ -212,12 +212,12 @@ def _when(document: Document) -> str:
     zone = document.get("timezone", "UTC")
     if "fireAt" in document:
         return f"once, at {document['fireAt']}"
-    return f"{ticks.in_words(five_fields(document['cron']))} ({zone})"
+    return f"{cron.in_words(five_fields(document['cron']))} ({zone})"
 
 
-def five_fields(cron: str) -> str:
+def five_fields(expression: str) -> str:
     """The expression without its field of seconds, which is ``0`` where there is one."""
-    fields = cron.split()
+    fields = expression.split()
     return " ".join(fields[1:] if len(fields) == 6 else fields)
 
 
@@ -226,10 +226,10 @@ def ticks_of(document: Document, now: datetime) -> tuple[datetime, ...]:
     if "fireAt" in document:
         at = parse_datetime(document["fireAt"])
         return (at,) if at and at.tzinfo and at > now else ()
-    cron = five_fields(document["cron"])
-    if ticks.problem_of(cron):
+    expression = five_fields(document["cron"])
+    if cron.problem_of(expression):
         return ()
-    return tuple(islice(ticks.following(cron, document.get("timezone", "UTC"), now), TICKS))
+    return tuple(islice(cron.following(expression, document.get("timezone", "UTC"), now), TICKS))
 
 
 # What another version of a workflow-chain pack changes (RFC 0013): chains, nodes, the tools they use, parameters.

@@ -15,7 +15,7 @@ from django.db.models import Count, QuerySet
 
 from memory import adapter, drafts, harness, intentions, policies
 from memory.commitments import rows
-from memory.host import audit, ids, sql, ticks
+from memory.host import audit, cron, ids, sql
 from memory.host.errors import Invalid, NotFound
 from memory.host.tenancy import TenantScope
 from memory.intentions import FARTHEST
@@ -134,7 +134,7 @@ def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, n
 
 def _due_behind(row: Commitment, until: datetime) -> datetime | None:
     if row.repeats:
-        return ticks.next_after(row.repeats, row.timezone, until - timedelta(microseconds=1))
+        return cron.next_after(row.repeats, row.timezone, until - timedelta(microseconds=1))
     return row.due_at and max(row.due_at, until)
 
 

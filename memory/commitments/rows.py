@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from memory.host import sql, ticks
+from memory.host import cron, sql
 from memory.host.errors import Conflict, NotFound
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 
@@ -91,7 +91,7 @@ def bring_back(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime
         row.state, row.reason, row.changed_at = CommitmentState.ARMED, "", now
         if row.repeats:
             behind = max(now, row.snoozed_until or now)
-            row.stale_at, row.due_at = None, ticks.next_after(row.repeats, row.timezone, behind)
+            row.stale_at, row.due_at = None, cron.next_after(row.repeats, row.timezone, behind)
     _stopped(back)
 
 

@@ -11,7 +11,7 @@ from memory import policies
 from memory.commitments import rows, sources, twins
 from memory.commitments.sources import Source
 from memory.commitments.twins import Spoken
-from memory.host import sql, ticks
+from memory.host import cron, sql
 from memory.models import Commitment, CommitmentState, Condition, Firing
 
 UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
@@ -77,7 +77,7 @@ def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
     first = row.due_at or now
     if not row.repeats:
         return Claim(row, first.isoformat(), memory_id, None)
-    tick = ticks.due(row.repeats, row.timezone, first, now)
+    tick = cron.due(row.repeats, row.timezone, first, now)
     return Claim(row, tick.tick_at.isoformat(), memory_id, tick.next_at)
 
 

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from croniter import CroniterError
 from django.db import IntegrityError, transaction
 
-from memory.host import ticks
+from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
 
@@ -77,15 +76,15 @@ def _problem_of(order: ScheduleOrder) -> tuple[str, str]:
     """The field that is wrong and what is wrong with it; two empty texts when nothing is."""
     if bool(order.cron) == bool(order.at):
         return "cron", "give either cron or at"
-    if not ticks.is_zone(order.timezone):
+    if not cron.is_zone(order.timezone):
         return "timezone", "must be the name of an IANA time zone"
     if order.cron:
-        return "cron", ticks.problem_of(order.cron)
+        return "cron", cron.problem_of(order.cron)
     return "", ""
 
 
 def _next_of_cron(order: ScheduleOrder, now: datetime, path: str) -> datetime:
-    tick_at = ticks.next_after(order.cron, order.timezone, now)
+    tick_at = cron.next_after(order.cron, order.timezone, now)
     if tick_at is None:
         raise _invalid(f"{path}cron", "names a day that no calendar has")
     return tick_at
@@ -185,7 +184,7 @@ def coming(schedule: Schedule) -> list[datetime]:
     """The next five ticks, or as many as there are."""
     if schedule.next_at is None or not schedule.cron:
         return [schedule.next_at] if schedule.next_at else []
-    behind = ticks.following(schedule.cron, schedule.timezone, schedule.next_at)
+    behind = cron.following(schedule.cron, schedule.timezone, schedule.next_at)
     return [schedule.next_at, *(tick for tick, _ in zip(behind, range(SHOWN_TICKS - 1), strict=False))]
 
 
@@ -210,9 +209,9 @@ def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
     schedule = _due_one(tenant_id, schedule_id, now)
     if schedule is None or schedule.next_at is None:
         return None
-    found = ticks.Due(schedule.next_at, 0, None)
+    found = cron.Due(schedule.next_at, 0, None)
     if schedule.cron:
-        found = ticks.due(schedule.cron, schedule.timezone, schedule.next_at, now)
+        found = cron.due(schedule.cron, schedule.timezone, schedule.next_at, now)
     schedule.next_at = found.next_at
     schedule.save(by=WRITER, update_fields=["next_at"])
     before = ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=found.tick_at)
@@ -249,8 +248,8 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
         return
     failed = Claim(schedule, schedule.next_at, 0, too_late=False)
     try:
-        schedule.next_at = ticks.next_after(schedule.cron, schedule.timezone, now) if schedule.cron else None
-    except (CroniterError, ValueError, LookupError):  # nor can its time be read
+        schedule.next_at = cron.next_after(schedule.cron, schedule.timezone, now) if schedule.cron else None
+    except (ValueError, LookupError):  # nor can its time be read
         schedule.next_at = None
     schedule.save(by=WRITER, update_fields=["next_at"])
     if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():

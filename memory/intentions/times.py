@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from memory.host import ticks
+from memory.host import cron
 from memory.intentions import recurring
 from memory.intentions.clocks import CLOCK, MONTH, NUMBER, WEEKDAY, clock_in, number_of, weekday_of
 
@@ -68,14 +68,14 @@ def when(text: str, *, zone: str, base: datetime) -> When | None:
     wall = _wall(text, local)
     if wall is None:
         return None
-    at = ticks.instant_of(wall, zone)
+    at = cron.instant_of(wall, zone)
     return When(at) if at > base else None
 
 
 def _repeated(text: str, zone: str, base: datetime, local: datetime) -> When | None:
-    cron = recurring.cron_of(text, local)
-    first = ticks.next_after(cron, zone, base) if cron else None
-    return When(first, cron) if first else None
+    repeats = recurring.cron_of(text, local)
+    first = cron.next_after(repeats, zone, base) if repeats else None
+    return When(first, repeats) if first else None
 
 
 def _exact(text: str, base: datetime) -> When | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django import template
 from django.urls import reverse
 
-from memory.host import ids, ticks
+from memory.host import cron, ids
 from memory.host.tenancy import Principal
 
 register = template.Library()
@@ -46,9 +46,9 @@ def is_soon(moment: datetime | None, now: datetime) -> bool:
 
 
 @register.filter
-def said(cron: str) -> str:
+def said(expression: str) -> str:
     """A cron expression as people would say it."""
-    return ticks.in_words(cron)
+    return cron.in_words(expression)
 
 
 @register.filter

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from memory import harness
-from memory.host import scheduling, ticks
+from memory.host import cron, scheduling
 from memory.host.installing import Document, Installer, Problems
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
 from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
@@ -67,21 +67,21 @@ def _of_workflow(tenant_id: UUID, document: Document) -> Problems:
 
 
 def _of_time(document: Document) -> Problems:
-    cron = _cron_of(document)
-    wrong = ticks.problem_of(cron) if "cron" in document else ""
-    found = [("$.cron", SECONDS if len(cron.split()) == 6 else wrong)] if wrong else []
+    expression = _cron_of(document)
+    wrong = cron.problem_of(expression) if "cron" in document else ""
+    found = [("$.cron", SECONDS if len(expression.split()) == 6 else wrong)] if wrong else []
     if "fireAt" in document and _fires_at(document) is None:
         found.append(("$.fireAt", "is an instant that no calendar has"))
-    if not ticks.is_zone(document.get("timezone", ZONE)):
+    if not cron.is_zone(document.get("timezone", ZONE)):
         found.append(("$.timezone", "must be the name of an IANA time zone"))
     return found
 
 
 def _untimely(document: Document, now: datetime) -> Problems:
     """Why it would not tick from now on, or not within the horizon."""
-    at, cron = _fires_at(document), _cron_of(document)
+    at, expression = _fires_at(document), _cron_of(document)
     path = "$.fireAt" if at else "$.cron"
-    tick_at = at or ticks.next_after(cron, document.get("timezone", ZONE), now)
+    tick_at = at or cron.next_after(expression, document.get("timezone", ZONE), now)
     if tick_at is None:
         return [(path, "names a day that no calendar has")]
     if tick_at <= now:

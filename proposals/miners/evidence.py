@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import rfc8785
 
-from memory.host import ticks
+from memory.host import cron
 from memory.matching import texts_in
 from proposals.miners.traces import Evidence, RunTrace
 
@@ -75,7 +75,7 @@ def pattern(kind: str, name: str, sight: Any, base: str) -> str:
 
 def zone_of(name: str) -> ZoneInfo:
     """The zone of that name; UTC when there is none."""
-    return ZoneInfo(name if ticks.is_zone(name) else "UTC")
+    return ZoneInfo(name if cron.is_zone(name) else "UTC")
 
 
 def newest(runs: Iterable[RunTrace]) -> tuple[str, ...]:

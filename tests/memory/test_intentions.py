@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.host import ticks
+from memory.host import cron
 from memory.intentions import FARTHEST, Intention, found_in, verdict, vocabulary, words_of
 
 BERLIN = "Europe/Berlin"
@@ -63,7 +63,7 @@ def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due:
 
 
 @pytest.mark.parametrize(
-    ("text", "cron", "first"),
+    ("text", "expression", "first"),
     [
         ("Every Friday send the report", "0 9 * * 5", "Fri 2026-11-20 09:00"),
         ("every weekday at 18:00 check the inbox", "0 18 * * 1-5", "Wed 2026-11-18 18:00"),
@@ -74,9 +74,9 @@ def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due:
         ("Send the newsletter weekly", "0 9 * * 3", "Wed 2026-11-25 09:00"),
     ],
 )
-def test_a_time_that_comes_again_is_a_cron_expression(text: str, cron: str, first: str) -> None:
-    assert (one(text).cron, local(text)) == (cron, first)
-    assert ticks.problem_of(cron) == ""
+def test_a_time_that_comes_again_is_a_cron_expression(text: str, expression: str, first: str) -> None:
+    assert (one(text).cron, local(text)) == (expression, first)
+    assert cron.problem_of(expression) == ""
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_any_text_has_intentions_that_lie_ahead_within_the_horizon_and_the_same_
         assert 0 <= each.starts < each.ends <= len(text)
         assert (each.at is None) == bool(each.words)
         assert each.at is None or WEDNESDAY < each.at <= WEDNESDAY + FARTHEST
-        assert not each.cron or ticks.problem_of(each.cron) == ""
+        assert not each.cron or cron.problem_of(each.cron) == ""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import forgetting
-from memory.host import access, audit, ids, scheduling, tenancy, ticks, vault
+from memory.host import access, audit, cron, ids, scheduling, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
@@ -49,17 +49,16 @@ def outcomes(schedule: Schedule) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("cron", "zone", "after", "expected"),
+    ("expression", "zone", "after", "expected"),
     [
         # Autumn: the hour comes twice, the tick once.
         ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00", ["2026-10-25T02:30+02:00", "2026-10-26T02:30+01:00"]),
         ("30 1 * * *", "America/New_York", "2026-10-31T12:00", ["2026-11-01T01:30-04:00", "2026-11-02T01:30-05:00"]),
-        ("*/30 2 * * *", "Europe/Berlin", "2026-10-24T12:00", ["2026-10-25T02:00+02:00", "2026-10-25T02:30+02:00"]),
-        ("0 * * * *", "Europe/Berlin", "2026-10-25T00:30", ["2026-10-25T03:00+01:00", "2026-10-25T04:00+01:00"]),
+        ("0,30 2 * * *", "Europe/Berlin", "2026-10-25T00:15", ["2026-10-25T02:30+02:00", "2026-10-26T02:00+01:00"]),
+        ("50 2 * * *", "Europe/Berlin", "2026-10-25T01:40", ["2026-10-26T02:50+01:00", "2026-10-27T02:50+01:00"]),
         # Spring: the hour is jumped over, the tick comes at the jump, once.
         ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00", ["2026-03-29T03:00+02:00", "2026-03-30T02:30+02:00"]),
         ("30 2 * * *", "America/New_York", "2026-03-07T12:00", ["2026-03-08T03:00-04:00", "2026-03-09T02:30-04:00"]),
-        ("*/20 * * * *", "Europe/Berlin", "2026-03-29T00:30", ["2026-03-29T01:40+01:00", "2026-03-29T03:00+02:00"]),
         # A clock that jumps by half an hour.
         ("15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00", ["2026-10-04T02:30+11:00", "2026-10-05T02:15+11:00"]),
         # Days that are not in every year or month.
@@ -67,9 +66,35 @@ def outcomes(schedule: Schedule) -> list[tuple[str, int]]:
         ("0 9 31 * *", "Asia/Tokyo", "2026-03-31T12:00", ["2026-05-31T09:00+09:00", "2026-07-31T09:00+09:00"]),
     ],
 )
-def test_a_wall_time_ticks_once_whatever_the_clock_does(cron: str, zone: str, after: str, expected: list[str]) -> None:
-    found = islice(ticks.following(cron, zone, datetime.fromisoformat(f"{after}+00:00")), 2)
+def test_a_fixed_time_ticks_once_whatever_the_clock_does(
+    expression: str, zone: str, after: str, expected: list[str]
+) -> None:
+    found = islice(cron.following(expression, zone, datetime.fromisoformat(f"{after}+00:00")), 2)
     assert [tick.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes") for tick in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "expected"),
+    [
+        ("*/30 * * * *", "2026-10-25T00:15", ["02:30+0200", "02:00+0100", "02:30+0100", "03:00+0100"]),
+        ("0 * * * *", "2026-10-24T23:30", ["02:00+0200", "02:00+0100", "03:00+0100", "04:00+0100"]),
+        ("*/30 2 * * *", "2026-10-24T12:00", ["02:00+0200", "02:30+0200", "02:00+0100", "02:30+0100"]),
+        ("*/20 * * * *", "2026-03-29T00:30", ["01:40+0100", "03:00+0200", "03:20+0200", "03:40+0200"]),
+        ("0 */2 * * *", "2026-03-28T22:30", ["00:00+0100", "04:00+0200", "06:00+0200", "08:00+0200"]),
+    ],
+)
+def test_a_wildcard_ticks_whenever_the_clock_shows_a_time_that_matches(
+    expression: str, after: str, expected: list[str]
+) -> None:
+    berlin = "Europe/Berlin"
+    found = islice(cron.following(expression, berlin, datetime.fromisoformat(f"{after}+00:00")), 4)
+    assert [tick.astimezone(ZoneInfo(berlin)).strftime("%H:%M%z") for tick in found] == expected
+
+
+def test_a_day_that_no_month_has_never_ticks_and_is_told_from_a_mistake() -> None:
+    assert cron.problem_of("0 0 30 2 *") == ""
+    assert cron.next_after("0 0 30 2 *", "UTC", NOW) is None
+    assert cron.problem_of("0 0 1 13 *") != ""
 
 
 @pytest.mark.parametrize(
@@ -77,15 +102,15 @@ def test_a_wall_time_ticks_once_whatever_the_clock_does(cron: str, zone: str, af
     [
         ("UTC", "2026-03-02T12:01", "2026-03-02T12:05:30", "2026-03-02T12:05", 4, "2026-03-02T12:06"),
         ("UTC", "2026-03-02T12:01", "2027-03-02T12:05:30", "2027-03-02T12:05", 1000, "2027-03-02T12:06"),
-        # In the hour that comes again nothing has come since its first 2:59.
-        ("Europe/Berlin", "2026-10-25T00:00", "2026-10-25T01:30:00", "2026-10-25T00:59", 59, "2026-10-25T02:00"),
+        # In the hour that comes again time goes on.
+        ("Europe/Berlin", "2026-10-25T00:00", "2026-10-25T01:30:00", "2026-10-25T01:30", 90, "2026-10-25T01:31"),
     ],
 )
 def test_after_an_outage_the_latest_tick_stands_for_all(
     zone: str, first: str, now: str, last: str, missed: int, following: str
 ) -> None:
     instants = [datetime.fromisoformat(f"{text}+00:00") for text in (first, now, last, following)]
-    found = ticks.due("* * * * *", zone, instants[0], instants[1])
+    found = cron.due("* * * * *", zone, instants[0], instants[1])
     assert (found.tick_at, found.missed, found.next_at) == (instants[2], missed, instants[3])
 
 
@@ -541,15 +566,15 @@ def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cron", "words"),
+    ("expression", "words"),
     [
-        ("0 9 * * 1-5", "At 09:00, Monday through Friday"),
-        ("*/5 * * * *", "Every 5 minutes"),
-        ("0 9 * * 5#3", "At 09:00, on the third Friday of the month"),
-        ("0 22 * * 7", "At 22:00, only on Sunday"),
+        ("0 9 * * 1-5", "At 09:00 on Monday through Friday"),
+        ("*/5 * * * *", "Every fifth minute of every hour"),
+        ("0 9 * * 5#3", "At 09:00 on the third Friday of the month"),
+        ("0 22 * * 7", "At 22:00 on Sunday"),
         ("no expression at all", "no expression at all"),
         ("", ""),
     ],
 )
-def test_a_cron_expression_is_said_in_words_or_stays_itself(cron: str, words: str) -> None:
-    assert ticks.in_words(cron) == words
+def test_a_cron_expression_is_said_in_words_or_stays_itself(expression: str, words: str) -> None:
+    assert cron.in_words(expression) == words

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.host import ticks
+from memory.host import cron
 from proposals.miners.traces import Finding, Firing, Origin, RunTrace, Standing, Traces
 from tests import mining
 from tests.budgets import examples
@@ -41,8 +41,8 @@ def seen(*runs: RunTrace, **changes: Any) -> Traces:
 def automations(traces: Traces) -> list[Finding]:
     every = found(traces, KIND, now=NOON)
     for each in every:
-        assert ticks.problem_of(each.artifact["cron"]) == ""
-        assert ticks.is_zone(each.artifact["timezone"])
+        assert cron.problem_of(each.artifact["cron"]) == ""
+        assert cron.is_zone(each.artifact["timezone"])
     return every
 
 

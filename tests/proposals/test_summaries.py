@@ -123,13 +123,13 @@ def test_a_chain_tells_its_nodes_and_the_tools_they_use() -> None:
 
 def test_an_automation_is_told_in_words_with_its_next_five_runs() -> None:
     found = summaries.summary(Kind.AUTOMATION, "", json.dumps(NIGHTLY), now=NOW)
-    words = "Starts digest: At 09:00, Monday through Friday (Europe/Berlin)"
+    words = "Starts digest: At 09:00 on Monday through Friday (Europe/Berlin)"
     assert [line.words for line in found.lines] == [words, "Inputs: desk"]
     days = [(tick.day, tick.hour) for tick in found.ticks]
     assert days == [(23, 8), (24, 8), (25, 8), (26, 8), (27, 8)]
     moved = {**NIGHTLY, "cron": "0 30 7 * * *", "missedTickPolicy": "skip", "inputs": {"desk": "south"}}
     assert told(Kind.AUTOMATION, NIGHTLY, moved) == [
-        "change: When: At 09:00, Monday through Friday (Europe/Berlin) → At 07:30 (Europe/Berlin)",
+        "change: When: At 09:00 on Monday through Friday (Europe/Berlin) → At 07:30 every day (Europe/Berlin)",
         "change: When ticks were missed: the latest missed tick fires once → missed ticks are skipped",
         "change: Input desk has another value",
     ]

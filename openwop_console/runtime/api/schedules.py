@@ -9,7 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import ids, scheduling, ticks
+from memory.host import cron, ids, scheduling
 from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
@@ -203,7 +203,7 @@ class TickSchedules(Closed):
     """The body of the seam of schedules: one tick, or the window in which ``missedTicks`` of them were missed."""
 
     scenario = serializers.ChoiceField(choices=("single-tick", "missed-window"))
-    missedTicks = serializers.IntegerField(required=False, min_value=1, max_value=ticks.COUNTED)
+    missedTicks = serializers.IntegerField(required=False, min_value=1, max_value=cron.COUNTED)
 
 
 class TickHeartbeat(Closed):
@@ -241,7 +241,7 @@ def tick_document(tick: ScheduleTick) -> dict[str, Any]:
         "outcome": "fired" if tick.run_id else without,
         **({"runId": ids.wire("run", tick.run_id)} if tick.run_id else {"code": tick.code}),
         "missed": tick.missed,
-        "missedIsExact": tick.missed < ticks.COUNTED,
+        "missedIsExact": tick.missed < cron.COUNTED,
     }
 
 

@@ -1,0 +1,137 @@
+"""When a cron expression ticks, in its zone.
+
+CronSim follows Debian's cron where a clock changes. An expression of fixed times ticks once for a wall time that comes
+twice, and at the jump for one that is skipped. One whose minute or hour begins with ``*`` ticks whenever the clock
+shows a time that matches: it neither rests while an hour is repeated nor makes up for one that is skipped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import takewhile
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
+from cronsim.explain import explain
+
+COUNTED = 1000  # a schedule is locked meanwhile
+SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+WRONG = "must be a cron expression of five fields"
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The tick that is to fire, how many before it were missed, counted up to 1,000, and the one that comes next."""
+
+    tick_at: datetime
+    missed: int
+    next_at: datetime | None
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones() - {"localtime", "Factory"})
+
+
+def is_zone(name: str) -> bool:
+    """Whether this is the name of an IANA time zone."""
+    return name in _zones()
+
+
+def problem_of(expression: str) -> str:
+    """What is wrong with a cron expression, or nothing. Five fields, to the minute."""
+    try:
+        _simulate(expression, SOME_DAY)
+    except ValueError:
+        return WRONG
+    return ""
+
+
+def in_words(expression: str) -> str:
+    """A cron expression in words (``At 09:00 on Monday through Friday``); one that is not valid stays itself."""
+    return expression if problem_of(expression) else explain(_normalize(expression))
+
+
+def _normalize(expression: str) -> str:
+    """``?`` is another spelling of ``*``."""
+    return expression.replace("?", "*")
+
+
+def _simulate(expression: str, start: datetime) -> Iterator[datetime]:
+    """The ticks behind ``start``, in the zone of that; none for a day that is in no month it names.
+
+    Raises ``ValueError`` when the expression is not valid.
+    """
+    fields = _normalize(expression).split()
+    if len(fields) != 5:  # CronSim takes six, the first of them seconds
+        raise ValueError(WRONG)
+    try:
+        return CronSim(" ".join(fields), start)
+    except CronSimError as error:
+        if not _is_valid_apart(*fields):
+            raise ValueError(WRONG) from error
+        return iter(())
+
+
+def _is_valid_apart(minute: str, hour: str, day: str, month: str, weekday: str) -> bool:
+    """Whether the day is one of some month, and the month is one: CronSim refuses 30 February as it does month 13."""
+    try:
+        CronSim(f"{minute} {hour} {day} * {weekday}", SOME_DAY)
+        CronSim(f"{minute} {hour} * {month} {weekday}", SOME_DAY)
+    except CronSimError:
+        return False
+    return True
+
+
+def following(expression: str, timezone: str, after: datetime) -> Iterator[datetime]:
+    """The instants behind ``after`` at which it ticks, in their order; none when there is no such day."""
+    last = after
+    for tick in _simulate(expression, after.astimezone(ZoneInfo(timezone))):
+        instant = tick.astimezone(UTC)
+        # Where an hour is repeated, a fixed time that is later on the clock may have been before ``after``.
+        if instant > last:
+            last = instant
+            yield instant
+
+
+def next_after(expression: str, timezone: str, after: datetime) -> datetime | None:
+    return next(following(expression, timezone, after), None)
+
+
+def due(expression: str, timezone: str, first: datetime, now: datetime) -> Due:
+    """What is to be done at ``now`` about the tick ``first`` and all behind it: the latest of them stands for all."""
+    second = next_after(expression, timezone, first)
+    if second is None or second > now:
+        return Due(first, 0, second)
+    last = _latest(expression, timezone, first, now)
+    return Due(last, _count_before(expression, timezone, first, last), next_after(expression, timezone, last))
+
+
+def _latest(expression: str, timezone: str, first: datetime, until: datetime) -> datetime:
+    """The last tick up to ``until``, of those behind ``first``, of which there is one."""
+    back = timedelta(hours=1)
+    while True:
+        start = max(first, until - back)
+        ticks = list(takewhile(lambda tick: tick <= until, following(expression, timezone, start)))
+        if ticks or start == first:
+            return ticks[-1]
+        back *= 8
+
+
+def _count_before(expression: str, timezone: str, first: datetime, last: datetime) -> int:
+    """How many ticks there are from ``first`` on before ``last``."""
+    count = 1
+    for instant in following(expression, timezone, first):
+        if instant >= last or count >= COUNTED:
+            break
+        count += 1
+    return count
+
+
+def instant_of(wall: datetime, timezone: str) -> datetime:
+    """The first instant at which a clock in that zone shows ``wall``, or the one at which it jumps over it."""
+    zone = ZoneInfo(timezone)
+    while (instant := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None) != wall:
+        wall = wall.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    return instant
