@@ -21,6 +21,7 @@ from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.events import MemoryConsolidated
+from memory.host.expiry import has_expired
 from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden
 from memory.lineage import Descent
@@ -347,8 +348,8 @@ class Acting:
 
     def _make(self, part: list[Change], now: datetime) -> None:
         """The part is made, but for what was to go into entries that are gone, and for what has expired by now."""
-        there = {entry.id for change in part for entry in change.sources if _is_live(entry, now)}
-        part = [change for change in _of_those(part, there) if _is_live(self._target(change), now)]
+        there = {entry.id for change in part for entry in change.sources if not has_expired(entry.expires_at, now)}
+        part = [change for change in _of_those(part, there) if not has_expired(self._target(change).expires_at, now)]
         while part:
             try:
                 with transaction.atomic():
@@ -441,10 +442,6 @@ class Acting:
         self.done = self.done.plus(
             Totals(by_kind[LineageKind.MERGED], by_kind[LineageKind.SUPERSEDED], stronger, 0, tokens, int(moved))
         )
-
-
-def _is_live(entry: CorpusEntry, now: datetime) -> bool:
-    return entry.expires_at is None or entry.expires_at > now
 
 
 def _of_those(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from django.db.models import Case, CharField, Count, Exists, F, OuterRef, Q, Que
 from django.db.models.functions import Cast, Coalesce, Replace
 
 from memory.host import access, sql
+from memory.host.expiry import expired, unexpired
 from memory.host.tenancy import TenantScope
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
@@ -55,7 +56,7 @@ def standing(tenant_id: UUID, *, now: datetime) -> Coalesce:
     overrides = Vote.objects.of(tenant_id).filter(gate_id=OuterRef("id"), overrides=True)
     granted = Q(state=GateState.GRANTED)
     word = Case(
-        When(state=GateState.OPEN, expires_at__lte=now, then=Value(EXPIRED)),
+        When(expired(now), state=GateState.OPEN, then=Value(EXPIRED)),
         When(state=GateState.OPEN, then=Value(WAITING)),
         When(granted & Exists(overrides), then=Value(OVERRIDDEN)),
         When(granted, then=Value(GRANTED)),
@@ -171,7 +172,7 @@ def _awaiting(scope: TenantScope, rows: QuerySet[Proposal], now: datetime) -> Qu
         return rows.none()
     voted = Vote.objects.of(scope.tenant_id).filter(gate_id=OuterRef("id"), person=scope.principal.person)
     gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN, closed_at=None)
-    gates = gates.filter(Q(expires_at=None) | Q(expires_at__gt=now), ~Exists(voted))
+    gates = gates.filter(unexpired(now), ~Exists(voted))
     for_me = Q(roles="[]")
     for role in access.roles_of(scope.tenant_id, scope.principal.id):
         for_me |= _names("roles", role)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from memory.host import access, ids
+from memory.host import access, expiry, ids
 from memory.host.errors import Conflict, Forbidden, Refusal
 from memory.host.tenancy import TenantScope
 from proposals.models import Gate, GateState, Proposal, Purpose, State
@@ -158,7 +158,7 @@ def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: d
 
 def has_expired(gate: Gate, now: datetime) -> bool:
     """Whether the time to vote is over; from that instant on nothing grants, whoever is first to notice."""
-    return gate.expires_at is not None and gate.expires_at <= now
+    return expiry.has_expired(gate.expires_at, now)
 
 
 def may_change_artifact(proposal: Proposal) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import Count, Q, Sum
 from memory.adapter.rows import row_of
 from memory.addresses import TASK_LIFETIME, Tier
 from memory.host import sql
+from memory.host.expiry import has_expired
 from memory.models.address import EntryAddress
 
 WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
@@ -48,7 +49,7 @@ def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
     live: dict[str, list[UUID]] = {}
     over: dict[str, list[UUID]] = {}
     for agent_id, row, tier, hidden, ends in rows.values_list("agent_id", "id", "tier", "hidden", "entry__expires_at"):
-        stays = tier == Tier.WORKING and not hidden and (ends is None or ends > now)
+        stays = tier == Tier.WORKING and not hidden and not has_expired(ends, now)
         (live if stays else over).setdefault(agent_id, []).append(row)
     return [Left(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
 
@@ -63,11 +64,6 @@ def those(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
 # Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.
 
 
-def in_time(now: datetime, ends: str = "expires_at") -> Q:
-    """What has not come to its end, which stands in the column ``ends``; to the millisecond, whatever was swept."""
-    return Q(**{ends: None}) | Q(**{f"{ends}__gt": now})
-
-
 def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
     """The entry of that id and its address, in one query; None when there is none that anybody could read."""
     found = row_of(tenant_id, entry_id)
@@ -76,8 +72,7 @@ def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress 
 
 def is_there(row: EntryAddress, now: datetime) -> bool:
     """Whether the entry is neither retired nor past its end."""
-    entry = row.entry
-    return entry.retired_at is None and (entry.expires_at is None or entry.expires_at > now)
+    return row.entry.retired_at is None and not has_expired(row.entry.expires_at, now)
 
 
 # How much room addressed entries take, and which of them would go first (RFC-0015 2.2, 6.5, 9.4).
@@ -93,7 +88,7 @@ class Taken(NamedTuple):
 def taken_in_task(tenant_id: UUID, task_id: str, *, now: datetime) -> Taken:
     """What the working memory of all agents takes in that task."""
     rows = EntryAddress.objects.of(tenant_id).filter(task_id=task_id, tier=Tier.WORKING).exclude(task_id="")
-    found = _live(rows, now).aggregate(entries=Count("id"), size=Sum("size"))
+    found = rows.live(now).aggregate(entries=Count("id"), size=Sum("size"))
     return Taken(found["entries"], found["size"] or 0)
 
 
@@ -101,23 +96,19 @@ def episodic_count(tenant_id: UUID, agent_id: str, *, at_least: int, now: dateti
     """How many live episodic entries the agent has; nothing more exact than that they are fewer than ``at_least``."""
     rows = _episodic(tenant_id, agent_id)
     most = int(rows.count())
-    return most if most < at_least else int(_live(rows, now).count())
+    return most if most < at_least else int(rows.live(now).count())
 
 
 def pinned_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
     """How many of them are never evicted."""
-    return int(_live(_episodic(tenant_id, agent_id).filter(pinned=True), now).count())
+    return int(_episodic(tenant_id, agent_id).filter(pinned=True).live(now).count())
 
 
 def first_to_go(tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime) -> list[UUID]:
     """The next to be evicted: of the lowest priority, and of those the least recently accessed (C12)."""
-    rows = _live(_episodic(tenant_id, agent_id).filter(pinned=False), now).exclude(id__in=but)
+    rows = _episodic(tenant_id, agent_id).filter(pinned=False).live(now).exclude(id__in=but)
     return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
 
 
 def _episodic(tenant_id: UUID, agent_id: str) -> Any:
     return EntryAddress.objects.of(tenant_id).filter(agent_id=agent_id, tier=Tier.EPISODIC)
-
-
-def _live(rows: Any, now: datetime) -> Any:
-    return rows.filter(in_time(now, "entry__expires_at"), hidden=False)

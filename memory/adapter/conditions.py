@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db.models import CharField, Count, F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Concat, Replace
 
-from memory.adapter.addresses import in_time
 from memory.host import sql
 from memory.models.address import EntryAddress
 
@@ -60,6 +59,5 @@ def meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID
 
 def shared_counts(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", *, now: datetime) -> dict[str, int]:
     """How many live entries each of these namespaces of semantic memory holds; one that holds none is left out."""
-    live = in_time(now, "entry__expires_at")
-    rows = EntryAddress.objects.of(tenant_id).filter(live, tier="semantic", hidden=False, namespace__in=names)
+    rows = EntryAddress.objects.of(tenant_id).live(now).filter(tier="semantic", namespace__in=names)
     return dict(rows.values("namespace").annotate(entries=Count("id")).values_list("namespace", "entries"))

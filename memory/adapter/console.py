@@ -7,10 +7,10 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from memory.adapter.addresses import in_time
-from memory.adapter.records import LIVE, PRESENT
+from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
-from memory.host import ids, sql, tenancy
+from memory.host import ids, sql
+from memory.host.expiry import has_expired
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
@@ -19,18 +19,10 @@ COUNTED = 10_000
 
 
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
-    """Every unexpired entry of the tenant, retired ones too: what the pages of the console start from.
-
-    A key that is bound to agents sees what those wrote and may read still, and nothing else (design.md 4).
-    """
+    """Every unexpired entry that the principal may see, retired ones too: what the pages of the console start from."""
     scope.check("memory:read")
-    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
-    bound = scope.principal.agent_ids
-    if bound is not None:
-        rows = rows.filter(agent_id__in=bound)
-        for refs in tenancy.closed_refs(scope):
-            rows = rows.exclude(memory_ref__in=refs)
-    return rows.filter(in_time(now))
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.in_scope(scope).unexpired(now)
+    return rows
 
 
 def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
@@ -84,15 +76,14 @@ def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -
         found |= {row: stone.reason for row, stone in tombstones(scope, part).items()}
         rows = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=part)
         for row, retired_at, expires_at in rows.values_list("id", "retired_at", "expires_at"):
-            lapsed = expires_at is not None and expires_at <= now
-            found[row] = "expired" if lapsed else "retired" if retired_at else "live"
+            found[row] = "expired" if has_expired(expires_at, now) else "retired" if retired_at else "live"
     return found
 
 
 def total(scope: TenantScope, *, now: datetime) -> int:
     """How many entries of the tenant can be read now: the maintained count, less what expired and was not swept."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
-    lapsed = MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now, retired_at=None).count()
+    lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now).filter(retired_at=None).count()
     return (head.entries if head else 0) - int(lapsed)
 
 
@@ -100,7 +91,7 @@ def shows_all(scope: TenantScope, *, now: datetime) -> bool:
     """Whether every row of the tenant is one that can be read now: none is retired, expired or another agent's."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
     hidden = scope.principal.agent_ids is not None or head is None or head.retired
-    return not hidden and not MemoryEntry.objects.of(scope.tenant_id).filter(expires_at__lte=now).exists()
+    return not hidden and not MemoryEntry.objects.of(scope.tenant_id).expired(now).exists()
 
 
 def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict[str, tuple[int, datetime]]:
@@ -109,7 +100,7 @@ def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict
     scope.check("memory:read")
     if not agent_ids:
         return {}
-    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND {LIVE} AND {PRESENT}"
+    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND {UNEXPIRED} AND {PRESENT}"
     statement = (
         f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
         f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted), "

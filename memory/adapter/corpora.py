@@ -12,12 +12,13 @@ from uuid import UUID
 
 from django.db.models import Count, QuerySet, Sum
 
-from memory.adapter.addresses import in_time
 from memory.host import sql
+from memory.host.expiry import UNEXPIRED
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models.entry import LedgerHead, MemoryEntry, Strength
 
 CHUNK = 5000  # entries that a pass reads at once: ten times as many rows a statement as elsewhere, bound by LIMIT alone
+OPEN = f"{UNEXPIRED.format(column='expires_at')} AND retired_at IS NULL AND NOT sealed"
 COLUMNS = (
     "id, content, tags, subject, agent_id, run_id, {created_at}, {expires_at}, tokens, derived, protected, position"
 )
@@ -73,7 +74,7 @@ def still_there(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetim
     condition, among = sql.among("id", list(wanted))
     statement = (
         f"SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND memory_ref || '' = %s AND {condition} "  # noqa: S608
-        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed"
+        f"AND {OPEN}"
     )
     values = [sql.key(scope.tenant_id), scope.memory_ref, among, sql.instant(now)]
     return {wanted[row] for (row,) in sql.rows(statement, values)}
@@ -94,7 +95,7 @@ def outline(scope: MemoryScope, *, derived: Sequence[str], now: datetime) -> lis
     statement = (
         f"SELECT id, protected, tokens, {sql.time_column('expires_at')} FROM memory_memoryentry "  # noqa: S608
         f"WHERE tenant_id = %s AND memory_ref = %s AND derived IN ({marks}) "
-        "AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed"
+        f"AND {OPEN}"
     )
     values = [sql.key(scope.tenant_id), scope.memory_ref, *derived, sql.instant(now)]
     return [Outline._make(row) for row in sql.rows(statement, values)]
@@ -112,7 +113,7 @@ def _read(
     columns = COLUMNS.format(created_at=sql.time_column("created_at"), expires_at=sql.time_column("expires_at"))
     statement = (
         f"SELECT {columns} FROM memory_memoryentry WHERE tenant_id = %s AND {condition} "  # noqa: S608
-        f"AND (expires_at IS NULL OR expires_at > %s) AND retired_at IS NULL AND NOT sealed ORDER BY {order} LIMIT %s"
+        f"AND {OPEN} ORDER BY {order} LIMIT %s"
     )
     return _entries(sql.rows(statement, [sql.key(scope.tenant_id), *values, sql.instant(now), size]))
 
@@ -175,5 +176,5 @@ def refs_of(scope: TenantScope, *, now: datetime, limit: int = 500) -> list[tupl
 
 
 def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
-    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).filter(retired_at=None, sealed=False)
-    return rows.filter(in_time(now))
+    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).live(now).filter(sealed=False)
+    return rows

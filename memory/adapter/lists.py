@@ -11,11 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import Exists, Func, OuterRef, Q, QuerySet
+from django.db.models import Exists, Func, OuterRef, Q
 from django.db.models.functions import Substr
 from django.db.models.lookups import Exact
 
-from memory.adapter.addresses import in_time
 from memory.addresses import MAX_NAME, PREFIX, Tier, canonical, size_of
 from memory.host import ids, sql
 from memory.models.address import EntryAddress
@@ -66,12 +65,11 @@ class Aside(Func):
 
 @dataclass(frozen=True)
 class Listing:
-    """The entries of a selection. ``rows`` holds lapsed ones too, ``ends`` is where it finds when one lapses, and of a
-    ``short`` one the whole is read at once, which tells how many they are."""
+    """The entries of a selection. ``rows`` holds lapsed ones too; of a ``short`` one the whole is read at once,
+    which tells how many they are."""
 
-    rows: "QuerySet[Any]"
+    rows: Any
     moment: str
-    ends: str
     short: bool
     tenant_id: UUID
     now: datetime
@@ -97,7 +95,7 @@ class Listing:
         """How many there are: all, less the few that have lapsed and are not swept yet."""
         if self.short:
             return self._told["whole"] if "whole" in self._told else int(self._live.count())
-        lapsed = MemoryEntry.objects.of(self.tenant_id).filter(expires_at__lte=self.now)
+        lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
         gone = self.rows.filter(id__in=lapsed.values("id")).count() if lapsed.exists() else 0
         return int(self.rows.count()) - int(gone)
 
@@ -105,8 +103,8 @@ class Listing:
         return list(self._live.values_list("id", flat=True))
 
     @property
-    def _live(self) -> "QuerySet[Any]":
-        return self.rows.filter(in_time(self.now, self.ends))
+    def _live(self) -> Any:
+        return self.rows.unexpired(self.now)
 
 
 def listed(wanted: Selection, *, now: datetime) -> Listing:
@@ -119,7 +117,7 @@ def listed(wanted: Selection, *, now: datetime) -> Listing:
     rows = EntryAddress.objects.filter(
         *where, wanted.seen, pinned, *_tagged(wanted), tenant_id=wanted.tenant_id, hidden=False
     )
-    return Listing(rows, "updated_at", "entry__expires_at", bool(near), wanted.tenant_id, now)
+    return Listing(rows, "updated_at", bool(near), wanted.tenant_id, now)
 
 
 def has_plain(tenant_id: UUID, agent_id: str) -> bool:
@@ -144,7 +142,7 @@ def plain_listed(wanted: Selection, *, now: datetime) -> Listing:
         rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
     if wanted.key:
         rows = rows.filter(id=ids.parse("mem", wanted.key))
-    return Listing(rows, "created_at", "expires_at", bool(near), wanted.tenant_id, now)
+    return Listing(rows, "created_at", bool(near), wanted.tenant_id, now)
 
 
 def plain_rows_of(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
@@ -155,7 +153,7 @@ def plain_rows_of(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddres
 
 def plain(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
     """One entry that has an agent and no address, as ``plain_rows_of`` gives it; None when it cannot be read."""
-    rows = MemoryEntry.objects.of(tenant_id).filter(PLAIN, in_time(now), id=entry_id)
+    rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, id=entry_id)
     found = rows.exclude(agent_id="").first()
     return _as_addressed(found) if found else None
 

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
-from memory.adapter.addresses import in_time
 from memory.host import sql
+from memory.host.expiry import has_expired
 from memory.models import CommitmentWatch
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
@@ -46,7 +46,7 @@ def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[lis
     last = found.position if found else 0
     rows = MemoryEntry.objects.of(tenant_id).filter(position__gt=after, position__lte=last, derived="")
     rows = rows.filter(Q(retired_at=None) | ~Q(retired_kind=""))
-    rows = rows.filter(in_time(now), run__system=False, sealed=False)
+    rows = rows.unexpired(now).filter(run__system=False, sealed=False)
     entries = [News(*row) for row in rows.order_by("position").values_list(*News._fields)[:limit]]
     return entries, entries[-1].position if len(entries) == limit else last
 
@@ -68,7 +68,7 @@ def standing_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) 
         found |= {row: Standing(reason, there=False) for row, reason in stones}
         rows = MemoryEntry.objects.of(tenant_id).filter(id__in=part)
         for row, retired_at, kind, expires_at in rows.values_list("id", "retired_at", "retired_kind", "expires_at"):
-            lapsed = expires_at is not None and expires_at <= now
+            lapsed = has_expired(expires_at, now)
             what = "expired" if lapsed else (kind or "retired") if retired_at else "live"
             found[row] = Standing(what, there=not lapsed)
     return found

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from memory.host import sql
+from memory.host import expiry, sql
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
@@ -27,7 +27,7 @@ RANKS = (RECENCY, RELEVANCE)
 WEIGHED = 64
 
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
-LIVE = "(e.expires_at IS NULL OR e.expires_at > %s)"
+UNEXPIRED = expiry.UNEXPIRED.format(column="e.expires_at")
 PRESENT = "e.retired_at IS NULL"
 UNSEALED = " AND NOT e.sealed"
 AS_OF = (
@@ -195,11 +195,11 @@ def get_entry(scope: MemoryScope, entry_id: UUID, *, now: datetime, view: RunVie
 
 def _seen(view: RunView | None, now: datetime) -> tuple[str, list[Any]]:
     if view is None:
-        return f"{LIVE} AND {PRESENT}", [sql.instant(now)]
+        return f"{UNEXPIRED} AND {PRESENT}", [sql.instant(now)]
     inherited = [value for run_id, until in view.inherited for value in (sql.key(run_id), until)]
     own = [sql.instant(now), view.position, sql.key(view.run_id), *inherited]
     seen = AS_OF.format(inherited=INHERITED * len(view.inherited))
-    return f"{LIVE} AND {seen}", [*own, view.position, view.position]
+    return f"{UNEXPIRED} AND {seen}", [*own, view.position, view.position]
 
 
 @cache

@@ -9,9 +9,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
-from memory.adapter.addresses import in_time
 from memory.adapter.console import COUNTED
-from memory.adapter.records import LIVE, PRESENT
+from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import Tier
 from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
@@ -38,8 +37,7 @@ class Figures(NamedTuple):
 
 def figures_of(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Figures]:
     """The figures of each tier in which the agent owns entries."""
-    live = in_time(now, "entry__expires_at")
-    rows = EntryAddress.objects.of(tenant_id).filter(~Q(tier=Tier.SEMANTIC), live, agent_id=agent_id, hidden=False)
+    rows = EntryAddress.objects.of(tenant_id).live(now).filter(~Q(tier=Tier.SEMANTIC), agent_id=agent_id)
     counted = rows.values("tier").annotate(
         entries=Count("id"),
         pins=Count("id", filter=Q(pinned=True)),
@@ -53,15 +51,13 @@ def figures_of(tenant_id: UUID, agent_id: str, *, now: datetime) -> dict[str, Fi
 
 def tasks_remembered(tenant_id: UUID, agent_id: str, *, now: datetime) -> list[str]:
     """The tasks in which the agent has working memory, in the order of their ids."""
-    live = in_time(now, "entry__expires_at")
-    rows = EntryAddress.objects.of(tenant_id).filter(live, agent_id=agent_id, tier=Tier.WORKING, hidden=False)
+    rows = EntryAddress.objects.of(tenant_id).live(now).filter(agent_id=agent_id, tier=Tier.WORKING)
     return sorted(rows.exclude(task_id="").values_list("task_id", flat=True).distinct())
 
 
 def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
     """How many live entries the agent wrote without an address."""
-    live = in_time(now)
-    return int(MemoryEntry.objects.of(tenant_id).filter(PLAIN, live, agent_id=agent_id).count())
+    return int(MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, agent_id=agent_id).count())
 
 
 # How long memory is kept and how fast it grows, as an operator watches it: counts and sizes, no content.
@@ -90,10 +86,10 @@ class Keeping:
 def keeping_of(scope: TenantScope, *, now: datetime) -> Keeping:
     """By the indexes of what expires and of what passes took away, whatever the size of the ledger."""
     scope.check("memory:read")
-    rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id)
+    rows = MemoryEntry.objects.of(scope.tenant_id)
     soon = rows.filter(expires_at__gt=now, expires_at__lte=now + WEEK)
     coming = soon.aggregate(day=Count("id", filter=Q(expires_at__lte=now + DAY)), week=Count("id"))
-    lapsed = rows.filter(expires_at__lte=now).aggregate(n=Count("id"), first=Min("expires_at"))
+    lapsed = rows.expired(now).aggregate(n=Count("id"), first=Min("expires_at"))
     taken = rows.exclude(retired_kind="").filter(retired_at__isnull=False).values("retired_kind")
     kinds = list(taken.annotate(n=Count("id"), first=Min("retired_at")).order_by("retired_kind"))
     return Keeping(
@@ -118,7 +114,7 @@ def timeless_of(scope: TenantScope, agent_ids: Sequence[str], *, now: datetime) 
     scope.check("memory:read")
     if not agent_ids:
         return {}
-    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND e.expires_at IS NULL AND {LIVE} AND {PRESENT}"
+    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND e.expires_at IS NULL AND {UNEXPIRED} AND {PRESENT}"
     statement = (
         f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
         f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted) FROM a"

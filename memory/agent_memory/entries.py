@@ -21,6 +21,7 @@ from memory.agent_memory.capacity import Room
 from memory.agent_memory.documents import entry_document
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
+from memory.host.expiry import has_expired
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
@@ -70,7 +71,7 @@ def require_size(value: dict[str, Any]) -> int:
 
 def require_future(expires_at: datetime | None, *, now: datetime) -> None:
     """Refuse an entry that would be gone as soon as it is there."""
-    if expires_at is not None and expires_at <= now:
+    if has_expired(expires_at, now):
         problem = {"field": "expires_at", "message": "lies in the past"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
 

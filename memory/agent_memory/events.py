@@ -15,6 +15,7 @@ from memory.host import event_log, events, ids
 from memory.host.errors import Forbidden, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import VENDOR, IntentLogged, MemoryArchived
+from memory.host.expiry import unexpired
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
@@ -117,7 +118,7 @@ def opened_of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log:
 def _oversees(caller: Caller, intent: Intent, now: datetime) -> bool:
     """Whether the agent made the intent, or coordinates it, or did so to the end, for the time that it was given."""
     tenant_id, agent_id = caller.tenant_id, caller.agent_id
-    finished = Coordinator.objects.of(tenant_id).filter(work.in_time(now), status__in=FINISHED)
+    finished = Coordinator.objects.of(tenant_id).filter(unexpired(now), status__in=FINISHED)
     return agent_id == intent.created_by or any(
         rows.filter(intent_id=intent.id, agent_id=agent_id).exists()
         for rows in (work.at_work(tenant_id, now=now), finished)

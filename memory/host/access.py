@@ -22,6 +22,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
+from memory.host.expiry import has_expired, unexpired
 from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 log = logging.getLogger(__name__)
@@ -374,8 +375,7 @@ def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
     Who rotates the key of another answers for it from now on, as if they had made it.
     """
     secret = random_secrets.token_urlsafe(32)
-    unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
-    rows = ApiKey.objects.written_by(WRITER).filter(unexpired, tenant_id=tenant_id, id=key_id, revoked_at=None)
+    rows = ApiKey.objects.written_by(WRITER).filter(unexpired(now), tenant_id=tenant_id, id=key_id, revoked_at=None)
     answers = {"made_by": maker} if (maker := _maker(tenant_id, actor)) else {}
     if not rows.update(digest=_digest(secret), rotated_at=now, **answers):
         raise Conflict("The key was revoked or has expired; create another one.")
@@ -445,7 +445,7 @@ def _let_in(key: Key, now: datetime) -> Key:
         raise KeyRevoked
     if not key.owner_is_active:
         raise KeyRevoked("The person whose key this is was deactivated.")
-    if key.expires_at and key.expires_at <= now:
+    if has_expired(key.expires_at, now):
         raise KeyExpired
     return key
 
@@ -462,9 +462,9 @@ def good_digests(tenant_id: UUID, key_ids: Collection[UUID], *, now: datetime) -
 
 def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
     """The keys of this tenant that would be let in: neither revoked nor expired, and of no deactivated person."""
-    unexpired, active = Q(expires_at=None) | Q(expires_at__gt=now), Q(owner=None) | Q(owner_is_active=True)
+    active = Q(owner=None) | Q(owner_is_active=True)
     known = ApiKey.objects.of(tenant_id).annotate(owner_is_active=_owner_is_active())
-    rows: QuerySet[ApiKey] = known.filter(unexpired, active, revoked_at=None)
+    rows: QuerySet[ApiKey] = known.filter(unexpired(now), active, revoked_at=None)
     return rows
 
 

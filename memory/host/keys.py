@@ -10,6 +10,7 @@ from django.db import transaction
 from memory.host import access, ids
 from memory.host.access import NewKey
 from memory.host.errors import Forbidden, Invalid, NotFound
+from memory.host.expiry import has_expired
 from memory.host.models import ApiKey, Operator
 from memory.host.tenancy import TenantScope
 
@@ -72,7 +73,7 @@ def create(
     mine = ids.parse("usr", scope.principal.person)
     own = Operator.objects.filter(id=mine).first() if mine else None
     owner = access.active_operator(tenant, person) if person else own
-    if expires_at is not None and expires_at <= now:
+    if has_expired(expires_at, now):
         raise Invalid(
             "The key would have expired.", errors=[{"field": "expiresAt", "message": "must be in the future"}]
         )
@@ -136,7 +137,7 @@ def check_person(tenant_id: UUID, owner: Operator | None, role: str) -> None:
 def state_of(row: ApiKey, *, now: datetime) -> str:
     if row.revoked_at:
         return REVOKED
-    return EXPIRED if row.expires_at and row.expires_at <= now else ACTIVE
+    return EXPIRED if has_expired(row.expires_at, now) else ACTIVE
 
 
 def _row(scope: TenantScope, key_id: UUID | None) -> ApiKey:

@@ -10,6 +10,7 @@ from django.db.models import Max
 
 from memory import addresses
 from memory.host import sql
+from memory.host.expiry import EXPIRED
 from memory.ledger import index, lifecycle
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
@@ -26,7 +27,7 @@ GOING = (
     "SELECT id, run_id, retired_at IS NOT NULL, position, search_text, sealed, memory_ref FROM memory_memoryentry "
     "WHERE tenant_id = %s AND {which}"
 )
-GOING_LAPSED = f"{GOING} AND expires_at <= %s"
+GOING_LAPSED = f"{GOING} AND {EXPIRED.format(column='expires_at')}"
 STONE = ("tenant_id", "id", "run_id", "reason", "removed_at")
 # The first condition is the index's own, word for word: no other rows are looked at.
 EPHEMERAL_ROWS = "SELECT tenant_id, id FROM memory_memoryentry WHERE NOT (ephemeral = '') AND ephemeral = %s LIMIT %s"
@@ -133,7 +134,7 @@ def _delete(tenant_id: UUID, keys: list[Any]) -> None:
 
 def expired_rows(*, now: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, UUID]]:
     """Expired entries of all tenants that the sweep has not removed yet, at most ``limit``."""
-    rows = MemoryEntry.objects.filter(expires_at__lte=now).order_by("expires_at")
+    rows = MemoryEntry.objects.expired(now).order_by("expires_at")
     return list(rows.values_list("tenant_id", "id")[:limit])
 
 

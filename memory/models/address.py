@@ -1,10 +1,24 @@
 """The address of an entry: what RFC-0015 knows of it beside its value. One row an entry, with the entry's key."""
 
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
 from django.db import models
 from django.db.models import Q
 
 from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
+from memory.host import expiry
 from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models.base import GuardedQuerySet, TenantManager
+
+
+class AddressQuerySet(GuardedQuerySet):
+    def live(self, now: datetime) -> Self:
+        """Those whose entry is neither expired nor retired."""
+        return self.unexpired(now).filter(hidden=False)
+
+    def unexpired(self, now: datetime) -> Self:
+        return self.filter(expiry.unexpired(now, "entry__expires_at"))
 
 
 class EntryAddress(TenantOwned):
@@ -17,6 +31,7 @@ class EntryAddress(TenantOwned):
     """
 
     writer = "memory.ledger"
+    objects: ClassVar[Any] = TenantManager.from_queryset(AddressQuerySet)()
 
     tier = models.CharField(max_length=8, choices=[(each.value, each.value) for each in Tier])
     agent_id = models.CharField(max_length=128)

@@ -1,12 +1,16 @@
 """Memory entries, their tags, the head that numbers changes, and what remains of a forgotten entry."""
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.db.models.lookups import Exact
 
 from memory.addresses import PREFIX
+from memory.host import expiry, tenancy
 from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models.base import GuardedQuerySet, TenantManager
+from memory.host.tenancy import MemoryScope, TenantScope
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -29,6 +33,36 @@ class RetiredKind(models.TextChoices):
     COMPACTED = "compacted"
 
 
+class EntryQuerySet(GuardedQuerySet):
+    """Entries by who may see them and when they stop being visible."""
+
+    def in_scope(self, scope: "MemoryScope | TenantScope") -> Self:
+        """The entries of a ref that passed the check, or those of the tenant that its principal may see: a key that is
+        bound to agents sees what they wrote and may still read (design.md 4)."""
+        rows = self.filter(tenant_id=scope.tenant_id)
+        if isinstance(scope, tenancy.MemoryScope):
+            return rows.filter(memory_ref=scope.memory_ref)
+        bound = scope.principal.agent_ids
+        if bound is None:
+            return rows
+        rows = rows.filter(agent_id__in=bound)
+        for refs in tenancy.closed_refs(scope):
+            rows = rows.exclude(memory_ref__in=refs)
+        return rows
+
+    def live(self, now: datetime) -> Self:
+        """Neither expired nor retired."""
+        return self.unexpired(now).filter(retired_at=None)
+
+    def unexpired(self, now: datetime) -> Self:
+        """Retired ones too."""
+        return self.filter(expiry.unexpired(now))
+
+    def expired(self, now: datetime) -> Self:
+        """Those that housekeeping has yet to remove."""
+        return self.filter(expiry.expired(now))
+
+
 class MemoryEntry(TenantOwned):
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
@@ -45,6 +79,7 @@ class MemoryEntry(TenantOwned):
     """
 
     writer = "memory.ledger"
+    objects: ClassVar[Any] = TenantManager.from_queryset(EntryQuerySet)()
     address: "EntryAddress | None" = None
 
     memory_ref = models.CharField(max_length=256)

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from memory.host import ids
 from memory.host.errors import NotFound, VersionMismatch
+from memory.host.expiry import expired, has_expired
 from memory.host.tenancy import TenantScope
 from memory.models import Coordinator, Intent
 from memory.work import authority
@@ -45,7 +46,7 @@ def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, n
     authority.require_appointment(scope, row, actor, now=now)
     if len(of_intent(row)) >= MAX_OF_INTENT:
         raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} coordinators")
-    if new.expires_at is not None and new.expires_at <= now:
+    if has_expired(new.expires_at, now):
         raise authority.refuse("expires_at", "must not be past")
     authority.one_of("coordinator_type", new.record.get("coordinator_type", "llm"), TYPES)
     made = Coordinator(
@@ -117,14 +118,14 @@ def lapse(*, now: datetime) -> int:
 
     They bound, directed and read nothing any more since then, by the clock.
     """
-    rows = Coordinator.objects.filter(status="active", expires_at__lte=now).order_by("expires_at")
+    rows = Coordinator.objects.filter(expired(now), status="active").order_by("expires_at")
     return sum(_lapse(tenant, row, now) for tenant, row in rows.values_list("tenant_id", "id")[:LAPSED_AT_ONCE])
 
 
 @transaction.atomic
 def _lapse(tenant_id: UUID, coordinator_id: UUID, now: datetime) -> bool:
     rows = Coordinator.objects.of(tenant_id).select_for_update()
-    row: Coordinator | None = rows.filter(id=coordinator_id, status="active", expires_at__lte=now).first()
+    row: Coordinator | None = rows.filter(expired(now), id=coordinator_id, status="active").first()
     if row is None:
         return False
     kind = _move(row, "unresponsive")
@@ -136,7 +137,7 @@ def _lapse(tenant_id: UUID, coordinator_id: UUID, now: datetime) -> bool:
 
 
 def _is_over(row: Coordinator, now: datetime) -> bool:
-    return row.status in OVER or (row.expires_at is not None and row.expires_at <= now)
+    return row.status in OVER or has_expired(row.expires_at, now)
 
 
 OVER = frozenset({"unresponsive", "failed_over", "completed"})

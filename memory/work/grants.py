@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from memory.host import ids
 from memory.host.errors import Forbidden, NotFound
+from memory.host.expiry import expired, has_expired
 from memory.host.tenancy import TenantScope
 from memory.models import Grant, Intent
 from memory.work import authority
@@ -72,7 +73,7 @@ def revoke(scope: TenantScope, intent_id: str, grant_id: str, *, actor: str, now
 def _grant(about: Intent, given: NewGrant, actor: str, now: datetime) -> Grant:
     authority.agent_name("principal_id", given.agent_id)
     authority.one_of("permission", given.permission, PERMISSIONS)
-    if given.expires_at is not None and given.expires_at <= now:
+    if has_expired(given.expires_at, now):
         raise authority.refuse("expires_at", "is over already")
     _housekeep(about, now)
     row: Grant = Grant(
@@ -101,7 +102,7 @@ def _task_of(about: Intent, task_id: str) -> UUID | None:
 def _housekeep(about: Intent, now: datetime) -> None:
     """What has expired goes; refuses when there are too many left."""
     rows = Grant.objects.written_by(WRITER).filter(tenant_id=about.tenant_id, intent_id=about.id)
-    rows.filter(expires_at__lte=now).delete()
+    rows.filter(expired(now)).delete()
     if rows.count() >= MAX_GRANTS:
         raise authority.refuse("intent_id", f"has {MAX_GRANTS} access entries already")
 

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from memory.host import ids, runs
+from memory.host.expiry import unexpired
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
 from memory.models import Agent, Assignment, Coordinator, Grant, Intent, Task
@@ -189,18 +190,13 @@ def _is_gone(task: Task) -> bool:
 # only of tasks that the agent took up.
 
 
-def in_time(now: datetime) -> Q:
-    """True of what has no end, or one that is still to come."""
-    return Q(expires_at=None) | Q(expires_at__gt=now)
-
-
 def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
     """The coordinators at work: none that paused or ended, and none whose time is over, found lapsed or not.
 
     Who knows no time is given those not found lapsed yet.
     """
     rows: QuerySet[Coordinator] = Coordinator.objects.of(tenant_id).filter(status="active")
-    return rows.filter(in_time(now)) if now else rows
+    return rows.filter(unexpired(now)) if now else rows
 
 
 def live_tasks_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
@@ -235,5 +231,5 @@ def overseen_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[A
 
 def in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
     """The grants that have not expired."""
-    rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(in_time(now))
+    rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(unexpired(now))
     return rows
