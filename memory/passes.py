@@ -16,12 +16,13 @@ from django.db.models import F, Q, QuerySet
 from memory.host import access, runs
 from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
+from memory.host.leases import Lease
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
 from memory.models import Pass, PassState, Trigger
 
 WRITER = "memory.passes"
-LEASE = timedelta(seconds=60)
+LEASE = Lease(Pass, WRITER, timedelta(seconds=60))
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
 OVER_ALL = frozenset({"forget"})  # kinds of which one at a time goes over everything of a tenant
@@ -110,7 +111,7 @@ def claim(tenant_id: UUID, pass_id: UUID, *, holder: str, now: datetime) -> Pass
 
 
 def _nobody_has(now: datetime) -> Q:
-    return Q(state=PassState.WAITING) | Q(state=PassState.CLAIMED, lease_until__lte=now)
+    return LEASE.free(now) & Q(state__in=OPEN)
 
 
 def _has_to_wait(row: Pass, now: datetime) -> bool:
@@ -135,9 +136,8 @@ def _over_ref(row: Pass, now: datetime) -> QuerySet[Pass]:
 
 
 def _taken(row: Pass, holder: str, now: datetime) -> bool:
-    rows = Pass.objects.written_by(WRITER).filter(_nobody_has(now), tenant_id=row.tenant_id, id=row.id)
-    held = {"state": PassState.CLAIMED, "holder": holder, "lease_until": now + LEASE}
-    return bool(rows.update(**held, attempts=F("attempts") + 1) == 1)
+    claimed = {"state": PassState.CLAIMED, "attempts": F("attempts") + 1}
+    return LEASE.claim(row.tenant_id, row.id, holder=holder, now=now, where=Q(state__in=OPEN), **claimed)
 
 
 def next_over(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass | None:
@@ -155,16 +155,18 @@ def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> 
 
     Raises ``LostClaim`` when another worker has taken it over, and ``PassCancelled`` when it was asked to stop.
     """
-    rows = Pass.objects.written_by(WRITER).filter(
-        tenant_id=row.tenant_id, id=row.id, holder=row.holder, state=PassState.CLAIMED
-    )
-    far = {"done": done, "total": total, "doing": doing, "lease_until": now + LEASE}
-    goes_on = rows.filter(stopping=False).update(**far) == 1
-    if not goes_on and rows.update(**far) != 1:
+    far = {"done": done, "total": total, "doing": doing}
+    goes_on = _renew(row, now, Q(stopping=False), far)
+    if not goes_on and not _renew(row, now, Q(), far):
         raise LostClaim(f"pass {row.id} was taken over")
     row.done, row.total, row.doing = done, total, doing
     if not goes_on:
         raise PassCancelled
+
+
+def _renew(row: Pass, now: datetime, where: Q, far: dict[str, Any]) -> bool:
+    claimed = where & Q(state=PassState.CLAIMED)
+    return LEASE.renew(row.tenant_id, row.id, holder=row.holder, now=now, where=claimed, **far)
 
 
 class LostClaim(RuntimeError):
@@ -212,11 +214,10 @@ def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
 
 def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now: datetime) -> None:
     """Only the worker that still has the pass ends it."""
-    rows = Pass.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id, state__in=OPEN)
     ended = {"state": state, "code": code, "done": row.done, "finished_at": now, "lease_until": None, "doing": ""}
     if outcome is not None:
         ended["outcome"] = outcome
-    if rows.filter(holder=row.holder).update(**ended) != 1:
+    if LEASE.while_held(row.tenant_id, row.id, holder=row.holder).filter(state__in=OPEN).update(**ended) != 1:
         raise LostClaim(f"pass {row.id} was taken over")
     for name, value in ended.items():
         setattr(row, name, value)
@@ -224,7 +225,7 @@ def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now
 
 def note(row: Pass, outcome: dict[str, Any]) -> None:
     """What the pass knows already, kept for whoever might take it over."""
-    rows = Pass.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id, holder=row.holder)
+    rows = LEASE.while_held(row.tenant_id, row.id, holder=row.holder)
     if rows.filter(state=PassState.CLAIMED).update(outcome=outcome) != 1:
         raise LostClaim(f"pass {row.id} was taken over")
     row.outcome = outcome
@@ -279,8 +280,7 @@ def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
 
 def release_held_by(instance: str, *, now: datetime) -> int:
     """Passes held by a dead instance can be claimed at once; returns how many."""
-    rows = Pass.objects.written_by(WRITER).filter(holder__startswith=f"{instance}/", state=PassState.CLAIMED)
-    return int(rows.update(lease_until=now))
+    return LEASE.release_held_by(instance, now=now)
 
 
 def erase_kept(row: Pass, **kept: Any) -> None:

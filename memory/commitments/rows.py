@@ -14,10 +14,11 @@ from django.db.models import Q, QuerySet
 
 from memory.host import cron, sql
 from memory.host.errors import Conflict, NotFound
+from memory.host.leases import Lease
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 
 WRITER = "memory.commitments"
-LEASE = timedelta(seconds=30)
+LEASE = Lease(CommitmentWatch, WRITER, timedelta(seconds=30))
 
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
 _FROM_OPEN = frozenset(CommitmentState)
@@ -179,23 +180,18 @@ def read_up_to(watch: CommitmentWatch, **reached: Any) -> None:
 @transaction.atomic
 def take(tenant_id: UUID, holder: str, *, now: datetime) -> bool:
     """Whether ``holder`` looks after the tenant's commitments for the next half minute; one does at a time."""
-    watch = watch_of(tenant_id)
-    if watch.lease_until is not None and watch.lease_until > now:
-        return False
-    read_up_to(watch, holder=holder, lease_until=now + LEASE)
-    return True
+    watch_of(tenant_id)  # the row may not be there yet
+    return LEASE.claim(tenant_id, tenant_id, holder=holder, now=now)
 
 
 def release(tenant_id: UUID, holder: str) -> None:
     """Whoever comes next need not wait for the end of the lease."""
-    rows = CommitmentWatch.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=tenant_id, holder=holder)
-    rows.update(holder="", lease_until=None)
+    LEASE.release(tenant_id, tenant_id, holder=holder)
 
 
-def release_held_by(instance: str) -> int:
+def release_held_by(instance: str, *, now: datetime) -> int:
     """What workers of a dead console held is free at once; how many tenants."""
-    rows = CommitmentWatch.objects.written_by(WRITER).filter(holder__startswith=f"{instance}/")
-    return int(rows.update(holder="", lease_until=None))
+    return LEASE.release_held_by(instance, now=now)
 
 
 def watching(tenant_id: UUID, refs: Iterable[str] | None, *states: str) -> list[Commitment]:

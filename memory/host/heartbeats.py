@@ -12,10 +12,12 @@ from uuid import UUID
 
 import rfc8785
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from memory.host import ids, signing, tenant_log
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
+from memory.host.leases import Lease
 from memory.host.models import Heartbeat
 
 WRITER = "memory.host.heartbeats"
@@ -23,7 +25,7 @@ MIN_INTERVAL_S = 60
 MAX_RUNTIME_MS = 5000
 MAX_STATE_BYTES = 4096
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-LEASE = timedelta(seconds=30)
+LEASE = Lease(Heartbeat, WRITER, timedelta(seconds=30), until="evaluating_until")
 OK, TIMEOUT, ERROR = "ok", "timeout", "error"
 
 
@@ -151,14 +153,10 @@ def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s
 
 def begin(tenant_id: UUID, heartbeat_id: UUID, *, next_at: datetime | None, now: datetime) -> Heartbeat | None:
     """The heartbeat under an evaluation of ours; None when one is under way, or when this tick has been overtaken."""
-    rows = Heartbeat.objects.of(tenant_id).select_for_update()
-    with transaction.atomic():
-        found: Heartbeat | None = rows.filter(id=heartbeat_id, next_at=next_at).first()
-        if found is None or (found.evaluating_until and found.evaluating_until > now):
-            return None
-        found.evaluating_until, found.holder = now + LEASE, ids.new_id().hex
-        found.save(by=WRITER, update_fields=["evaluating_until", "holder"])
-    return found
+    holder = ids.new_id().hex
+    if not LEASE.claim(tenant_id, heartbeat_id, holder=holder, now=now, where=Q(next_at=next_at)):
+        return None
+    return LEASE.while_held(tenant_id, heartbeat_id, holder=holder).first()
 
 
 def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: datetime) -> Verdict | None:
@@ -166,8 +164,8 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
 
     None when the lease was lost, the heartbeat is gone, or it looks at something else by now.
     """
-    rows = Heartbeat.objects.of(begun.tenant_id).select_for_update()
-    row: Heartbeat | None = rows.filter(id=begun.id, holder=begun.holder).first()
+    held = LEASE.while_held(begun.tenant_id, begun.id, holder=begun.holder)
+    row: Heartbeat | None = held.select_for_update().first()
     if row is None:
         return None
     token = _token_of(row, found.state) if found.status == OK else None

@@ -15,14 +15,16 @@ from uuid import UUID
 import orjson
 import rfc8785
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 
 from memory.host import ids, signing, sql
 from memory.host.errors import IdempotencyInFlight, IdempotencyKeyMismatch, Invalid
+from memory.host.leases import Lease
 from memory.host.models import IdempotencyRecord, Tenant
 from memory.host.models.idempotency import IdempotencyState
 
 WRITER = "memory.host.idempotency"
-LEASE = timedelta(seconds=120)  # longer than any view takes
+LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view takes
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
 LONGEST_ENDPOINT = 500
@@ -119,7 +121,7 @@ def _insert(asked: Asked, now: datetime) -> Claim | None:
         key_sha256=asked.key_sha256,
         body_digest=asked.body_digests[0],
         holder=ids.new_id().hex,
-        lease_until=now + LEASE,
+        lease_until=LEASE.end(now),
         created_at=now,
     )
     try:
@@ -133,9 +135,12 @@ def _insert(asked: Asked, now: datetime) -> Claim | None:
 def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim | None:
     """The claim of somebody who is gone, or a record that is a day old, unless another was quicker."""
     holder = ids.new_id().hex
-    taken = _held(Claim(record.tenant_id, record.id, record.holder)).update(
+    taken = LEASE.claim(
+        record.tenant_id,
+        record.id,
         holder=holder,
-        lease_until=now + LEASE,
+        now=now,
+        where=Q(holder=record.holder, state=record.state),
         body_digest=asked.body_digests[0],
         state=IdempotencyState.PENDING,
         status=None,
@@ -143,12 +148,11 @@ def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim 
         body="",
         created_at=now,
     )
-    return Claim(record.tenant_id, record.id, holder) if taken == 1 else None
+    return Claim(record.tenant_id, record.id, holder) if taken else None
 
 
-def _held(claim: Claim) -> Any:
-    records = IdempotencyRecord.objects.written_by(WRITER)
-    return records.filter(tenant_id=claim.tenant_id, id=claim.record_id, holder=claim.holder)
+def _held(claim: Claim) -> QuerySet[Any]:
+    return LEASE.while_held(claim.tenant_id, claim.record_id, holder=claim.holder)
 
 
 def keep(claim: Claim, answer: StoredAnswer) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from memory.host import event_log, ids, registry
 from memory.host.effects import is_replay, refuse_in_replay
@@ -28,11 +28,12 @@ from memory.host.events import (
     RunResumed,
     RunStarted,
 )
+from memory.host.leases import Lease
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
 from memory.host.run_orders import RunOrder
 
 WRITER = "memory.host.runs"
-LEASE = timedelta(seconds=30)
+LEASE = Lease(Run, WRITER, timedelta(seconds=30), until="ready_at")
 MAX_ATTEMPTS = 5
 DRAIN_POLICIES = IMMEDIATE, DRAIN = ("immediate", "drain-current-node")
 
@@ -141,8 +142,8 @@ def _there(run: Run | None) -> Run:
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
     """Whether ``holder`` has the run now: one worker at a time, the attempt counted before any work."""
-    rows = Run.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=run_id, ready_at__lte=now)
-    return bool(rows.update(holder=holder, ready_at=now + LEASE, attempts=F("attempts") + 1) == 1)
+    is_ready = Q(ready_at__isnull=False)  # a run that waits for somebody has no time at all
+    return LEASE.claim(tenant_id, run_id, holder=holder, now=now, where=is_ready, attempts=F("attempts") + 1)
 
 
 def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]:
@@ -153,8 +154,7 @@ def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]
 
 def release_held_by(instance: str, *, now: datetime) -> int:
     """Runs held by a dead instance are ready at once; returns how many."""
-    rows = Run.objects.written_by(WRITER).filter(holder__startswith=f"{instance}/", ready_at__isnull=False)
-    return int(rows.update(ready_at=now))
+    return LEASE.release_held_by(instance, now=now)
 
 
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
@@ -187,7 +187,7 @@ def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta 
         told = [_begun_by(run, source, told[0]), *told[1:]]
     if told[-1].type not in event_log.ENDINGS:
         event_log.retell(run.tenant_id, run.id, told, now=now)
-        progress(run, ready_at=now + LEASE if run.holder else now, now=now)
+        progress(run, ready_at=LEASE.end(now) if run.holder else now, now=now)
         return
     if source.status == RunStatus.CANCELLED:
         _move(run, RunStatus.CANCELLING)

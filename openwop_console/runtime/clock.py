@@ -47,7 +47,7 @@ _rounds = [Round()]
 def recover(instance: str, now: datetime) -> int:
     """Runs and passes that an earlier, dead console of this data folder held are ready at once; commitments too."""
     released = runs.release_held_by(instance, now=now) + passes.release_held_by(instance, now=now)
-    return released + commitments.release_held_by(instance)
+    return released + commitments.release_held_by(instance, now=now)
 
 
 def tick(now: datetime) -> int:

@@ -199,7 +199,7 @@ def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> 
     disabled = definitions.node_of(definition, node_id).get("disabled")
     steps.skip(run, node_id, now=now)
     skipped = NodeSkipped(node_id, "disabled" if disabled else "not-taken")
-    runs.progress(run, skipped, ready_at=now + runs.LEASE, now=now)
+    runs.progress(run, skipped, ready_at=runs.LEASE.end(now), now=now)
 
 
 def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
@@ -274,7 +274,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
         if run.status in runs.WAITING and not interrupts.open_at(run):
             runs.wake(run, now=now)
         facts.append(NodeFailedEvent(position.node_id, failed.failure, step.attempt))
-    runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
+    runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
     return True
 
 

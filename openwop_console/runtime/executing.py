@@ -228,7 +228,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
         run.variables = redactor.redact_json({**run.variables, **variables})
         steps.finish(step, outputs=redactor.redact_json(outcome.outputs), variables=variables)
         facts = [*artifacts.facts_of(position.node), NodeCompleted(position.node_id)]
-        runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
+        runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
         return True
     if isinstance(outcome, Sleep):
         steps.settle(step, StepState.SLEEPING, wake_at=max(outcome.until, now + timedelta(milliseconds=1)))
@@ -236,5 +236,5 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
         steps.settle(step, StepState.WAITING)
         asked = harness.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
         interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)
-    runs.progress(run, ready_at=now + runs.LEASE, now=now)
+    runs.progress(run, ready_at=runs.LEASE.end(now), now=now)
     return True

@@ -182,7 +182,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
 
 
 def _note(run: Run, *facts: Event, now: datetime) -> None:
-    runs.progress(run, *facts, ready_at=now + runs.LEASE, now=now)
+    runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
 
 
 def _call_first(telling: Telling, step: Step, now: datetime) -> bool:

@@ -262,10 +262,10 @@ def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keep
     started = timezone.now()
     dead = idempotency.claim(asked, now=started)
     assert isinstance(dead, Claim)
-    assert idempotency.claim(asked, now=started + idempotency.LEASE - timedelta(seconds=1)) is None
-    taken = idempotency.claim(asked, now=started + idempotency.LEASE)
+    assert idempotency.claim(asked, now=idempotency.LEASE.end(started) - timedelta(seconds=1)) is None
+    taken = idempotency.claim(asked, now=idempotency.LEASE.end(started))
     assert isinstance(taken, Claim)
-    assert idempotency.claim(asked, now=started + idempotency.LEASE + timedelta(seconds=1)) is None
+    assert idempotency.claim(asked, now=idempotency.LEASE.end(started) + timedelta(seconds=1)) is None
     with pytest.raises(IdempotencyInFlight):
         idempotency.keep(dead, StoredAnswer(200, {}, ""))
     idempotency.release(dead)

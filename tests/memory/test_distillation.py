@@ -214,7 +214,7 @@ def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypat
         background.carry_out(acme.tenant_id, work.id, holder="dead/1", clock=timezone.now)
 
     def later() -> Any:
-        return timezone.now() + passes.LEASE * 2
+        return timezone.now() + passes.LEASE.lasts * 2
 
     done = background.carry_out(acme.tenant_id, work.id, holder="test/2", clock=later)
     assert done
@@ -230,7 +230,7 @@ def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPa
     write = ledger.write_derived
 
     def overtaken(*given: Any, **named: Any) -> Any:
-        passes.claim(acme.tenant_id, work.id, holder="other/1", now=timezone.now() + passes.LEASE * 2)
+        passes.claim(acme.tenant_id, work.id, holder="other/1", now=timezone.now() + passes.LEASE.lasts * 2)
         return write(*given, **named)
 
     monkeypatch.setattr(ledger, "write_derived", overtaken)

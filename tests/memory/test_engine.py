@@ -100,7 +100,7 @@ def test_a_worker_that_died_in_a_step_left_nothing_and_the_step_is_done_once(mon
     assert MemoryEntry.objects.filter(memory_ref="notes").count() == 0
     monkeypatch.setitem(node_types._types, "core.noop", lives)
     assert advance_at(run, now + timedelta(seconds=1), "test/2").status == "pending"  # the lease still runs
-    assert advance_at(run, now + runs.LEASE, "test/2").status == "completed"
+    assert advance_at(run, runs.LEASE.end(now), "test/2").status == "completed"
     assert MemoryEntry.objects.filter(memory_ref="notes").count() == 1
     assert types_of(run)[:-2] == ["run.started", "node.started", "memory.written", "node.completed"]
 
@@ -113,8 +113,8 @@ def test_a_run_whose_workers_keep_dying_is_given_up_with_a_reason(monkeypatch: p
     run, now = created("conformance-noop"), timezone.now()
     for attempt in range(runs.MAX_ATTEMPTS):
         with pytest.raises(KeyboardInterrupt):
-            advance_at(run, now + attempt * runs.LEASE)
-    ended = advance_at(run, now + runs.MAX_ATTEMPTS * runs.LEASE)
+            advance_at(run, now + attempt * runs.LEASE.lasts)
+    ended = advance_at(run, now + runs.MAX_ATTEMPTS * runs.LEASE.lasts)
     assert (ended.status, ended.error["code"]) == ("failed", "worker_lost")
 
 
@@ -317,4 +317,4 @@ def test_a_database_that_is_away_ends_no_run(monkeypatch: pytest.MonkeyPatch) ->
         patched.setattr(graph, "outlook", away)
         with pytest.raises(OperationalError):
             advance_at(run, now)
-    assert advance_at(run, now + runs.LEASE).status == "completed"
+    assert advance_at(run, runs.LEASE.end(now)).status == "completed"

@@ -237,7 +237,7 @@ def test_a_tick_that_comes_while_one_is_evaluated_is_skipped() -> None:
     now = timezone.now()
     assert heartbeats.begin(acme.tenant_id, heartbeat.id, next_at=heartbeat.next_at, now=now)
     assert beat(heartbeat) is None
-    later = now + heartbeats.LEASE
+    later = heartbeats.LEASE.end(now)
     assert beat(heartbeat, clock=lambda: later)[0].evaluated.status == "ok"
     assert len(states(acme.tenant_id)) == 1
 
@@ -247,7 +247,7 @@ def test_an_evaluation_that_lost_its_lease_concludes_nothing() -> None:
     heartbeat = make(acme)
     now = timezone.now()
     slow = heartbeats.begin(acme.tenant_id, heartbeat.id, next_at=heartbeat.next_at, now=now)
-    beat(heartbeat, clock=lambda: now + heartbeats.LEASE)
+    beat(heartbeat, clock=lambda: heartbeats.LEASE.end(now))
     assert slow is not None
     with transaction.atomic():
         assert heartbeats.conclude(slow, heartbeats.Finding("ok", {"stale": 1}), seen_at=now, now=now) is None

@@ -96,8 +96,8 @@ def test_a_pass_whose_worker_died_is_taken_over_after_its_lease_and_finished_onc
     acme = building.scope()
     row = order(acme)
     assert passes.claim(acme.tenant_id, row.id, holder="dead/1", now=NOW)
-    assert carry_out(row, holder="other/1", at=NOW + passes.LEASE - timedelta(seconds=1)) is None
-    late = NOW + passes.LEASE
+    assert carry_out(row, holder="other/1", at=passes.LEASE.end(NOW) - timedelta(seconds=1)) is None
+    late = passes.LEASE.end(NOW)
     assert [each.id for each in passes.unattended(now=late)] == [row.id]
     done = carry_out(row, holder="other/1", at=late)
     assert done
@@ -108,7 +108,7 @@ def test_a_pass_whose_worker_died_is_taken_over_after_its_lease_and_finished_onc
 def test_a_worker_that_lost_its_pass_leaves_it_to_the_one_that_has_it(flow: Counting) -> None:
     acme = building.scope()
     row = order(acme)
-    late = NOW + passes.LEASE * 2
+    late = NOW + passes.LEASE.lasts * 2
 
     def slow(work: Pass, step: int) -> None:
         if work.holder == "slow/1":
@@ -126,11 +126,11 @@ def test_workers_that_die_again_and_again_end_it_as_failed(flow: Counting) -> No
     row, at = order(acme), NOW
     for number in range(passes.MAX_ATTEMPTS):
         assert passes.claim(acme.tenant_id, row.id, holder=f"dead/{number}", now=at)
-        at += passes.LEASE
+        at += passes.LEASE.lasts
     failed = carry_out(row, at=at)
     assert failed
     assert (failed.state, failed.code, flow.finished) == ("failed", "worker_lost", 0)
-    assert passes.unattended(now=at + passes.LEASE) == []
+    assert passes.unattended(now=passes.LEASE.end(at)) == []
 
 
 def test_a_refusal_is_on_record_with_its_code_and_details_and_can_be_run_again(flow: Counting) -> None:
@@ -306,7 +306,7 @@ def test_a_dry_run_and_a_pass_whose_worker_died_hold_nobody_up(flow: Counting) -
     tried, dead = order(acme, dry_run=True), order(acme)
     assert passes.claim(acme.tenant_id, tried.id, holder="busy/1", now=NOW)
     assert passes.claim(acme.tenant_id, dead.id, holder="dead/1", now=NOW)
-    late = NOW + passes.LEASE
+    late = passes.LEASE.end(NOW)
     done = carry_out(order(acme), at=late)
     assert done
     assert done.state == "done"
