@@ -39,8 +39,8 @@ def free_row(kind: str) -> tuple[UUID, UUID]:
     if kind == "commitments":
         commitments.take(tenant_id, "old/1", now=before)
         return tenant_id, tenant_id
-    what = {"key": "k", "method": "POST", "path": "/v1/runs", "query": "", "body": b""}
-    claimed = idempotency.claim(idempotency.asked(tenant_id, "usr", **what), now=before)
+    asked = idempotency.asked(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
+    claimed = idempotency.claim(asked, now=before)
     assert isinstance(claimed, idempotency.Claim)
     return tenant_id, claimed.record_id
 
