@@ -22,6 +22,8 @@ PAYLOADS = 2  # how deep base64 inside base64 is opened
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 URL_ALPHABET = ALPHABET[:-2] + "-_"
+BASE64_LETTERS = frozenset(ALPHABET + URL_ALPHABET)
+ANY_BYTE = list(range(256))
 
 # What shows nothing where it stands: soft hyphen, joiners, marks of direction, variation selectors, tags.
 INVISIBLE = (
@@ -34,9 +36,12 @@ _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
 _PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]+")
 # A run that may be base64: with its padding at least two groups.
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
-# Where base64 is broken into lines, in a text and in JSON; the two are one rule. A possessive loop, for long blanks.
-FOLD = r"(?:[ \t]*(?:[\r\n]|\\[rn]))*[ \t]*"
-_FOLDED_LINES = re.compile(r"(?<=[A-Za-z0-9+/_-])(?:[ \t]*+(?:[\r\n]|\\[rn]))++[ \t]*+(?=[A-Za-z0-9+/_-])")
+# What breaks base64 into lines or groups, in a text and in JSON.
+FOLD = r"(?:[ \t\r\n]|\\[rn])*"
+# Possessive loops, for long blanks.
+_BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
+_BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)++")
+_BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
 _PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]{5,}")
@@ -92,19 +97,22 @@ def _base64_forms(raw: bytes) -> set[str]:
 
 def in_base64(value: str, *, shortest: int = SHORTEST_BASE64) -> set[str]:
     """Patterns (RE2) for ``value``, in either case of each letter, at each alignment of base64 and base64url, and of
-    base64 inside base64; the lines of the encoded text may be broken anywhere."""
+    base64 inside base64; the encoded text may be broken anywhere. What has one says ``value`` when it is decoded."""
     ways = [_ways(letter) for letter in value]
     choices = [sorted({way[place] for way in each}) for each in ways for place in range(len(each[0]))]
-    once = [each for each in _aligned(choices) if len(each) >= shortest]
-    twice = [each for inner in once for each in _aligned([sorted(map(ord, letters)) for letters in inner])]
+    once = list(_aligned(choices, shortest))
+    twice = [each for inner in once for each in _aligned([sorted(map(ord, letters)) for letters in inner], shortest)]
     return {FOLD.join(_one_of(letters) for letters in each) for each in (*once, *twice)}
 
 
-def _aligned(choices: list[list[int]]) -> Iterator[list[str]]:
-    """The letters of base64 that bytes with a few choices each become, at each alignment."""
+def _aligned(choices: list[list[int]], shortest: int) -> Iterator[list[str]]:
+    """The letters of base64 that bytes with a few choices each become, at each alignment; the first and the last have
+    bits of the bytes beside them. At least ``shortest`` letters have no such bits."""
     for shift in range(3):
-        padded = [[0]] * shift + choices
-        yield [_letters_at(padded, 6 * number) for number in range(-(-shift * 8 // 6), len(padded) * 8 // 6)]
+        begin, end = 8 * shift, 8 * (shift + len(choices))
+        if end // 6 - -(-begin // 6) >= shortest:
+            padded = [ANY_BYTE] * shift + choices + [ANY_BYTE]
+            yield [_letters_at(padded, 6 * number) for number in range(begin // 6, -(-end // 6))]
 
 
 def _ways(letter: str) -> list[bytes]:
@@ -184,7 +192,7 @@ def may_be_encoded(text: str) -> bool:
         or "=" in text
         or ("xn--" in text or "XN--" in text or "Xn--" in text)
         or (not text.isascii() and _INVISIBLE.search(text) is not None)
-        or any(_is_mixed(run) for run in _BASE64.findall(_unfolded(text)))
+        or next(_runs(text), None) is not None
     )
 
 
@@ -276,22 +284,62 @@ def _is_mixed(run: str) -> bool:
     return len(run) >= SHORTEST_RUN and not (run[1:].isalpha() and run[1:].islower())
 
 
-def _unfolded(text: str) -> str:
-    """``text`` with the lines of base64 joined."""
-    broken = "\n" in text or "\r" in text or "\\n" in text or "\\r" in text
-    return _FOLDED_LINES.sub("", text) if broken else text
+def is_in_words(text: str, start: int, end: int) -> bool:
+    """Whether the run of base64's letters with a part of it from ``start`` to ``end`` is no more than words."""
+    while start and text[start - 1] in BASE64_LETTERS:
+        start -= 1
+    while end < len(text) and text[end] in BASE64_LETTERS:
+        end += 1
+    return not _is_mixed(_BREAK.sub("", text[start:end]))
+
+
+def broken_runs(text: str) -> Iterator[list[tuple[int, int]]]:
+    """Where the pieces stand of each run of base64 that is broken into lines or groups.
+
+    The end of a line is always left out. A blank is between pieces of one length, and in a run that is more than words
+    before a shorter piece or one that is no word.
+    """
+    for stretch in _BROKEN.finditer(text):
+        start, end = stretch.span()
+        if not _BEHIND_THE_FIRST.search(text, start + 1, end):
+            continue
+        run: list[tuple[int, int]] = []
+        mixed, last, on_new_line = False, 0, False
+        for gap in [*_BREAK.finditer(text, start, end), None]:
+            piece = text[start : gap.start() if gap else end]
+            length, is_word = len(piece), len(piece) == 1 or (piece.isalpha() and piece[1:].islower())
+            if not (on_new_line or length == last or (mixed and (length < last or not is_word))):
+                if len(run) > 1:
+                    yield run
+                run, mixed = [], False
+            mixed = mixed or not is_word or (bool(run) and not piece[0].islower())
+            run.append((start, start + length))
+            if gap:
+                start, last, on_new_line = gap.end(), length, bool(gap[0].strip(" \t"))
+        if len(run) > 1:
+            yield run
+
+
+def _runs(text: str) -> Iterator[str]:
+    """The runs of letters that may be base64, as they stand and put together where they are broken."""
+    for run in _BASE64.findall(text):
+        if _is_mixed(run):
+            yield run
+    for pieces in broken_runs(text):
+        run = "".join(text[start:end] for start, end in pieces)
+        if _is_mixed(run):
+            yield run
 
 
 def _payloads(text: str) -> Iterator[str]:
     """The texts inside base64 and base64url, wherever a run of it begins."""
-    for run in _BASE64.findall(_unfolded(text)):
-        if _is_mixed(run):
-            plain = run.rstrip("=").replace("-", "+").replace("_", "/")
-            for first in range(4):
-                part = plain[first:]
-                part = part[: len(part) - 1] if len(part) % 4 == 1 else part
-                raw = binascii.a2b_base64(part + "=" * (-len(part) % 4))
-                yield from _texts_in(raw)
+    for run in _runs(text):
+        plain = run.rstrip("=").replace("-", "+").replace("_", "/")
+        for first in range(4):
+            part = plain[first:]
+            part = part[: len(part) - 1] if len(part) % 4 == 1 else part
+            raw = binascii.a2b_base64(part + "=" * (-len(part) % 4))
+            yield from _texts_in(raw)
 
 
 def _texts_in(raw: bytes) -> Iterator[str]:

@@ -23,6 +23,7 @@ from memory.host.erasure import Remains
 
 FORGOTTEN = "[FORGOTTEN]"
 SURE_BASE64 = 6  # letters of base64 that no other text has by chance
+NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 MOST_MEMORY = 256 * 1024 * 1024
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
@@ -142,9 +143,10 @@ def _transliterated(term: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _shadow(terms: tuple[str, ...]) -> Any:
-    """One pattern (RE2) of every form in which a text may be written that mentions a name."""
+def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any]:
+    """Two patterns (RE2) of the forms in which a text may be written that mentions a name: in base64, and others."""
     found: dict[str, None] = {}
+    payloads: dict[str, None] = {}
     for term in terms:
         local, at, domain = _bare(term).partition("@")
         found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
@@ -154,18 +156,22 @@ def _shadow(terms: tuple[str, ...]) -> Any:
         if not term.isascii():
             found[encodings.spelled(encodings.in_punycode(term))] = None
         for each in sorted({term, quote(term), quote(term, safe="")}):
-            found |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
+            payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
     options = re2.Options()
     options.max_mem = MOST_MEMORY
-    return re2.compile("|".join(found), options)
+    return re2.compile("|".join(payloads) or NO_TEXT, options), re2.compile("|".join(found), options)
 
 
 def shadows(terms: tuple[str, ...], text: str) -> bool:
     """Whether ``text`` may mention a name: found by the name's encodings in the text as it is, nothing is decoded.
 
-    What a receipt rests on: another path than ``mention``, for the same forms.
+    What a receipt rests on: another path than ``mention``, for the same forms. Letters of base64 that are all small are
+    words to both: nobody could decide about them.
     """
-    return _shadow(terms).search(text) is not None
+    payload, other = _shadow(terms)
+    if other.search(text) is not None:
+        return True
+    return any(not encodings.is_in_words(text, *found.span()) for found in payload.finditer(text))
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import ahocorasick_rs
 import re2
 
-from memory.encodings import all_members, forms_of
+from memory.encodings import all_members, broken_runs, forms_of
 from memory.host import ids
 
 MIN_LENGTH = 8
@@ -87,17 +87,18 @@ class Redactor:
         """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
         if self._automaton is None or not text:
             return Redacted(text, 0)
-        matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        if not matches:
+        standing = {*self._standing(text), *self._standing_broken(text)}
+        if not standing:
             return Redacted(text, 0)
         parts, at, count = [], 0, 0
-        for start, end, inside in _unions(sorted(self._standing(text, matches))):
+        for start, end, inside in _unions(sorted(standing)):
             parts += [text[at:start], ids.redacted(self._owner(text, start, end, inside))]
             at, count = end, count + 1
         return Redacted("".join([*parts, text[at:]]), count)
 
-    def _standing(self, text: str, matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+    def _standing(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Beginning, end and number of each pattern that stands behind an anchor that was found."""
+        matches = self._automaton.find_matches_as_indexes(text, overlapping=True) if self._automaton else ()
         for anchor, start, end in matches:
             if (short := self._short[anchor]) is not None:
                 yield start, end, short
@@ -107,6 +108,13 @@ class Redactor:
                 begin = start - pattern.anchor_at
                 if begin >= 0 and text.startswith(pattern.text, begin):
                     yield begin, begin + len(pattern.text), number
+
+    def _standing_broken(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """The same of what stands in base64 that is broken into lines or groups."""
+        for pieces in broken_runs(text):
+            places = [place for start, end in pieces for place in range(start, end)]
+            for begin, end, number in self._standing("".join(text[start:finish] for start, finish in pieces)):
+                yield places[begin], places[end - 1] + 1, number
 
     def _owner(self, text: str, start: int, end: int, inside: dict[int, int]) -> str:
         """The longest secret that stands in a union, of equally long ones the first; ``inside`` is where each pattern

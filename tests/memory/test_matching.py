@@ -74,6 +74,14 @@ FORMS = [
     ("base64 over lines of forty", ANA, folded(inside_base64(ANA, 1) + "A" * 80, 40, "\r\n "), EXACT),
     ("base64 over lines of four", ANA, folded(inside_base64(ANA, 1), 4, "\n"), EXACT),
     ("base64, a letter a line, in JSON", ANA, folded(inside_base64(ANA, 0), 1, "\\n"), EXACT),
+    ("base64 in groups of four", ANA, folded(inside_base64(ANA, 1), 4, " "), EXACT),
+    ("base64 in groups of five, in a sentence", ANA, f"it says {folded(inside_base64(ANA, 0), 5, '  ')} to us", EXACT),
+    ("base64 with a blank in the middle", ANA, folded(inside_base64(ANA, 2), 19, " "), EXACT),
+    ("base64 in groups, the last one short", ANA, "YW5h QHgu b3Jn IGlz aGk", EXACT),
+    ("all of base64 in small letters, which is a word", "nikrik", "bmlrcmlr", NONE),
+    ("all of base64 in small letters, which are words", "nikrik", "Bmlr cmlr", NONE),
+    ("small letters inside base64", "nikrik", base64.b64encode(b"you, nikrik, and me").decode(), EXACT),
+    ("another of which most is the same, in base64", "marta", base64.b64encode(b"to martin").decode(), NONE),
     ("base64 in base64", ANA, base64.b64encode(inside_base64(ANA, 2).encode()).decode(), EXACT),
     ("base64 in base64, in the middle", ANA, inside_base64(inside_base64(ANA, 1), 1), EXACT),
     ("short, in base64 without padding", "marta", "bWFydGE", EXACT),
@@ -139,6 +147,21 @@ def test_whatever_is_around_it_a_name_in_base64_is_recognised(before: str, shift
     assert mention((ANA,), f"see {base64.b64encode(said).decode()}") is EXACT
 
 
+@pytest.mark.parametrize("by", ["", " ", "\t", "\n", "\r\n ", "\\n"])
+@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("inner", [None, 0, 1, 2])
+def test_each_alignment_of_base64_is_recognised_by_both_looks_however_it_is_broken(
+    inner: int | None, shift: int, by: str
+) -> None:
+    said = ANA if inner is None else base64.b64encode(b"(" * inner + ANA.encode() + b")").decode()
+    whole = base64.b64encode(b"(" * shift + said.encode() + b")").decode()
+    other = base64.b64encode(b"(" * shift + b"ana@x.orh)").decode()
+    for text in (folded(whole, 4, by), folded(whole, 76, by), folded(whole, 1, by)) if by else (whole,):
+        assert mention((ANA,), text) is EXACT
+        assert shadows((ANA,), text)
+    assert not shadows((ANA,), folded(other, 4, by or " ")), "its last letters are looked at too"
+
+
 def test_whatever_the_second_look_notices_the_finding_has_found() -> None:
     rng = random.Random(7)
     between = ["", "", "", "\u200b", "&shy;", "%c2%ad", "=c2=ad", "\\u00ad", "%e2%80%8b", "&zwj;", "=\r\n"]
@@ -174,3 +197,4 @@ def test_any_text_can_be_read(text: str) -> None:
 
 def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
     assert len(list(readings("%25" * 20_000 + "&amp;" * 20_000 + "QUFB" * 20_000 + "=41" * 20_000))) < 100
+    assert len(list(readings("QUFB YWFh" * 10_000 + " a1" * 20_000))) < 100

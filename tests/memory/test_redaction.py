@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.encodings import forms_of
+from memory.encodings import broken_runs, forms_of
 from memory.redaction import MIN_LENGTH, MOST_REPEATED, SHAPES, Redactor, rewrite_marks, secret_shapes
 from tests.budgets import examples
 
@@ -72,12 +72,17 @@ def every_pattern(secrets: list[tuple[str, str]]) -> dict[str, tuple[str, int]]:
 
 
 def redacted_by_definition(secrets: list[tuple[str, str]], text: str) -> str:
-    """Every overlapping occurrence of every pattern, put together where two share a letter."""
+    """Every overlapping occurrence of every pattern, put together where two share a letter; in broken base64 too."""
+    runs = [[place for piece in pieces for place in range(*piece)] for pieces in broken_runs(text)]
     found = sorted(
-        (at, at + len(pattern), *owner)
-        for pattern, owner in every_pattern(secrets).items()
-        for at in range(len(text))
-        if text.startswith(pattern, at)
+        {
+            (places[at], places[at + len(pattern) - 1] + 1, *owner)
+            for places in (list(range(len(text))), *runs)
+            for said in ["".join(text[place] for place in places)]
+            for pattern, owner in every_pattern(secrets).items()
+            for at in range(len(said))
+            if said.startswith(pattern, at)
+        }
     )
     unions: list[tuple[int, int, list[tuple[int, int, str, int]]]] = []
     for each in found:
@@ -164,6 +169,25 @@ def test_the_forms_a_secret_takes_on_its_way_are_found(form: str) -> None:
     assert "[REDACTED:byok]" in found.text
     assert found.text.startswith("header ")
     assert found.text.endswith(" footer")
+
+
+@pytest.mark.parametrize("by", [" ", "\n", "\r\n", "\\n"])
+@pytest.mark.parametrize("width", [1, 4, 5, 64, 76])
+@pytest.mark.parametrize("shift", range(3))
+def test_base64_that_is_broken_into_lines_or_groups_is_redacted(shift: int, width: int, by: str) -> None:
+    secret = "correct-horse-battery-staple " * 3
+    whole = base64.b64encode(b"(" * shift + secret.encode() + b")").decode()
+    text = f"header: {by.join(whole[at : at + width] for at in range(0, len(whole), width))} footer."
+    found = redactor(byok=secret).redact(text)
+    before, mark, after = found.text.partition("[REDACTED:byok]")
+    assert mark
+    assert found.count == 1
+    assert len(before.removeprefix("header: ").replace(by, "")) <= 3, "the letters that it shares with what is beside"
+    assert len(after.removesuffix(" footer.").replace(by, "")) <= 4
+
+
+def test_a_secret_in_words_is_not_found_across_them() -> None:
+    assert redactor(word="passport").redact("pass port").count == 0
 
 
 @given(PRINTABLE, PRINTABLE, st.lists(st.integers(0, 60), max_size=4))
