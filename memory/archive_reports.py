@@ -13,7 +13,7 @@ from uuid import UUID
 
 from memory import adapter, archives, differences, passes, workspace
 from memory.differences import Diff
-from memory.host import ids
+from memory.host import ids, paging
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Pass, PassState, WorkspaceFile
 
@@ -100,9 +100,8 @@ class Report:
 def listed(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> ArchivePage:
     """Archives without their bytes, the newest first; of one ref when it is named."""
     rows = _archives(scope, memory_ref)
-    found = list((rows.filter(id__lt=before) if before else rows).order_by("-id")[: limit + 1])
-    after = found[limit - 1].id if len(found) > limit else None
-    return ArchivePage(found[:limit], rows.count(), after)
+    found, last = paging.read_page(rows, before, limit)
+    return ArchivePage(found, rows.count(), last.id if last else None)
 
 
 def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> NightPage:
@@ -110,8 +109,8 @@ def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = No
     kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
-    after = found[limit - 1].id if len(found) > limit else None
-    return NightPage(found[:limit], kept.count() + missed.count(), after)
+    shown, last = paging.cut(found, limit)
+    return NightPage(shown, kept.count() + missed.count(), last.id if last else None)
 
 
 def every_night(scope: TenantScope, *, memory_ref: str = "") -> Iterator[Night]:
@@ -141,7 +140,7 @@ def _missed(scope: TenantScope, memory_ref: str) -> Any:
 
 
 def _newest(rows: Any, before: UUID | None, limit: int) -> list[Night]:
-    found = (rows.filter(id__lt=before) if before else rows).order_by("-id")[: limit + 1]
+    found = paging.behind(rows, before)[: limit + 1]
     return [Night(row.id, archive=row) if isinstance(row, Archive) else Night(row.id, missed=row) for row in found]
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 
 from memory.host.errors import NotFound
+from memory.host.paging import behind
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Suspect
 
@@ -24,14 +25,13 @@ def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
 
 def suspects(request: ForgetRequest, *, after: UUID | None = None, limit: int = 50) -> list[Suspect]:
     """The rows about which a person decides, store by store; ``after`` is the last one seen."""
-    rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id).order_by("id")
-    return list((rows.filter(id__gt=after) if after else rows)[:limit])
+    rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id)
+    return list(behind(rows, after, "id")[:limit])
 
 
 def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
     """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
-    rows = _confirmed(scope)
-    return list((rows.filter(id__lt=before) if before else rows).order_by("-id")[:limit])
+    return list(behind(_confirmed(scope), before)[:limit])
 
 
 def total(scope: TenantScope) -> int:

@@ -14,6 +14,7 @@ from memory import adapter, archives, differences, lineage, passes, policies
 from memory.differences import Diff
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
+from memory.host.paging import cursor, cut
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
 
@@ -111,11 +112,12 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
     else:
         behind = ids.parse("lin", after)
         rows = lineage.of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
+        shown, last = cut(rows, size)
         made = _entry_id(work.outcome.get("outputId"))
         reasons = work.outcome.get("reasons", {})
-        page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in rows[:size]]
+        page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in shown]
         total = lineage.count_of_pass(work.tenant_id, work.id)
-        following = ids.wire("lin", rows[size - 1].id) if len(rows) > size else ""
+        following = cursor("lin", last) or ""
         seen = seen if behind else 0
     groups = _groups(scope, page, now, may_restore=not work.dry_run)
     return Report(groups, total, following, seen + 1)

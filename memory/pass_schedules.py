@@ -18,6 +18,7 @@ from memory import background, passes
 from memory.background import Wanted
 from memory.host import access, audit, cron, ids, scheduling
 from memory.host.errors import Invalid, NotFound
+from memory.host.paging import behind
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, PassState, Trigger
@@ -102,7 +103,7 @@ def page(
     scope.check("memory:read")
     given = {"kind": kind, "memory_ref": memory_ref}
     rows = _rows(scope.tenant_id).filter(**{name: value for name, value in given.items() if value})
-    return list((rows.filter(id__gt=after) if after else rows).order_by("id")[:size]), rows.count()
+    return list(behind(rows, after, "id")[:size]), rows.count()
 
 
 def coming(schedule: PassSchedule) -> list[datetime]:

@@ -18,6 +18,7 @@ from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.leases import Lease
 from memory.host.models import Run
+from memory.host.paging import behind
 from memory.host.run_orders import RunOrder
 from memory.models import Pass, PassState, Trigger
 
@@ -255,8 +256,7 @@ def latest(
     tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "", before: UUID | None = None, limit: int
 ) -> list[Pass]:
     """The passes of these kinds, the newest first; of one ref when it is named."""
-    rows = _of_kinds(tenant_id, kinds, memory_ref).order_by("-id")
-    return list((rows.filter(id__lt=before) if before else rows)[:limit])
+    return list(behind(_of_kinds(tenant_id, kinds, memory_ref), before)[:limit])
 
 
 def count(tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "") -> int:

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from memory import adapter, ledger
 from memory.host import ids, sql, tenancy
+from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 from memory.matching import search_form
 from memory.words import Sought, sought
@@ -104,8 +105,8 @@ def ledger_page(
         return _page_by_words(scope, _Search.of(scope, wanted, matching, now), after, seen, size)
     found = _behind(scope, matching, after, size + 1)
     total, exact = _total(scope, wanted, matching, now)
-    more = found[size - 1].id if len(found) > size else None
-    return LedgerPage(found[:size], total, exact, seen + 1, more)
+    shown, last = cut(found, size)
+    return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
 
 
 def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:

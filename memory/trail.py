@@ -15,6 +15,7 @@ from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import VENDOR, MemoryArchived
 from memory.host.models import Interrupt, InterruptVote, Resolution, Run, RunStatus
+from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 
 if TYPE_CHECKING:
@@ -183,10 +184,9 @@ class RunPage:
 def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = None, size: int = 50) -> RunPage:
     """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
     rows = _runs(scope, wanted)
-    found = list(_older(scope, rows, before)[: size + 1])
+    found, last = cut(list(_older(scope, rows, before)[: size + 1]), size)
     counted = rows.order_by().values("id")[: COUNTED + 1].count()
-    more = found[size - 1].id if len(found) > size else None
-    return RunPage(found[:size], min(counted, COUNTED), counted > COUNTED, more)
+    return RunPage(found, min(counted, COUNTED), counted > COUNTED, last.id if last else None)
 
 
 def failed_since(scope: TenantScope, since: datetime) -> Any:

@@ -16,6 +16,7 @@ from django.db.models.functions import Cast, Coalesce, Replace
 
 from memory.host import access, sql
 from memory.host.expiry import expired, unexpired
+from memory.host.paging import behind, cut
 from memory.host.tenancy import TenantScope
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
@@ -370,9 +371,8 @@ def listed(scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None
     """The same, ``limit`` of them at most: those of the newest proposals behind ``after``."""
     scope.check("proposals:read")
     found = matching(scope, wanted, now=now)
-    rows = list(_standing_of(scope, found.filter(id__lt=after) if after else found)[: limit + 1])
-    more = rows[limit - 1].proposal_id if len(rows) > limit else None
-    return Listing(rows[:limit], found.count(), more)
+    rows, last = cut(list(_standing_of(scope, behind(found, after))[: limit + 1]), limit)
+    return Listing(rows, found.count(), last.proposal_id if last else None)
 
 
 def _standing_of(scope: TenantScope, found: QuerySet[Proposal]) -> QuerySet[Revision]:
@@ -393,9 +393,8 @@ def _behind(
     scope: TenantScope, found: QuerySet[Proposal], after: UUID | None, size: int, now: datetime
 ) -> tuple[list[Row], UUID | None]:
     """The next ``size`` lines, and the id behind which there are more."""
-    rows = found if after is None else found.filter(id__lt=after)
-    lines = _lines(scope.tenant_id, rows.order_by("-id"), size + 1, now)
-    return lines[:size], lines[size - 1].proposal.id if len(lines) > size else None
+    lines, last = cut(_lines(scope.tenant_id, behind(found, after), size + 1, now), size)
+    return lines, last.proposal.id if last else None
 
 
 def _lines(tenant_id: UUID, found: QuerySet[Proposal], limit: int, now: datetime) -> list[Row]:

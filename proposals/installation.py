@@ -12,6 +12,7 @@ from memory.host import installing, registry, runs
 from memory.host.errors import Conflict
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
+from memory.host.paging import read_page
 from memory.host.registry import Artifact
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
@@ -99,9 +100,8 @@ def listed(
     scope.check("artifacts:read")
     exact = {field: value for field, value in (("kind", kind), ("name", name)) if value}
     matching = Installation.objects.of(scope.tenant_id).filter(**exact)
-    rows = matching.filter(id__lt=before) if before else matching
-    found = list(rows.select_related("part_of").order_by("-id")[: limit + 1])
-    return InstalledPage(found[:limit], matching.count(), found[limit - 1].id if len(found) > limit else None)
+    found, last = read_page(matching.select_related("part_of"), before, limit)
+    return InstalledPage(found, matching.count(), last.id if last else None)
 
 
 def install(proposal: Proposal, revision: Revision, *, sha256: str, by: str, now: datetime) -> Installation:

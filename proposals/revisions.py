@@ -9,6 +9,7 @@ import rfc8785
 
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
+from memory.host.paging import behind
 from memory.matching import FORGOTTEN
 from proposals import diffs, structures
 from proposals.artifacts import Sealed
@@ -86,8 +87,7 @@ class RevisionsPage:
 def page(proposal: Proposal, *, before: int | None = None, limit: int) -> RevisionsPage:
     """The newest ``limit`` revisions before the number ``before``; no other text is read."""
     made = Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id)
-    rows = made.filter(number__lt=before) if before else made
-    found = list(rows.order_by("-number")[:limit])
+    found = list(behind(made, before, "-number")[:limit])
     more = found[-1].number if found and found[-1].number > 1 else None
     return RevisionsPage(found, made.count(), more)
 

@@ -15,8 +15,9 @@ from django.db.models import Count, QuerySet
 
 from memory import adapter, drafts, harness, intentions, policies
 from memory.commitments import rows
-from memory.host import audit, cron, ids, sql
+from memory.host import audit, cron, ids
 from memory.host.errors import Invalid, NotFound
+from memory.host.paging import read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.intentions import FARTHEST
 from memory.models import Commitment, CommitmentState, Firing
@@ -85,17 +86,14 @@ def page(
 ) -> CommitmentPage:
     """The commitments behind ``after``, newest first."""
     matching = _matching(scope, wanted)
-    found = list((matching.filter(id__lt=after) if after else matching)[: size + 1])
-    more = found[size - 1].id if len(found) > size else None
-    return CommitmentPage(_shown(scope, found[:size], now), matching.count(), more)
+    found, last = read_page(matching, after, size)
+    return CommitmentPage(_shown(scope, found, now), matching.count(), last.id if last else None)
 
 
 def every(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
     """All of them, newest first; read in chunks, for a file."""
-    rest, after = _matching(scope, wanted), None
-    while found := list((rest.filter(id__lt=after) if after else rest)[: sql.CHUNK]):
-        yield from _shown(scope, found, now)
-        after = found[-1].id
+    for chunk in read_all(_matching(scope, wanted)):
+        yield from _shown(scope, chunk, now)
 
 
 def count_by_state(scope: TenantScope) -> dict[str, int]:

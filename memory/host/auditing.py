@@ -11,6 +11,7 @@ from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.models import AuditCheckpoint, AuditRecord
+from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 
 SCOPE = "audit:read"
@@ -102,8 +103,7 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
         if limit is None
         else checkpoints.page(tenant_id, after=after, size=limit + 1)
     )
-    more = limit is not None and len(found) > limit
-    found = found[:limit]
+    found, last = cut(found, limit) if limit is not None else (found, None)
     _exported(scope, {"what": "checkpoints", "atSequence": found[-1].at_seq if found else None}, now)
     return {
         "tenant": str(scope.tenant_id),
@@ -118,7 +118,7 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
             for each in found
         ],
         "total": checkpoints.count(tenant_id),
-        "next": found[-1].at_seq if more else None,
+        "next": last.at_seq if last else None,
         "publicKeys": public_keys(),
     }
 

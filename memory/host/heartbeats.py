@@ -19,6 +19,7 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
 from memory.host.leases import Lease
 from memory.host.models import Heartbeat
+from memory.host.paging import behind
 
 WRITER = "memory.host.heartbeats"
 MIN_INTERVAL_S = 60
@@ -131,7 +132,7 @@ def _there(heartbeat: Heartbeat | None) -> Heartbeat:
 def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Heartbeat], int]:
     """The heartbeats whose names come behind ``after``, and how many there are in all."""
     rows = Heartbeat.objects.of(tenant_id)
-    return list(rows.filter(name__gt=after).order_by("name")[:size]), rows.count()
+    return list(behind(rows, after, "name")[:size]), rows.count()
 
 
 def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID, datetime, int]]:

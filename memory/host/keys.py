@@ -12,6 +12,7 @@ from memory.host.access import NewKey
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.expiry import has_expired
 from memory.host.models import ApiKey, Operator
+from memory.host.paging import read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "keys:manage"
@@ -42,9 +43,8 @@ def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now:
     """Keys older than ``after``, revoked and expired ones too."""
     scope.check(SCOPE)
     rows = ApiKey.objects.of(scope.tenant_id)
-    found = list((rows.filter(id__lt=after) if after else rows).order_by("-id")[: limit + 1])
-    more, found = len(found) > limit, found[:limit]
-    return KeyPage(_records(scope.tenant_id, found, now), rows.count(), found[-1].id if more else None)
+    found, last = read_page(rows, after, limit)
+    return KeyPage(_records(scope.tenant_id, found, now), rows.count(), last.id if last else None)
 
 
 def find(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> KeyRecord:

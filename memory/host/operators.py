@@ -13,6 +13,7 @@ from memory.host.access import OWNER
 from memory.host.errors import Invalid, LastOwner, NotFound
 from memory.host.keys import check_manager
 from memory.host.models import Membership, RoleGrant
+from memory.host.paging import read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "operators:manage"
@@ -47,9 +48,8 @@ def list_operators(scope: TenantScope, *, after: UUID | None = None, limit: int)
     last = rows.filter(operator_id=after).first() if after else None
     if after and last is None:
         return OperatorPage([], rows.count(), None)
-    found = list((rows.filter(id__gt=last.id) if last else rows).order_by("id")[: limit + 1])
-    more, found = len(found) > limit, found[:limit]
-    return OperatorPage(_records(scope.tenant_id, found), rows.count(), found[-1].operator_id if more else None)
+    found, end = read_page(rows, last and last.id, limit, order="id")
+    return OperatorPage(_records(scope.tenant_id, found), rows.count(), end.operator_id if end else None)
 
 
 def find(scope: TenantScope, operator_id: UUID | None) -> OperatorRecord:

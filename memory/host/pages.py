@@ -20,6 +20,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from memory.host import ids
 from memory.host.checkpoints import Finding
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.paging import cursor
 
 PAGE = 50
 LONGEST = 256
@@ -123,13 +124,26 @@ def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime
 class Cursor:
     """Where a list goes on: behind ``after``, with ``seen`` rows before it. An unreadable cursor is the beginning."""
 
+    request: HttpRequest
+    prefix: str
     after: UUID | None
     seen: int
 
     @classmethod
     def of(cls, request: HttpRequest, prefix: str) -> "Cursor":
         after = ids.parse(prefix, request.GET.get("after", ""))
-        return cls(after, (number_of(request, "seen") or 0) if after else 0)
+        return cls(request, prefix, after, (number_of(request, "seen") or 0) if after else 0)
+
+    def links(self, shown: int, last: Any) -> dict[str, Any]:
+        """Which rows of the list a page of ``shown`` rows has, and the addresses of the pages around it; ``last`` is
+        its last row, or the id of that, when there are more."""
+        after, end = cursor(self.prefix, last), self.seen + shown
+        return {
+            "first": self.seen + 1,
+            "last": end,
+            "older": address(self.request, after=after, seen=end) if after else "",
+            "newest": address(self.request) if self.after else "",
+        }
 
 
 def is_there(find: Callable[[], Any]) -> bool:
@@ -138,6 +152,11 @@ def is_there(find: Callable[[], Any]) -> bool:
         return bool(find())
     except (NotFound, Forbidden):
         return False
+
+
+def files(request: HttpRequest) -> dict[str, str]:
+    """The addresses of the whole list as a file."""
+    return {"as_json": address(request, format="json"), "as_csv": address(request, format="csv")}
 
 
 def address(request: HttpRequest, **changes: object) -> str:

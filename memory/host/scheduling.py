@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
+from memory.host.paging import behind
 
 WRITER = "memory.host.scheduling"
 HORIZON = timedelta(days=90)
@@ -177,7 +178,7 @@ def of_automation(tenant_id: UUID, name: str) -> Schedule | None:
 def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Schedule], int]:
     """The schedules whose names come behind ``after``, and how many there are in all."""
     rows = Schedule.objects.of(tenant_id)
-    return list(rows.filter(name__gt=after).order_by("name")[:size]), rows.count()
+    return list(behind(rows, after, "name")[:size]), rows.count()
 
 
 def coming(schedule: Schedule) -> list[datetime]:
@@ -191,8 +192,7 @@ def coming(schedule: Schedule) -> list[datetime]:
 def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> tuple[list[ScheduleTick], int]:
     """The ticks before ``before``, the latest first, and how many there have been in all."""
     rows = ScheduleTick.objects.of(schedule.tenant_id).filter(schedule_id=schedule.id)
-    earlier = rows.filter(tick_at__lt=before) if before else rows
-    return list(earlier.order_by("-tick_at")[:size]), rows.count()
+    return list(behind(rows, before, "-tick_at")[:size]), rows.count()
 
 
 def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:

@@ -41,18 +41,13 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_row, archive_reports.every_night(scope, memory_ref=ref))
         return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
-    last = cursor.seen + len(page.nights)
     context = {
         "nav": "archives",
         "now": timezone.now(),
         "page": page,
         "ref": ref,
-        "first": cursor.seen + 1,
-        "last": last,
-        "older": pages.address(request, after=ids.wire("arc", page.after), seen=last) if page.after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **cursor.links(len(page.nights), page.after),
+        **pages.files(request),
     }
     if not pages.wants_fragment(request):
         context |= {"refs": archive_reports.refs_of(scope), "can_run": scope.can("passes:run")}

@@ -68,7 +68,6 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
     cursor = pages.Cursor.of(request, "cmt")
     listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)
-    last = cursor.seen + len(listed.commitments)
     context = {
         "nav": "commitments",
         "now": now,
@@ -77,12 +76,8 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         "tabs": _tabs(request, kept.count_by_state(scope)),
         "open_states": kept.OPEN,
         "can_change": scope.can("memory:retire"),
-        "first": cursor.seen + 1,
-        "last": last,
-        "older": pages.address(request, after=ids.wire("cmt", listed.after), seen=last) if listed.after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **cursor.links(len(listed.commitments), listed.after),
+        **pages.files(request),
     }
     return pages.render(request, "memory/commitments.html", context, fragment="memory/commitments_list.html")
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from memory import adapter, background, capabilities, pass_reports, pass_schedules, tasks
 from memory.background import KINDS, Wanted
 from memory.forms import PassForm, PassScheduleForm
-from memory.host import access, advertised, exports, ids, pages, sql, tenancy
+from memory.host import access, advertised, exports, ids, pages, paging, sql, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.pass_schedules import PassTimes
@@ -72,9 +72,7 @@ def _page(
 ) -> HttpResponse:
     cursor, kinds, ref = pages.Cursor.of(request, "pass"), _kinds(request), pages.text_of(request, "ref")
     rows, total = background.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE + 1)
-    shown = rows[: pages.PAGE]
-    last = cursor.seen + len(shown)
-    after = ids.wire("pass", shown[-1].id) if len(rows) > pages.PAGE else ""
+    shown, last = paging.cut(rows, pages.PAGE)
     context = {
         "nav": "consolidation",
         "now": timezone.now(),
@@ -82,13 +80,9 @@ def _page(
         "kind": pages.text_of(request, "kind"),
         "ref": ref,
         "total": total,
-        "first": cursor.seen + 1,
-        "last": last,
-        "older": pages.address(request, after=after, seen=last) if after else "",
-        "newest": pages.address(request) if cursor.after else "",
+        **cursor.links(len(shown), last),
+        **pages.files(request),
         "filtered": bool(ref or kinds != HERE),
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
     }
     context |= {} if pages.wants_fragment(request) else _around(scope, form, times)
     fragment = "memory/consolidation_list.html"

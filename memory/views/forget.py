@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, archive_reports, forget_plans, forget_requests, forgetting, harness, receipts, tasks
 from memory.archive_reports import Withdrawn
 from memory.forms import ConfirmForm, SubjectForm
-from memory.host import access, erasure, exports, ids, pages, tenancy
+from memory.host import access, erasure, exports, ids, pages, paging, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
@@ -92,20 +92,15 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
     cursor = pages.Cursor.of(request, "fgt")
     found = forget_requests.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
-    last = cursor.seen + len(found[: pages.PAGE])
-    after = ids.wire("fgt", found[pages.PAGE - 1].id) if len(found) > pages.PAGE else ""
+    shown, last = paging.cut(found, pages.PAGE)
     return {
         "nav": "forget",
         "now": timezone.now(),
         "form": form,
-        "requests": found[: pages.PAGE],
+        "requests": shown,
         "total": forget_requests.total(scope),
-        "first": cursor.seen + 1,
-        "last": last,
-        "older": pages.address(request, after=after, seen=last) if after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **cursor.links(len(shown), last),
+        **pages.files(request),
     }
 
 
@@ -210,9 +205,8 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
     rows = forget_requests.suspects(found, after=cursor.after, limit=pages.PAGE + 1)
-    suspects = forget_plans.in_context(found, forgetting.terms_of(scope, found), rows[: pages.PAGE])
-    last = cursor.seen + len(suspects)
-    after = ids.wire("sus", rows[pages.PAGE - 1].id) if len(rows) > pages.PAGE else ""
+    shown, last = paging.cut(rows, pages.PAGE)
+    suspects = forget_plans.in_context(found, forgetting.terms_of(scope, found), shown)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,
@@ -220,11 +214,8 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
         "totals": _totals(found),
         "decided": _decided(found),
         "suspects": suspects,
-        "first": cursor.seen + 1,
-        "last": last,
+        **cursor.links(len(suspects), last),
         "here": pages.here(request),
-        "following": pages.address(request, after=after, seen=last) if after else "",
-        "newest": pages.address(request) if cursor.after else "",
         "choices": ((Decision.TICKED, "Forget"), (Decision.SPARED, "Keep"), (Decision.UNDECIDED, "Undecided")),
     }
     return pages.render(request, "memory/forget_preview.html", context)

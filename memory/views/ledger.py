@@ -106,14 +106,11 @@ def _wanted(request: HttpRequest) -> LedgerFilter:
 
 def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
     """Where the links of the list lead, each with the filter that is set."""
-    after = ids.wire("mem", page.after) if page.after else ""
     return {
         "oob": True,
         "permalink": pages.here(request),
-        "older": pages.address(request, after=after, seen=page.last) if after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **cursor.links(len(page.entries), page.after),
+        **pages.files(request),
         "chips": [
             Chip(WORDS[name], value, pages.address(request, **{name: ""}))
             for name in FIELDS

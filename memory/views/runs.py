@@ -68,7 +68,6 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") in exports.FORMATS:
         rows = (_run_row(run) for run in trail.every_run(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
-    last = cursor.seen + len(listed.runs)
     names = events.names_of(scope, listed.runs)
     context = {
         "nav": "memory",
@@ -81,12 +80,8 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         "until": pages.text_of(request, "until"),
         "statuses": RunStatus.values,
         "filtered": wanted != RunFilter(),
-        "first": cursor.seen + 1,
-        "last": last,
-        "older": pages.address(request, after=ids.wire("run", listed.after), seen=last) if listed.after else "",
-        "newest": pages.address(request) if cursor.after else "",
-        "as_json": pages.address(request, format="json"),
-        "as_csv": pages.address(request, format="csv"),
+        **cursor.links(len(listed.runs), listed.after),
+        **pages.files(request),
     }
     return pages.render(request, "memory/runs.html", context, fragment="memory/runs_list.html")
 

@@ -31,6 +31,7 @@ from memory.host.operations import (
     operation,
     words,
 )
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
 from memory.wire import instant
@@ -154,7 +155,6 @@ INSTALLED_VERSIONS = closed("InstalledVersions", artifacts=listed(INSTALLED_VERS
 MOST_REVISIONS = 2**31 - 1
 TAG = "proposals"
 READ = "proposals:read"
-DEFAULT_LIMIT = 50
 
 
 # The two texts of a diff that is asked for by name, and the lines of it as JSON.
@@ -345,7 +345,7 @@ def installed_document(page: InstalledPage) -> dict[str, Any]:
     return {
         "artifacts": [version_document(each) for each in page.rows],
         "total": page.total,
-        "next": ids.wire("inst", page.after) if page.after else None,
+        "next": cursor("inst", page.after),
     }
 
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from memory.host import ids
 from memory.host.models import Installation
+from memory.host.paging import cursor
 from memory.host.serializing import After, Closed
 from memory.wire import instant
 from proposals.api.parsing import ArtifactField
@@ -136,7 +137,7 @@ def listing_document(found: Listing) -> dict[str, Any]:
     return {
         "proposals": [proposal_document(each) for each in found.revisions],
         "total": found.total,
-        "next": ids.wire("prop", found.after) if found.after else None,
+        "next": cursor("prop", found.after),
     }
 
 

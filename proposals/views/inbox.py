@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory.host import access, advertised, exports, ids, pages, saved_filters, tenancy
+from memory.host import access, advertised, exports, ids, pages, paging, saved_filters, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
@@ -368,7 +368,7 @@ def _tab(show: str, label: str, count: int) -> Tab:
 
 
 def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> dict[str, Any]:
-    after = ids.wire("prop", page.after) if page.after else ""
+    after = paging.cursor("prop", page.after)
     return {
         "permalink": here,
         "older": address(base, after=after, seen=page.last) if after else "",

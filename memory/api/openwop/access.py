@@ -13,11 +13,11 @@ from memory.host.access import NewKey
 from memory.host.keys import KeyRecord
 from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.operators import OperatorRecord
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 
-DEFAULT_LIMIT = 50
 ROLE = words(access.ROLES)
 KEY_FIELDS = {
     "id": TEXT,
@@ -57,8 +57,7 @@ def key_list(request: Request) -> Response:
         given = checked(wire.KeysQuery, query_of(request)).validated_data
         page = keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
         listed_keys = [key_document(each) for each in page.keys]
-        after = ids.wire("key", page.after) if page.after else None
-        return Response({"keys": listed_keys, "total": page.total, "next": after})
+        return Response({"keys": listed_keys, "total": page.total, "next": cursor("key", page.after)})
     given = checked(wire.NewKeyRequest, request.data).validated_data
     made = keys.create(
         scope,
@@ -95,8 +94,7 @@ def operator_list(request: Request) -> Response:
     given = checked(wire.OperatorsQuery, query_of(request)).validated_data
     page = operators.list_operators(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
     found = [operator_document(each) for each in page.operators]
-    after = ids.wire("usr", page.after) if page.after else None
-    return Response({"operators": found, "total": page.total, "next": after})
+    return Response({"operators": found, "total": page.total, "next": cursor("usr", page.after)})
 
 
 @operation("changeOperator", scope=operators.SCOPE, takes=wire.OperatorChange, gives={200: OPERATOR}, tag="operators")

@@ -29,6 +29,7 @@ from memory.host.operations import (
     operation,
     words,
 )
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
@@ -94,7 +95,6 @@ FIELDS = {
     "endpointSecret": "endpoint_secret",
 }
 CALLED = {field: name for name, field in FIELDS.items()}
-DEFAULT_LIMIT = 50
 READ = "memory:read"
 TAG = "archives"
 BASE = "v1/host/console"
@@ -159,7 +159,7 @@ def page_document(page: ArchivePage, memory_ref: str) -> dict[str, Any]:
         "memoryRef": memory_ref or None,
         "archives": [archive_document(row) for row in page.archives],
         "total": page.total,
-        "next": ids.wire("arc", page.after) if page.after else None,
+        "next": cursor("arc", page.after),
     }
 
 

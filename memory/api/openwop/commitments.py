@@ -16,6 +16,7 @@ from memory import commitments
 from memory.commitments import Shown, Wanted
 from memory.host import ids
 from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, also, closed, listed, nullable, operation, words
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, Instant, SoughtRef, Text, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
 from memory.models import CommitmentState, Condition, Firing
@@ -52,7 +53,6 @@ COMMITMENT = closed(
 )
 COMMITMENTS = closed("Commitments", commitments=listed(COMMITMENT), total=COUNT, next=nullable(TEXT))
 ONE = also(COMMITMENT | {"title": "CommitmentWithFirings"}, firings=listed(FIRING))
-DEFAULT_LIMIT = 50
 PLACE = "v1/host/console/commitments"
 
 
@@ -159,7 +159,7 @@ def commitment_list(request: Request) -> Response:
         {
             "commitments": [commitment_document(each) for each in page.commitments],
             "total": page.total,
-            "next": ids.wire("cmt", page.after) if page.after else None,
+            "next": cursor("cmt", page.after),
         }
     )
 

@@ -27,6 +27,7 @@ from memory.host.operations import (
     operation,
     words,
 )
+from memory.host.paging import DEFAULT_LIMIT, cursor, cut
 from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
@@ -76,7 +77,6 @@ SCHEDULE = closed(
 )
 SCHEDULES = closed("PassSchedules", schedules=listed(SCHEDULE), total=COUNT, next=nullable(TEXT))
 MOST = 2**31 - 1
-DEFAULT_LIMIT = 50
 READ, RUN = "memory:read", "passes:run"
 TAG = "passes"
 BASE = "v1/host/console"
@@ -213,8 +213,9 @@ def pass_list(request: Request) -> Response:
     rows, total = background.page(
         scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size + 1
     )
-    listed = [pass_document(row) for row in rows[:size]]
-    return Response({"passes": listed, "total": total, "next": listed[-1]["id"] if len(rows) > size else None})
+    shown, last = cut(rows, size)
+    listed = [pass_document(row) for row in shown]
+    return Response({"passes": listed, "total": total, "next": cursor("pass", last)})
 
 
 @transaction.atomic
@@ -277,8 +278,9 @@ def schedule_list(request: Request) -> Response:
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
     rows, total = pass_schedules.page(scope, **asked, after=given.get("after"), size=size + 1)
-    listed = [schedule_document(row) for row in rows[:size]]
-    return Response({"schedules": listed, "total": total, "next": listed[-1]["id"] if len(rows) > size else None})
+    shown, last = cut(rows, size)
+    listed = [schedule_document(row) for row in shown]
+    return Response({"schedules": listed, "total": total, "next": cursor("psc", last)})
 
 
 @operation("getPassSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)

@@ -12,6 +12,7 @@ from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forget_plans import InContext
 from memory.host import access, ids, vault
 from memory.host.models import SecretScope
+from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.inventory import AgentEntry
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
@@ -197,7 +198,7 @@ def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:
         "entries": [entry_of(row) for row in page.entries],
         "total": page.total,
         "totalIsExact": page.total_is_exact,
-        "next": ids.wire("mem", page.after) if page.after else None,
+        "next": cursor("mem", page.after),
     }
 
 
@@ -237,7 +238,7 @@ def _write_document(write: Write) -> dict[str, Any]:
     }
 
 
-def preview_document(request: ForgetRequest, suspects: list[InContext], following: str) -> dict[str, Any]:
+def preview_document(request: ForgetRequest, suspects: list[InContext], following: str | None = None) -> dict[str, Any]:
     """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects."""
     work, is_ready = request.background, request.state == ForgetState.PREVIEWED
     document: dict[str, Any] = {
@@ -248,7 +249,7 @@ def preview_document(request: ForgetRequest, suspects: list[InContext], followin
         "planSha256": request.plan_sha256 if is_ready else None,
         "stores": {},
         "suspects": [_suspect(each) for each in suspects],
-        "next": following or None,
+        "next": following,
     }
     if is_ready:
         document["stores"] = {

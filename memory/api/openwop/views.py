@@ -12,11 +12,10 @@ from memory.api.openwop import serializers as wire
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.operations import operation
+from memory.host.paging import DEFAULT_LIMIT, cursor, cut
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
-
-DEFAULT_LIMIT = 50
 
 
 @operation("listMemory", scope="memory:read", query=wire.MemoryQuery, gives={200: schemas.MEMORY_PAGE}, tag="memory")
@@ -73,7 +72,7 @@ def forget_previews(request: Request) -> Response:
     given = checked(wire.ForgetSubject, request.data).validated_data
     asked = forgetting.ask(scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now())
     tasks.enqueue_preview(asked)
-    return Response(wire.preview_document(asked, [], ""), status=202)
+    return Response(wire.preview_document(asked, []), status=202)
 
 
 @operation(
@@ -85,11 +84,11 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
     found = forget_requests.find(scope, ids.parse("fgt", preview_id))
     if found.state != ForgetState.PREVIEWED:
-        return Response(wire.preview_document(found, [], ""))
+        return Response(wire.preview_document(found, []))
     rows = forget_requests.suspects(found, after=given.get("after"), limit=size + 1)
-    shown = forget_plans.in_context(found, forgetting.terms_of(scope, found), rows[:size])
-    following = ids.wire("sus", rows[size - 1].id) if len(rows) > size else ""
-    return Response(wire.preview_document(found, shown, following))
+    page, last = cut(rows, size)
+    shown = forget_plans.in_context(found, forgetting.terms_of(scope, found), page)
+    return Response(wire.preview_document(found, shown, cursor("sus", last)))
 
 
 @operation(

@@ -12,6 +12,7 @@ from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
 from memory.host.models import AuditCheckpoint
 from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, operation
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
 from openwop_console.runtime.api.schemas import EVENT
@@ -62,7 +63,6 @@ AUDIT_PROOFS = closed(
 )
 TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)
 MOST_RECORDS = 1000
-DEFAULT_LIMIT = 50
 
 
 def sequence() -> serializers.RegexField:

@@ -14,6 +14,7 @@ from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.operations import COUNT, FLAG, OBJECT, TEXT, TIME, operation
+from memory.host.paging import DEFAULT_LIMIT, cut
 from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
@@ -26,7 +27,6 @@ TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 LONGEST_INTERVAL_S = 90 * 86_400
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"
-DEFAULT_LIMIT = 50
 READ, MANAGE = "schedules:read", "schedules:manage"
 TAG = "schedules"
 
@@ -321,8 +321,9 @@ def schedule_ticks(request: Request, name: str) -> Response:
     given = checked(TicksQuery, query_of(request)).validated_data
     size = given.get("limit", DEFAULT_LIMIT)
     rows, total = schedules.ticks_of(scope_of(request), name, before=given.get("before"), size=size + 1)
-    following = instant(rows[size - 1].tick_at) if len(rows) > size else None
-    return Response({"ticks": [tick_document(row) for row in rows[:size]], "total": total, "next": following})
+    shown, last = cut(rows, size)
+    following = instant(last.tick_at) if last else None
+    return Response({"ticks": [tick_document(row) for row in shown], "total": total, "next": following})
 
 
 @operation("listHeartbeats", method="GET", scope=READ, query=NamesQuery, gives={200: HEARTBEATS}, tag=TAG)
@@ -374,8 +375,8 @@ def _place(request: Request) -> tuple[str, int]:
 
 def _page(name: str, documents: list[dict[str, Any]], size: int, total: int) -> dict[str, Any]:
     """At most ``size`` of the documents, of how many, and the name behind which the others come."""
-    shown = documents[:size]
-    return {name: shown, "total": total, "next": shown[-1]["name"] if len(documents) > size else None}
+    shown, last = cut(documents, size)
+    return {name: shown, "total": total, "next": last["name"] if last else None}
 
 
 class ScheduleName:

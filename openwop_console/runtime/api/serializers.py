@@ -12,6 +12,7 @@ from memory.host import ids, runs
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
+from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Instant, Text
 from memory.masking import Mask, without_sensitive
 from memory.trail import RunFilter, RunPage
@@ -62,7 +63,7 @@ def runs_document(page: RunPage) -> dict[str, Any]:
         ],
         "total": page.total,
         "totalIsExact": not page.inexact,
-        "next": ids.wire("run", page.after) if page.after else None,
+        "next": cursor("run", page.after),
     }
 
 

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from memory import trail
 from memory.host import ids
 from memory.host.operations import operation
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from openwop_console.runtime import intake
@@ -19,8 +20,6 @@ from openwop_console.runtime.api.serializers import (
     run_document,
     runs_document,
 )
-
-DEFAULT_LIMIT = 50
 
 
 @operation(

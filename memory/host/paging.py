@@ -1,0 +1,41 @@
+"""Pages of a list: the rows behind a cursor, at most so many, and the cursor behind which the list goes on."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+from uuid import UUID
+
+from memory.host import ids, sql
+
+DEFAULT_LIMIT = 50
+
+Row = TypeVar("Row")
+
+
+def behind(rows: Any, after: Any, order: str = "-id") -> Any:
+    """The rows of a queryset in this order, behind the one whose value in its column is ``after``; all without one."""
+    column, comparison = order.removeprefix("-"), "lt" if order.startswith("-") else "gt"
+    found = rows.filter(**{f"{column}__{comparison}": after}) if after else rows
+    return found.order_by(order)
+
+
+def cut(rows: Sequence[Row], size: int) -> tuple[list[Row], Row | None]:
+    """The first ``size`` of rows of which one more was asked for, and the last of these where that one is there."""
+    return list(rows[:size]), rows[size - 1] if len(rows) > size else None
+
+
+def read_page(rows: Any, after: Any, size: int, *, order: str = "-id") -> tuple[list[Any], Any]:
+    """One page of a queryset, and its last row when more come behind it."""
+    return cut(list(behind(rows, after, order)[: size + 1]), size)
+
+
+def read_all(rows: Any) -> Iterator[list[Any]]:
+    """All rows, the newest first, a chunk at a time: for a file, however many there are."""
+    after: UUID | None = None
+    while chunk := list(behind(rows, after)[: sql.CHUNK]):
+        yield chunk
+        after = chunk[-1].id
+
+
+def cursor(prefix: str, last: Any) -> str | None:
+    """How a client asks for what comes behind this row, or behind the row of this id; null at the end of the list."""
+    return ids.wire(prefix, getattr(last, "id", last)) if last else None
