@@ -24,7 +24,7 @@ from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependency
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
-from memory.matching import texts_in
+from memory.text.matching import texts_in
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
 FIRST_VERSION = "1.0.0"

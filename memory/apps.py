@@ -35,9 +35,9 @@ class MemoryConfig(AppConfig):
 
     def _of_openintent(self) -> "tuple[erasure.Eraser, ...]":
         """What RFC-0015 keeps beside its entries, and the work that they belong to."""
-        from memory import namespaces
         from memory.erasers import entries, records, values
-        from memory.work import rows
+        from memory.openintent import namespaces
+        from memory.openintent.work import rows
 
         own = (entries.NAMES_BESIDE_ENTRIES, entries.SEALED_VALUES, records.EVENT_NOTES)
         return (*own, *values.stores(rows.erase_kept, namespaces.erase_kept))
@@ -46,9 +46,9 @@ class MemoryConfig(AppConfig):
         """Lower floors have what they need of upper ones."""
         from memory import agent_packs, ledger
         from memory import event_notes as notes
-        from memory import work as openintent_work
-        from memory.agent_memory import archival, refs
         from memory.host import installing, runs, tenancy, vault
+        from memory.openintent import archival, refs
+        from memory.openintent import work as openintent_work
 
         runs.on_reasoned(notes.attach_reason)
         installing.register(agent_packs.INSTALLER)

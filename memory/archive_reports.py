@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, archives, differences, passes, workspace
-from memory.differences import Diff
+from memory import adapter, archives, passes, workspace
 from memory.host import ids, paging
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Pass, PassState, WorkspaceFile
+from memory.text import differences
+from memory.text.differences import Diff
 
 MISSED = (PassState.REFUSED, PassState.FAILED)
 REFS_OFFERED = 200

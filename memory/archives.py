@@ -20,15 +20,15 @@ from django.db.models import BinaryField
 from django.db.models.functions import Substr
 
 from memory import adapter, harness, ledger, lineage, passes, policies, wire, workspace
-from memory.distillers import canonical, coverage
 from memory.file_drafts import FileDraft
 from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.matching import FORGOTTEN as UNNAMED
 from memory.models import Archive, ArchiveState, Distillate, Pass, Trigger
 from memory.passes import PassOrder
+from memory.text.distillers import canonical, coverage
+from memory.text.matching import FORGOTTEN as UNNAMED
 
 WRITER = "memory.archives"
 FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"

@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from memory import adapter, harness, ledger, lineage, passes, reconciled, similarity, token_budget
+from memory import adapter, harness, ledger, lineage, passes, reconciled
 from memory.adapter import CorpusEntry, Outline
 from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
@@ -28,7 +28,8 @@ from memory.lineage import Descent
 from memory.models import LineageKind, Pass
 from memory.reconciled import Standing
 from memory.redaction import Redacted
-from memory.similarity import (
+from memory.text import similarity, token_budget
+from memory.text.similarity import (
     Ids,
     Merge,
     Reading,

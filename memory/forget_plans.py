@@ -11,12 +11,13 @@ from uuid import UUID
 import rfc8785
 from django.db.models import Count
 
-from memory import encodings, harness
+from memory import harness
 from memory.host import erasure
 from memory.host.erasure import EarlierLook, Holding, Identifiers
 from memory.host.errors import Invalid
-from memory.matching import name_form, search_form
 from memory.models import ForgetRequest, Suspect
+from memory.text import encodings
+from memory.text.matching import name_form, search_form
 
 MAX_TERMS = 10
 AROUND, REDACTED_AROUND = 120, 2000

@@ -26,9 +26,9 @@ from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
-from memory.matching import is_mentioned, name_form
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder
+from memory.text.matching import is_mentioned, name_form
 
 WRITER = "memory.forgetting"
 KIND = "forget"

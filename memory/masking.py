@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from memory.encodings import forms_of
 from memory.host.models import Run
+from memory.text.encodings import forms_of
 
 MASK = "[MASKED]"
 # What the run may put into a question; everything else that is asked stands in the workflow's definition.

@@ -13,8 +13,8 @@ from typing import Any
 import ahocorasick_rs
 import re2
 
-from memory.encodings import all_members, broken_runs, forms_of
 from memory.host import ids
+from memory.text.encodings import all_members, broken_runs, forms_of
 
 MIN_LENGTH = 8
 MOST_REPEATED = 32  # how much of a form that repeats itself is looked for

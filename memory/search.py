@@ -17,8 +17,8 @@ from memory import adapter, ledger
 from memory.host import ids, sql, tenancy
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
-from memory.matching import search_form
-from memory.words import Sought, sought
+from memory.text.matching import search_form
+from memory.text.words import Sought, sought
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry

@@ -9,9 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import background, forgetting, pass_schedules, passes, retention, search, work
+from memory import background, forgetting, pass_schedules, passes, retention, search
 from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
+from memory.openintent import work
 from memory.pass_schedules import Queue
 
 PASS_SECONDS = 1800

@@ -147,7 +147,7 @@ class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
 class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # their metaclass
     """A field of OpenIntent that takes one of its words."""
 
-    target_class = "memory.api.openintent.serializers.Word"
+    target_class = "memory.openintent.api.serializers.Word"
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Document:
         null = [None] if self.target.allow_null else []

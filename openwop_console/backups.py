@@ -31,8 +31,8 @@ from memory.forgetting import Clock
 from memory.host import audit, checkpoints, sealing, signing, tenancy
 from memory.host.models import Operator, Tenant, VaultKey
 from memory.host.sealing import VaultLocked
-from memory.matching import is_mentioned, search_form
 from memory.models import ForgetRequest, ForgetState
+from memory.text.matching import is_mentioned, search_form
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.databases import SQLITE_SUFFIXES

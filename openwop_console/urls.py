@@ -28,13 +28,13 @@ pages: list[URLPattern] = [
 ]
 
 urlpatterns = [
-    path("", include("memory.api.openintent.urls")),  # first, as every pattern before a match costs its request
+    path("", include("memory.openintent.api.urls")),  # first, as every pattern before a match costs its request
     *public,
     *pages,
     path("", include("openwop_console.runtime.urls")),
     path("", include("openwop_console.runtime.api.urls")),
     path("", include("memory.urls")),
-    path("", include("memory.api.openwop.urls")),
+    path("", include("memory.api.urls")),
     path("", include("proposals.urls")),
     path("", include("proposals.api.urls")),
     path("", include("openwop_console.seams.urls")),

@@ -20,8 +20,8 @@ from memory.host import installing, json_depth, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.installing import Installer
 from memory.host.registry import Artifact
-from memory.matching import texts_in
 from memory.redaction import Redactor
+from memory.text.matching import texts_in
 from proposals.models import Kind
 
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from proposals import denials, drafts, locking, revisions
 from proposals.models import Comment, Proposal
 

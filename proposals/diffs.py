@@ -7,8 +7,8 @@ that mean the same do not differ.
 import json
 import re
 
-from memory import differences
-from memory.differences import ADDED, CHANGED, MAX_LINES, REMOVED, SAME, Diff, Piece
+from memory.text import differences
+from memory.text.differences import ADDED, CHANGED, MAX_LINES, REMOVED, SAME, Diff, Piece
 
 __all__ = ["ADDED", "CHANGED", "MAX_LINES", "REMOVED", "SAME", "Diff", "Piece", "between", "readable", "size_of_change"]
 

@@ -17,7 +17,7 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from memory.erasers.values import KeptValues
 from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import (
+from memory.text.matching import (
     Mention,
     is_mentioned,
     judged,

@@ -19,7 +19,7 @@ from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import Principal
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote
 from proposals.policies import Policy
 

@@ -20,7 +20,7 @@ from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.models import Installation, Run
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from proposals import (
     artifacts,
     comments,

@@ -17,7 +17,7 @@ from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Operator, RoleGrant
 from memory.host.tenancy import TenantScope
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from proposals import drafts
 from proposals.models import ApprovalPolicy, Kind, PolicyChange, PolicyChangeState
 

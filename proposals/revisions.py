@@ -10,7 +10,7 @@ import rfc8785
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
 from memory.host.paging import behind
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from proposals import diffs, structures
 from proposals.artifacts import Sealed
 from proposals.drafts import Texts

@@ -7,9 +7,9 @@ from uuid import UUID
 from django.db.models import Q
 
 from memory.host import sql
-from memory.matching import Mention, mention, needles, second_look, shadows
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Retirement, Tombstone
+from memory.text.matching import Mention, mention, needles, second_look, shadows
 
 NAMES = ("agent_id", "created_by", "curated_by", "task_id", "intent_id")
 NAMES_AT_ONCE = 200  # each is a parameter in every one of ``NAMES``

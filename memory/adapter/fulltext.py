@@ -17,7 +17,7 @@ from memory.host import sql
 from memory.host.tenancy import TenantScope
 from memory.models.entry import MemoryEntry
 from memory.models.search_index import MARK, SHIFT
-from memory.words import Sought
+from memory.text.words import Sought
 
 LOOKED = 50_000
 FIRST, CHUNK = 200, 5_000

@@ -16,9 +16,9 @@ from memory.host import expiry, sql
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
-from memory.matching import search_form
 from memory.models.entry import MemoryEntry
-from memory.words import relevance, words_of
+from memory.text.matching import search_form
+from memory.text.words import relevance, words_of
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

@@ -12,14 +12,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import intentions
 from memory.adapter import News
 from memory.commitments import rows
 from memory.host import event_log, registry
 from memory.host.events import RunCompleted, RunFailed
 from memory.host.models import ForkMode, Run
-from memory.intentions import Intention
 from memory.models import Commitment, CommitmentState
+from memory.text import intentions
+from memory.text.intentions import Intention
 
 ENDS = {RunCompleted.type: "run completed finished succeeded done", RunFailed.type: "run failed"}
 FARTHEST_BACK = timedelta(days=1)

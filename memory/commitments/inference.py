@@ -11,12 +11,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, intentions, policies
+from memory import adapter, policies
 from memory.adapter import News
 from memory.commitments import conditions, rows
-from memory.intentions import Intention
 from memory.models import Commitment, CommitmentState, Condition
 from memory.policies import Policy
+from memory.text import intentions
+from memory.text.intentions import Intention
 
 CHUNK = 200  # entries whose texts are searched for intentions in one transaction
 

@@ -13,15 +13,16 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from memory import adapter, drafts, harness, intentions, policies
+from memory import adapter, drafts, harness, policies
 from memory.commitments import rows
 from memory.host import audit, cron, ids
 from memory.host.errors import Invalid, NotFound
 from memory.host.paging import read_all, read_page
 from memory.host.tenancy import TenantScope
-from memory.intentions import FARTHEST
 from memory.models import Commitment, CommitmentState, Firing
 from memory.redaction import Redactor
+from memory.text import intentions
+from memory.text.intentions import FARTHEST
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry

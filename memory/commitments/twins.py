@@ -9,11 +9,12 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memory import adapter, intentions
+from memory import adapter
 from memory.commitments import rows, sources
 from memory.commitments.sources import Source
 from memory.host import sql
 from memory.models import Commitment, CommitmentState
+from memory.text import intentions
 
 Spoken = tuple[Commitment, Source]
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import rfc8785
 
-from memory import adapter, archives, distillers, passes, policies
+from memory import adapter, archives, passes, policies
 from memory.distillation import gathering, making
 from memory.distillation.making import Commission
 from memory.distillation.options import Asked
@@ -20,6 +20,7 @@ from memory.host import tenancy
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import Archive
 from memory.policies import ENDPOINT
+from memory.text import distillers
 
 MOST = 2_000
 

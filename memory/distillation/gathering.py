@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from memory import adapter, harness, passes, token_budget
+from memory import adapter, harness, passes
 from memory.adapter import CorpusEntry
 from memory.distillation.options import Asked, Given
-from memory.distillers import Source, body_of, content_digest
 from memory.host import ids, sql
 from memory.host.errors import Invalid
 from memory.host.tenancy import MemoryScope
 from memory.models import Pass
 from memory.redaction import Redacted
+from memory.text import token_budget
+from memory.text.distillers import Source, body_of, content_digest
 
 TAKEN = frozenset({"", "merged", "compacted"})
 DISTILLED = "distilled"

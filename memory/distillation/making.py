@@ -11,14 +11,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from memory import archives, distillers, passes
+from memory import archives, passes
 from memory.distillation.gathering import Gathered
 from memory.distillation.options import Asked
-from memory.distillers import EXTRACTIVE, BudgetTooSmall, Distilled, Method, NothingToKeep
 from memory.host.errors import EndpointFailed, TokenBudgetExceeded, Unprocessable
 from memory.host.tenancy import MemoryScope
 from memory.models import LineageKind, Pass
 from memory.policies import ENDPOINT, Policy
+from memory.text import distillers
+from memory.text.distillers import EXTRACTIVE, BudgetTooSmall, Distilled, Method, NothingToKeep
 
 MIN_ANSWER = 16
 NAMED = 200

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, archives, ledger, lineage, passes, token_budget
+from memory import adapter, archives, ledger, lineage, passes
 from memory.archives import ArchiveDraft
 from memory.distillation.making import Commission, Made, figures
 from memory.drafts import EntryDraft
@@ -18,6 +18,7 @@ from memory.host.events import DistillationFigures, MemoryCompacted
 from memory.ledger import Derivation
 from memory.lineage import Descent
 from memory.models import Archive, LineageKind, Trigger
+from memory.text import token_budget
 
 NAMED = 100
 TAG = "distilled"

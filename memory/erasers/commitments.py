@@ -12,13 +12,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, intentions, lineage
+from memory import adapter, lineage
 from memory.erasers.entries import naming, traces
 from memory.erasers.values import KeptValues
 from memory.host import sql
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import Mention, counted, second_look, whole_text
 from memory.models import Commitment, CommitmentWatch
+from memory.text import intentions
+from memory.text.matching import Mention, counted, second_look, whole_text
 
 LONGEST_LINEAGE = 20
 Remove = Callable[[UUID, Sequence[UUID]], int]

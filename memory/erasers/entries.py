@@ -15,7 +15,8 @@ from memory.erasers.values import KeptValues
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.matching import (
+from memory.models import Archive, ArchiveState, Distillate, Reconciled
+from memory.text.matching import (
     FORGOTTEN,
     Mention,
     counted,
@@ -29,8 +30,7 @@ from memory.matching import (
     whole_text,
     without_subject,
 )
-from memory.models import Archive, ArchiveState, Distillate, Reconciled
-from memory.similarity import Signatures
+from memory.text.similarity import Signatures
 
 ARCHIVES_AT_ONCE = 16  # an archive may have a megabyte
 

@@ -15,7 +15,8 @@ from memory.erasers.values import KeptValues, RowByRow
 from memory.host import access, audit, event_log, idempotency, registry, saved_filters, sql, vault
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
 from memory.host.models import ApiKey, IdempotencyRecord, Installation, Operator, SavedFilter, Secret, Tenant
-from memory.matching import (
+from memory.models import EventNote, ForgetRequest, KeptContent, WorkspaceFile
+from memory.text.matching import (
     FORGOTTEN,
     Mention,
     Rule,
@@ -31,7 +32,6 @@ from memory.matching import (
     whole_text,
     without_subject,
 )
-from memory.models import EventNote, ForgetRequest, KeptContent, WorkspaceFile
 
 NOTES_AT_ONCE = 16  # a snapshot may have a megabyte
 SNAPSHOT, VALUE = "snapshot", "value"

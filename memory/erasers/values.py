@@ -13,7 +13,6 @@ from memory import masking, passes, policies
 from memory.host import heartbeats, ids, interrupts, runs, scheduling, sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.host.models import Heartbeat, Interrupt, InterruptVote, Run, Schedule
-from memory.matching import Rule, is_exact, judged, mentioned_in, rule_for, texts_in, whole_text, without_subject
 from memory.models import (
     Agent,
     Assignment,
@@ -26,6 +25,7 @@ from memory.models import (
     PassSchedule,
     Task,
 )
+from memory.text.matching import Rule, is_exact, judged, mentioned_in, rule_for, texts_in, whole_text, without_subject
 
 GOES_ON = frozenset({"inputs", "prior_state"})
 Keep = Callable[..., None]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from memory import addresses, event_notes, harness, reconciled, redaction, token_budget
+from memory import addresses, event_notes, harness, reconciled, redaction
 from memory.addresses import PRIORITIES, Address, Tier
 from memory.drafts import EntryDraft
 from memory.event_notes import Note
@@ -21,10 +21,11 @@ from memory.ledger import derived, entries, index
 from memory.ledger.entries import Redraft
 from memory.ledger.lifecycle import note_of, told
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
-from memory.matching import hidden_form, search_form
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry
 from memory.redaction import Redactor
+from memory.text import token_budget
+from memory.text.matching import hidden_form, search_form
 
 # The conditions are those of the two indexes, word for word: no other rows are looked at.
 OWNED = (

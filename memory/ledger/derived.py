@@ -32,7 +32,7 @@ from memory.ledger.entries import (
 )
 from memory.ledger.rows import WRITER, locked_entry, move_head
 from memory.models.entry import MemoryEntry, Strength
-from memory.words import words_of
+from memory.text.words import words_of
 
 INSERT_DERIVED = INSERT_ENTRY.replace(" position)", " derived, position)")
 VALUES = ", ".join(["%s"] * 21)

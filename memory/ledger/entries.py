@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from memory import addresses, drafts, harness, redaction, token_budget
+from memory import addresses, drafts, harness, redaction
 from memory.drafts import EntryDraft
 from memory.host import effects, event_log, ids, sql
 from memory.host.errors import CapabilityNotProvided, Invalid, NotFound, StreamClosed
@@ -19,10 +19,11 @@ from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.ledger import index
-from memory.matching import hidden_form, search_form
 from memory.models.entry import MemoryEntry
 from memory.redaction import Redacted
-from memory.words import words_of
+from memory.text import token_budget
+from memory.text.matching import hidden_form, search_form
+from memory.text.words import words_of
 
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")

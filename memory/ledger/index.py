@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from memory.host import sql
 from memory.models.search_index import MARK, SHIFT
-from memory.words import stems_of, words_of
+from memory.text.words import stems_of, words_of
 
 BATCH = 256
 LONG = 8192

@@ -8,7 +8,7 @@ from memory.host.models import TenantOwned
 class Namespace(TenantOwned):
     """A namespace that agents share. ``allow`` is a list of ``{"agent", "access"}``, which overrides ``default``."""
 
-    writer = "memory.namespaces"
+    writer = "memory.openintent.namespaces"
     ACCESS = ("none", "read", "write", "admin")
 
     name = models.CharField(max_length=200)

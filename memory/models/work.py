@@ -16,7 +16,7 @@ class Agent(TenantOwned):
     ``pinned_namespaces`` are pinned. The row is the lock under which its entries are counted.
     """
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     agent_id = models.CharField(max_length=128)
     run_id = models.UUIDField()
@@ -41,7 +41,7 @@ class Agent(TenantOwned):
 class Intent(TenantOwned):
     """What agents work towards. Its key is that of the run whose stream is the intent's log (RFC-0001)."""
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     title = models.CharField(max_length=500)
     description = models.TextField(default="", blank=True)
@@ -80,7 +80,7 @@ class Task(TenantOwned):
     ``memory_policy`` is as it was given (RFC-0015 6.5). The row is the lock under which its entries are counted.
     """
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     intent_id = models.UUIDField()
     parent_task_id = models.UUIDField(null=True)
@@ -125,7 +125,7 @@ class Assignment(TenantOwned):
     ``taken_up`` when the agent agreed to it, and so to what those who direct the task may see and bound of it.
     """
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     task_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -155,7 +155,7 @@ class Coordinator(TenantOwned):
     ``held`` while somebody else has stopped it, who directs the intent: it does not go on by itself.
     """
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     intent_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -192,7 +192,7 @@ class Coordinator(TenantOwned):
 class Grant(TenantOwned):
     """That an agent may read, or write, the working memory of an intent or of one task of it (RFC-0011; C18)."""
 
-    writer = "memory.work"
+    writer = "memory.openintent.work"
 
     intent_id = models.UUIDField()
     task_id = models.UUIDField(null=True)

@@ -8,12 +8,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memory import namespaces
 from memory.forms import PermissionsForm
 from memory.host import access, exports, pages, tenancy
 from memory.host.errors import Conflict
-from memory.namespaces import Held, Permissions
-from memory.tiers import Caller
+from memory.openintent import namespaces
+from memory.openintent.namespaces import Held, Permissions
+from memory.openintent.tiers import Caller
 from memory.wire import instant
 
 SHOWN = 100

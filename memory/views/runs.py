@@ -11,12 +11,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from memory import answer_forms, trail
-from memory.agent_memory import events
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
+from memory.openintent import events
 from memory.trail import Lane, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 

@@ -11,12 +11,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memory import workflow_files as memory_workflow_files
 from memory.forms import WorkflowFileForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Task
-from memory.workflow_files import Brought, Parsed, Problem, Standing, Workflow
+from memory.openintent import workflow_file as memory_workflow_files
+from memory.openintent.workflow_file import Brought, Parsed, Problem, Standing, Workflow
 
 LISTED = 100
 TASKS_SHOWN = 500

@@ -18,9 +18,8 @@ from uuid import UUID
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agent_manifests, background, passes, work
+from memory import agent_manifests, background, passes
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.background import Wanted
 from memory.host import access, advertised, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
@@ -28,8 +27,9 @@ from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.models import Intent
-from memory.tiers import Caller
-from memory.work import NewIntent, NewTask, TaskChange
+from memory.openintent import entries, work
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewIntent, NewTask, TaskChange
 from openwop_console.demo import logins
 from openwop_console.demo.logins import Login
 from openwop_console.demo.story import Document, Endeavour, Errand, Story, Suggestion, text_of

@@ -9,7 +9,6 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import event_notes, harness, workspace
-from memory.agent_memory import events
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
@@ -18,6 +17,7 @@ from memory.host.models import Interrupt, Run
 from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.tenancy import TenantScope
+from memory.openintent import events
 from openwop_console.runtime import artifacts, chains, definitions, run_options, steps
 from openwop_console.runtime import interrupts as runtime_interrupts
 from openwop_console.runtime.artifacts import RunArtifact

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from memory import token_budget
 from memory.host import ids, vault
 from memory.host.errors import NotFound
 from memory.host.models import SecretScope
@@ -22,6 +21,7 @@ from memory.host.node_types import (
     Outcome,
     node_type,
 )
+from memory.text import token_budget
 
 TOKEN_BUDGET = 64
 

@@ -31,7 +31,7 @@ from memory.host.events import (
 from memory.host.events import ReplayDiverged as Divergence
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
-from memory.matching import FORGOTTEN
+from memory.text.matching import FORGOTTEN
 from openwop_console.runtime import definitions, executing, graph, steps
 from openwop_console.runtime.executing import Position
 from openwop_console.runtime.models import Step, StepState

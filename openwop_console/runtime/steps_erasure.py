@@ -9,7 +9,7 @@ from django.db import transaction
 from memory import masking
 from memory.erasers.values import KeptValues
 from memory.host.erasure import Identifiers
-from memory.matching import rule_for, texts_in
+from memory.text.matching import rule_for, texts_in
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import Step
 

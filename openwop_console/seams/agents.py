@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import inventory
-from memory.api.openwop import schemas
-from memory.api.openwop import serializers as wire
+from memory.api import schemas
+from memory.api import serializers as wire
 from memory.host import advertised, ids, runs
 from memory.host.errors import Busy
 from memory.host.models import Run, RunStatus

@@ -15,7 +15,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, commitments, intentions, ledger
+from memory import adapter, commitments, ledger
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, registry, runs, tenancy
 from memory.host.errors import Conflict, NotFound
@@ -25,6 +25,7 @@ from memory.host.run_orders import RunOrder
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Commitment, CommitmentState, Condition, Firing
+from memory.text import intentions
 from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.seams import serializers as wire
 from openwop_console.seams.principals import seam

@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import workspace
-from memory.api.openwop import schemas
-from memory.api.openwop import serializers as wire
-from memory.api.openwop.workspace import FileParser
+from memory.api import schemas
+from memory.api import serializers as wire
+from memory.api.workspace import FileParser
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from memory.host import access, tenancy
 from memory.host.operations import operation

@@ -11,8 +11,7 @@ from rest_framework.decorators import api_view, parser_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import artifact_stops, differences
-from memory.differences import DiffRow, Hunk, Piece
+from memory import artifact_stops
 from memory.host import ids
 from memory.host.errors import NotFound, Refusal
 from memory.host.models import ArtifactKind, Installation
@@ -34,6 +33,8 @@ from memory.host.operations import (
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
+from memory.text import differences
+from memory.text.differences import DiffRow, Hunk, Piece
 from memory.wire import instant
 from proposals import artifacts, comments, diffs, installation, lifecycle, overrides, review, revisions, rules
 from proposals.api.parsing import ArtifactField, ArtifactParser

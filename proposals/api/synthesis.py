@@ -9,7 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.api.openwop.passes import WORK
+from memory.api.passes import WORK
 from memory.host import ids
 from memory.host.operations import closed, operation
 from memory.host.serializing import Closed, Flag, checked

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import rfc8785
 
 from memory.host import cron
-from memory.matching import texts_in
+from memory.text.matching import texts_in
 from proposals.miners.traces import Evidence, RunTrace
 
 MOST_BYTES = 128 * 1024

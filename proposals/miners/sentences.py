@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
-from memory.matching import FORGOTTEN
 from memory.redaction import MARK
-from memory.similarity import Reconciliation, Statement, reconcile
+from memory.text.matching import FORGOTTEN
+from memory.text.similarity import Reconciliation, Statement, reconcile
 
 LONGEST = 400  # characters; what is longer is a text, not a sentence to keep to
 JOINERS = "\u200c\u200d"  # parts of words in some scripts; other signs without a width are none

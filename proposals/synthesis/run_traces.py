@@ -27,10 +27,10 @@ from memory.host.models import (
 )
 from memory.host.node_types import tools_of
 from memory.host.tenancy import host_scope
-from memory.matching import FORGOTTEN, texts_in
 from memory.models import CommitmentState
 from memory.models import Firing as FiringRow
 from memory.redaction import MARK
+from memory.text.matching import FORGOTTEN, texts_in
 from proposals.miners.traces import (
     Correction,
     Firing,

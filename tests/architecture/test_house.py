@@ -176,7 +176,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/middleware.py",
         "openwop_console/serving.py",  # a body that was not read: the middleware answers
         "openwop_console/commanding.py",
-        "memory/api/openintent/calling.py",  # raised again after the permission was asked
+        "memory/openintent/api/http.py",  # raised again after the permission was asked
         "openwop_console/runtime/executing.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/background.py",  # a pass that was refused has that outcome

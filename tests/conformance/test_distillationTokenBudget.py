@@ -1,6 +1,6 @@
 """``distillation-token-budget``: given, clamped or defaulted, and never overdrawn (RFC 0062 B.2)."""
 
-from memory import token_budget
+from memory.text import token_budget
 from tests.conformance import dreaming
 from tests.conformance.conftest import Host
 from tests.conformance.dreaming import DISTILL, SOURCES

@@ -21,7 +21,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Reconciled
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.passes import LostClaim
-from memory.similarity import reading, reconciling
+from memory.text.similarity import reading, reconciling
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from memory import adapter, archives, background, distillation, endpoint, ledger, lineage, passes, policies, workspace
 from memory.background import Wanted
 from memory.drafts import EntryDraft
-from memory.encodings import forms_of
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.retention import collect_archives
+from memory.text.encodings import forms_of
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rs_bpe.bpe import openai
 
-from memory import distillers, token_budget
-from memory.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
-from memory.distillers.sentences import split
+from memory.text import distillers, token_budget
+from memory.text.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
+from memory.text.distillers.ranking import split
 from tests.budgets import examples
 
 MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)

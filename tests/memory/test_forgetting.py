@@ -32,10 +32,10 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret
 from memory.host.tenancy import TenantScope
 from memory.ledger import index
-from memory.matching import Mention, is_exact, is_mentioned, search_form
 from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
+from memory.text.matching import Mention, is_exact, is_mentioned, search_form
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building

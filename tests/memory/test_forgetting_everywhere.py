@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import archives, forgetting, ledger, work
+from memory import archives, forgetting, ledger
 from memory.erasers.values import KeptValues
 from memory.host import erasure, interrupts, saved_filters
 from memory.host.models import Interrupt, InterruptVote
@@ -25,7 +25,8 @@ from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import MemoryEntry
 from memory.models.forget import Decision
-from memory.work import NewCoordinator, grants
+from memory.openintent import work
+from memory.openintent.work import NewCoordinator, grants
 from proposals import comments, policies
 from tests import building, proposing
 from tests.budgets import THOROUGH

@@ -10,11 +10,12 @@ from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, redaction, token_budget
+from memory import adapter, redaction
 from memory.adapter import RunView
 from memory.host import event_log, ids, vault
 from memory.host.models import RunEvent, Stream
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
+from memory.text import token_budget
 from tests import building
 from tools.bench import ground
 

@@ -9,12 +9,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import adapter, kept_reads, ledger, token_budget
+from memory import adapter, kept_reads, ledger
 from memory.adapter import Injection
 from memory.adapter.records import _fitting
 from memory.host.errors import Invalid
 from memory.host.tenancy import TenantScope
 from memory.models import KeptRead
+from memory.text import token_budget
 from openwop_console.runtime.run_memory import listing
 from tests import building
 

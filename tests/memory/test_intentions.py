@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.host import cron
-from memory.intentions import FARTHEST, Intention, found_in, verdict, vocabulary, words_of
+from memory.text.intentions import FARTHEST, Intention, found_in, verdict, vocabulary, words_of
 
 BERLIN = "Europe/Berlin"
 WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)

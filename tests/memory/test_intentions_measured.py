@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from memory.intentions import found_in, words_of
+from memory.text.intentions import found_in, words_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)

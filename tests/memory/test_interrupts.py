@@ -16,7 +16,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled, InterruptNotFound
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
-from memory.matching import search_form
+from memory.text.matching import search_form
 from openwop_console.runtime import control, definitions, engine, intake
 from openwop_console.runtime import interrupts as runtime_interrupts
 from openwop_console.runtime.interrupts import CorrelationMismatch

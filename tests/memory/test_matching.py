@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.encodings import readings
-from memory.matching import (
+from memory.text.encodings import readings
+from memory.text.matching import (
     Mention,
     hidden_form,
     is_exact,
@@ -124,7 +124,7 @@ def test_the_second_look_knows_the_same_forms_without_decoding(
 ) -> None:
     terms = (search_form(subject),)
     assert second_look(terms, text) is sure
-    monkeypatch.setattr("memory.encodings.readings", lambda text: iter([text]))
+    monkeypatch.setattr("memory.text.encodings.readings", lambda text: iter([text]))
     assert bool(second_look(terms, text)) is bool(sure)
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from memory.similarity import Statement, reconcile
+from memory.text.similarity import Statement, reconcile
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SWAPPED = [

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from memory import adapter, background, ledger, lineage
 from memory.background import Wanted
 from memory.drafts import EntryDraft
-from memory.encodings import forms_of
 from memory.host import event_log, vault
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
+from memory.text.encodings import forms_of
 from tests import building
 from tests.budgets import examples
 

@@ -19,9 +19,9 @@ from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
-from memory.matching import search_form
 from memory.search import LedgerPage
-from memory.words import relevance, sought, stems_of, words_of
+from memory.text.matching import search_form
+from memory.text.words import relevance, sought, stems_of, words_of
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

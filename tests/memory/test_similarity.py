@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.similarity import Reading, Reconciliation, Signatures, Statement, reconcile
+from memory.text.similarity import Reading, Reconciliation, Signatures, Statement, reconcile
 from tests.budgets import examples
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from memory.similarity import Reconciliation, Statement, reconcile, reconciling
+from memory.text.similarity import Reconciliation, Statement, reconcile, reconciling
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORDS = "apple bridge candle desert engine forest garden hammer island jungle kettle ladder".split()  # noqa: SIM905

@@ -15,19 +15,18 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import tiers
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.host import access, ids, tenancy
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.models import Intent, Namespace, Task
 from memory.models.address import EntryAddress
-from memory.namespaces import Permissions, change
-from memory.tiers import Caller
-from memory.work import coordinators, grants, intents, tasks
-from memory.work.drafts import CoordinatorChange, NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.work.grants import NewGrant
+from memory.openintent import entries, tiers
+from memory.openintent.namespaces import Permissions, change
+from memory.openintent.tiers import Caller
+from memory.openintent.work import coordinators, grants, intents, tasks
+from memory.openintent.work.drafts import CoordinatorChange, NewCoordinator, NewIntent, NewTask, TaskChange
+from memory.openintent.work.grants import NewGrant
 from tests import building
 from tests.budgets import THOROUGH
 

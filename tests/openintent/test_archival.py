@@ -15,17 +15,17 @@ from openintent import OpenIntentClient
 from openintent.exceptions import ConflictError, NotFoundError
 from openintent.models import EventType
 
-from memory import adapter, ledger, work
+from memory import adapter, ledger
 from memory.addresses import Address, Tier
-from memory.agent_memory import archival, entries
 from memory.host import event_log, vault
 from memory.host.errors import TaskClosed
 from memory.ledger import Given
 from memory.models import EventNote
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
-from memory.tiers import Caller
-from memory.work import NewCoordinator, NewIntent, NewTask, TaskChange
+from memory.openintent import archival, entries, work
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served

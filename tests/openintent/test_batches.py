@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 
 from memory.addresses import Address, Tier
-from memory.agent_memory import batches, entries
-from memory.agent_memory.batches import Item
 from memory.host import vault
 from memory.host.errors import Invalid
 from memory.ledger import Given
-from memory.tiers import Caller
+from memory.openintent import batches, entries
+from memory.openintent.batches import Item
+from memory.openintent.tiers import Caller
 from tests import building
 from tests.openintent.conftest import Served
 

@@ -9,23 +9,23 @@ import pytest
 from django.utils import timezone
 from openintent.exceptions import OpenIntentError
 
-from memory import ledger, work
+from memory import ledger
 from memory.addresses import Address, Tier
-from memory.agent_memory import batches, entries, queries
-from memory.agent_memory.batches import Item
 from memory.host import event_log
 from memory.host.errors import CapacityExceeded, KeyExists, Refusal
 from memory.ledger import Given
 from memory.models import Assignment, Coordinator, Intent, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import Tombstone
-from memory.tiers import Caller
+from memory.openintent import batches, entries, queries, work
+from memory.openintent.batches import Item
+from memory.openintent.tiers import Caller
 from tests import building
 from tests.openintent.conftest import Served
 
 pytestmark = pytest.mark.django_db
 START = timezone.now()
-WRITER = "memory.work"
+WRITER = "memory.openintent.work"
 SECONDS = itertools.count(1)
 
 

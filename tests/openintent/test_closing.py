@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from memory import adapter, archives, background, kept_reads, ledger, lineage
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.background import Wanted
 from memory.distillation import settling
 from memory.host import audit, event_log
@@ -17,7 +16,8 @@ from memory.ledger import Given
 from memory.models import Archive, KeptContent, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.tiers import Caller
+from memory.openintent import entries
+from memory.openintent.tiers import Caller
 from openwop_console.runtime.run_memory import NodeMemory
 from tests import building
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from memory.api.openintent import discovery
+from memory.openintent.api import discovery
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served
 

@@ -10,9 +10,9 @@ from openintent import OpenIntentClient
 from openintent.exceptions import OpenIntentError
 from openintent.models import EventType
 
-from memory.agent_memory import events
 from memory.host.events import VENDOR
-from memory.work.rows import KINDS
+from memory.openintent import events
+from memory.openintent.work.rows import KINDS
 from tests.openintent.conftest import Served
 
 KEYS = itertools.count(1)

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import event_notes, forgetting, ledger, namespaces, work
+from memory import event_notes, forgetting, ledger
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries, events
 from memory.erasers.entries import SEALED_VALUES
 from memory.erasers.values import WorkValues
 from memory.forgetting import Preview
@@ -18,9 +17,10 @@ from memory.ledger import Given
 from memory.models import EventNote, ForgetRequest, ForgetState, Intent, Namespace, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.namespaces import Permissions
-from memory.tiers import Caller
-from memory.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
+from memory.openintent import entries, events, namespaces, work
+from memory.openintent.namespaces import Permissions
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
 from tests import building
 from tests.memory.test_forgetting import MARTA, carry_out, confirm, everything_stored, forget, preview
 

@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import work
-from memory.agent_memory import events
-from memory.agent_memory.events import Asked
 from memory.host.tenancy import TenantScope
-from memory.tiers import Caller
-from memory.work import NewIntent
+from memory.openintent import events, work
+from memory.openintent.events import Asked
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewIntent
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from memory import adapter, ledger
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.host import event_log, vault
 from memory.host.errors import KeyExists
 from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.tiers import Caller
+from memory.openintent import entries
+from memory.openintent.tiers import Caller
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -10,13 +10,13 @@ from openintent.exceptions import NotFoundError, ValidationError
 
 from memory import retention
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.host import event_log
 from memory.host.errors import Invalid
 from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Tombstone
-from memory.tiers import Caller
+from memory.openintent import entries
+from memory.openintent.tiers import Caller
 from openwop_console import schedules
 from tests import building
 from tests.openintent.conftest import Served

@@ -13,17 +13,17 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from memory import ledger, work, workflow_files
+from memory import ledger
 from memory.addresses import Address, Tier
-from memory.agent_memory import batches, entries
-from memory.agent_memory.batches import Item
 from memory.host import ids, sql, vault
 from memory.host.models import AuditRecord
 from memory.ledger import Given
 from memory.models import Archive, Namespace
 from memory.models.address import EntryAddress
-from memory.tiers import Caller
-from memory.work import NewIntent
+from memory.openintent import batches, entries, work, workflow_file
+from memory.openintent.batches import Item
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewIntent
 from tests import building
 from tests.openintent import test_closing
 
@@ -100,7 +100,7 @@ def test_R38_a_first_write_in_a_namespace_and_an_entry_that_is_given_up_do_not_w
 ) -> None:
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
-    meeting.behind("memory.namespaces.hold", "first")
+    meeting.behind("memory.openintent.namespaces.hold", "first")
     meeting.behind("memory.ledger.retirement.move_head", "retire")
     done = meeting.run(
         first=lambda: make(caller, given("s", Tier.SEMANTIC)),
@@ -117,7 +117,7 @@ def test_R100_a_batch_that_makes_a_namespace_and_an_entry_that_is_restored_do_no
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
     ledger.retire(operator, row.id, reason="", now=now)
-    meeting.behind("memory.namespaces.hold", "batch")
+    meeting.behind("memory.openintent.namespaces.hold", "batch")
     meeting.behind("memory.ledger.retirement.move_head", "restore")
     items = [Item(given("s", Tier.SEMANTIC)), Item(given("w"))]
     done = meeting.run(
@@ -131,16 +131,16 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     make(caller, given("k", Tier.SEMANTIC, "z-known"))
     text = b"name: W\nplan: []\nmemory:\n  semantic_namespaces: [z-known, a-new]\n"
-    workflow = workflow_files.parse(text).workflow
-    assert workflow is not None, workflow_files.parse(text).problems
-    for place in ("memory.namespaces.locked", "memory.namespaces.insert"):
+    workflow = workflow_file.parse(text).workflow
+    assert workflow is not None, workflow_file.parse(text).problems
+    for place in ("memory.openintent.namespaces.locked", "memory.openintent.namespaces.insert"):
         meeting.behind(place, "batch")
         meeting.behind(place, "import")
     items = [Item(given("b", Tier.SEMANTIC, "z-known")), Item(given("b", Tier.SEMANTIC, "a-new"))]
     done = meeting.run(
         **{
             "batch": lambda: batches.write(caller, items, now=timezone.now()),
-            "import": lambda: workflow_files.bring_in(operator, workflow, now=timezone.now()),
+            "import": lambda: workflow_file.bring_in(operator, workflow, now=timezone.now()),
         }
     )
     assert "deadlock" not in str(done), done

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from memory import work
 from memory.host.errors import Forbidden
 from memory.host.tenancy import TenantScope
-from memory.work import NewIntent, grants
+from memory.openintent import work
+from memory.openintent.work import NewIntent, grants
 from openwop_console.runtime import intake, streaming
 from tests import building
 from tests.openintent.conftest import Served

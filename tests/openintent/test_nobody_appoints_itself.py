@@ -12,13 +12,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import work
-from memory.agent_memory import events
 from memory.host import ids
-from memory.tiers import Caller
-from memory.work import NewCoordinator, NewIntent, NewTask
-from memory.work.coordinators import TOLD
-from memory.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST
+from memory.openintent import events, work
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask
+from memory.openintent.work.coordinators import TOLD
+from memory.openintent.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -16,14 +16,14 @@ from django.utils import timezone
 
 from memory import adapter
 from memory.addresses import Address, Tier
-from memory.agent_memory import batches, entries, queries
-from memory.agent_memory.batches import Item
-from memory.agent_memory.documents import entry_document
-from memory.agent_memory.queries import Wanted
 from memory.host import sql
 from memory.ledger import Given
 from memory.models.address import EntryAddress
-from memory.tiers import Caller
+from memory.openintent import batches, entries, queries
+from memory.openintent.batches import Item
+from memory.openintent.documents import entry_document
+from memory.openintent.queries import Wanted
+from memory.openintent.tiers import Caller
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,9 @@ from django.utils import timezone
 from openintent import OpenIntentClient
 from openintent.exceptions import OpenIntentError
 
-from memory import work
 from memory.models import Assignment
-from memory.work import NewAgent, NewIntent, NewTask, TaskChange
+from memory.openintent import work
+from memory.openintent.work import NewAgent, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.openintent.conftest import Served
 

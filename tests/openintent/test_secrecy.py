@@ -23,13 +23,13 @@ from psycopg import sql as sql_text
 from memory import adapter, ledger, retention
 from memory.adapter import Injection, rows
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.host import sql, vault
 from memory.host.models import VaultKey
 from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.tiers import Caller
+from memory.openintent import entries
+from memory.openintent.tiers import Caller
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 from tests.openintent.conftest import Served

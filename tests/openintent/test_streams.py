@@ -13,8 +13,8 @@ from django.utils import timezone
 from openintent.models import EventType
 from openintent.streaming import SSEEvent, SSEStream
 
-from memory.agent_memory import events
 from memory.host import access, ids
+from memory.openintent import events
 from openwop_console.runtime import notifier, streaming
 from openwop_console.runtime.api.streams import KEEPALIVE
 from tests import building

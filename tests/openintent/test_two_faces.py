@@ -9,9 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, background, namespaces, pass_schedules, work
+from memory import adapter, background, pass_schedules
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.background import Wanted
 from memory.host import ids, tenancy
 from memory.host.errors import NotFound, Unprocessable
@@ -20,10 +19,11 @@ from memory.ledger import Given
 from memory.models import PassState
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.namespaces import Permissions
+from memory.openintent import entries, namespaces, work
+from memory.openintent.namespaces import Permissions
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.pass_schedules import PassTimes
-from memory.tiers import Caller
-from memory.work import NewCoordinator, NewIntent, NewTask, TaskChange
 from openwop_console.runtime import forking
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.models import Step

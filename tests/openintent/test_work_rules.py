@@ -7,14 +7,14 @@ import pytest
 from django.utils import timezone
 from openintent.models import EventType, TaskStatus
 
-from memory import work
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, VersionMismatch
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Assignment, Coordinator, EventNote, Task
-from memory.work import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.work.rows import KINDS, OF_STATUS
+from memory.openintent import work
+from memory.openintent.work import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
+from memory.openintent.work.rows import KINDS, OF_STATUS
 from tests import building
 
 
@@ -146,7 +146,9 @@ def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
 
 def test_the_farewells_of_a_task_are_called_once_within_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[tuple[str, str]] = []
-    monkeypatch.setattr("memory.work.tasks._farewells", [lambda row, actor, now: called.append((row.status, actor))])
+    monkeypatch.setattr(
+        "memory.openintent.work.tasks._farewells", [lambda row, actor, now: called.append((row.status, actor))]
+    )
     task = desk.task()
     desk.change(task, status="running")
     assert called == []

@@ -11,12 +11,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory import workflow_files
 from memory.host import audit, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.models import AuditRecord
 from memory.models import Agent, Intent, Namespace, Task
-from memory.workflow_files import Parsed
+from memory.openintent import workflow_file
+from memory.openintent.workflow_file import Parsed
 from tests import building
 from tests.openintent.conftest import Served
 
@@ -65,7 +65,7 @@ plan:
 
 
 def parsed(text: str) -> Parsed:
-    return workflow_files.parse(text.encode())
+    return workflow_file.parse(text.encode())
 
 
 def told(text: str) -> list[tuple[int, int, str]]:
@@ -409,7 +409,7 @@ def test_less_likely_mistakes_are_told_as_well(text: str, problems: list[tuple[i
 )
 def test_no_file_is_too_much(unit: str) -> None:
     began = time.perf_counter()
-    found = workflow_files.parse((unit * (workflow_files.MAX_BYTES // len(unit))).encode())
+    found = workflow_file.parse((unit * (workflow_file.MAX_BYTES // len(unit))).encode())
     assert found.problems
     assert time.perf_counter() - began < 8
 
@@ -418,12 +418,12 @@ def test_no_file_is_too_much(unit: str) -> None:
     ("raw", "line", "column"), [(b"name: x\n\xff", 2, 1), (b"name: \xc3\xa9\xe9", 1, 8), (b"\xff\xfen\0", 1, 1)]
 )
 def test_what_is_not_utf_8_is_told_where_it_begins(raw: bytes, line: int, column: int) -> None:
-    (problem,) = workflow_files.parse(raw).problems
+    (problem,) = workflow_file.parse(raw).problems
     assert (problem.line, problem.column, problem.message) == (line, column, "The file is not UTF-8 from here on.")
 
 
 def test_a_file_that_is_too_large_or_too_deep_is_refused() -> None:
-    (large,) = workflow_files.parse(b"#" * (workflow_files.MAX_BYTES + 1)).problems
+    (large,) = workflow_file.parse(b"#" * (workflow_file.MAX_BYTES + 1)).problems
     assert "larger than 262,144 bytes" in large.message
     (deep,) = parsed("a: " + "[" * 1000).problems
     assert "deeper than 24 levels" in deep.message
@@ -448,11 +448,11 @@ def test_an_import_is_on_the_audit_log_and_needs_the_right_to_manage_agents() ->
     workflow = parsed(SEED).workflow
     assert workflow
     with pytest.raises(Forbidden):
-        workflow_files.bring_in(building.scope(role="viewer"), workflow, now=timezone.now())
+        workflow_file.bring_in(building.scope(role="viewer"), workflow, now=timezone.now())
     with pytest.raises(Forbidden):
-        workflow_files.foresee(building.scope(role="agent"), workflow)
+        workflow_file.foresee(building.scope(role="agent"), workflow)
     assert not Intent.objects.exists()
-    made = workflow_files.bring_in(building.scope(role="operator"), workflow, now=timezone.now())
+    made = workflow_file.bring_in(building.scope(role="operator"), workflow, now=timezone.now())
     record = AuditRecord.objects.get(action="workflow-file.imported")
     assert (record.target, record.details) == (made.intent_id, {"namespaces": 3, "agents": 2, "tasks": 2})
     assert audit.verify(building.tenant().id).intact
@@ -466,9 +466,9 @@ def test_an_import_that_is_refused_midway_leaves_nothing_behind(monkeypatch: pyt
     def refuse(*_: Any, **__: Any) -> None:
         raise Invalid("no")
 
-    monkeypatch.setattr("memory.work.create_task", refuse)
+    monkeypatch.setattr("memory.openintent.work.create_task", refuse)
     with pytest.raises(Invalid):
-        workflow_files.bring_in(building.scope(), workflow, now=timezone.now())
+        workflow_file.bring_in(building.scope(), workflow, now=timezone.now())
     for model in (Namespace, Agent, Intent, Task):
         assert not model.objects.exists()
 
@@ -483,7 +483,7 @@ def test_what_a_file_leaves_open_stays_as_it_was() -> None:
     for text in (SEED, f"name: other\nagents: {{billing-agent: }}\nplan:\n{diamond}"):
         workflow = parsed(text).workflow
         assert workflow
-        workflow_files.bring_in(owner, workflow, now=timezone.now())
+        workflow_file.bring_in(owner, workflow, now=timezone.now())
     steps = Task.objects.filter(intent__title="other").order_by("id")
     assert [(each.name, len(each.record["depends_on"]), each.memory_policy) for each in steps] == [
         ("top", 0, None),
@@ -533,5 +533,5 @@ def test_a_namespace_that_could_not_be_a_ref_is_refused_by_the_domain() -> None:
     workflow = parsed(f"name: x\nmemory: {{semantic_namespaces: [{'pelican-4711' * 16}]}}\n").workflow
     assert workflow
     with pytest.raises(Invalid, match="cannot be a namespace"):
-        workflow_files.bring_in(owner, workflow, now=timezone.now())
+        workflow_file.bring_in(owner, workflow, now=timezone.now())
     assert not Intent.objects.exists()

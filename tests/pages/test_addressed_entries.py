@@ -12,16 +12,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import background, work
+from memory import background
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.commitments import inference
 from memory.host import ids
 from memory.host.models import AuditRecord, Run
 from memory.ledger import Given
 from memory.models import Commitment
-from memory.tiers import Caller
-from memory.work import NewIntent, NewTask, TaskChange
+from memory.openintent import entries, work
+from memory.openintent.tiers import Caller
+from memory.openintent.work import NewIntent, NewTask, TaskChange
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
 

@@ -210,7 +210,7 @@ def test_an_archive_that_would_not_be_made_again_like_that_is_told(
     ada.post("/archives/distill", {"ref": "notes", "budget": "2000"})
     drain()
     (made,) = Archive.objects.all()
-    monkeypatch.setattr("memory.distillers.canonical", lambda document: b"{}")
+    monkeypatch.setattr("memory.text.distillers.canonical", lambda document: b"{}")
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
     assert "Distilled anew from the same memory, it comes out differently" in shown
 

@@ -8,16 +8,15 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import namespaces, workflow_files
 from memory.addresses import Address, Tier
-from memory.agent_memory import entries
 from memory.host import tenancy
 from memory.host.errors import Invalid
 from memory.host.models import Operator
 from memory.ledger import Given
 from memory.models import Namespace
-from memory.namespaces import Permissions
-from memory.tiers import Caller
+from memory.openintent import entries, namespaces, workflow_file
+from memory.openintent.namespaces import Permissions
+from memory.openintent.tiers import Caller
 from memory.views import namespaces as views
 from tests import building
 from tests.openintent.test_workflow_file import SEED
@@ -48,10 +47,10 @@ def test_the_list_has_each_with_its_entries_and_who_may(ada: Client) -> None:
 
 
 def test_who_made_a_namespace_is_a_person_by_name_and_an_agent_by_its_id(ada: Client) -> None:
-    workflow = workflow_files.parse(SEED.encode()).workflow
+    workflow = workflow_file.parse(SEED.encode()).workflow
     assert workflow
     person = tenancy.tenant_scope(tenancy.operator_principal(Operator.objects.get()))
-    workflow_files.bring_in(person, workflow, now=timezone.now())
+    workflow_file.bring_in(person, workflow, now=timezone.now())
     shown = body_of(ada.get("/namespaces"))
     assert ">ada.owner@acme.example</span>" in shown
     assert ">billing-01</code>" in shown

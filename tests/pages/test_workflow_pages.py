@@ -9,10 +9,10 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from memory import workflow_files
 from memory.host import ids, vault
 from memory.host.models import AuditRecord
 from memory.models import Agent, Intent, Namespace, Task
+from memory.openintent import workflow_file
 from tests import building
 from tests.openintent.test_workflow_file import SEED
 from tests.pages.conftest import SignIn, body_of
@@ -74,7 +74,7 @@ def test_every_problem_stands_beside_its_line_and_the_text_is_kept(ada: Client) 
         b"\0" * 100,
         b"\xff\xd8\xff\xe0 JFIF",
         b"name: \xe2\x80\xae\n",
-        b"#" * (workflow_files.MAX_BYTES + 1),
+        b"#" * (workflow_file.MAX_BYTES + 1),
         b"x" * 3_000_000,
         b"[" * 100_000,
         b"memory:\n" + b"".join(b" k%d: 1\n" % number for number in range(9_000)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory import distillers
+from memory.text import distillers
 from tools.bench import distilling
 from tools.bench.quality import keeping
 from tools.bench.quality.keyfacts import CORROBORATED, REPEATED, SINGLE, case_file

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from memory.similarity import Statement, reconcile
+from memory.text.similarity import Statement, reconcile
 from tools.bench import reconciling
 from tools.bench.quality.corpus import corpus
 from tools.bench.quality.judging import Verdict, table

@@ -9,8 +9,8 @@ from typing import Any
 
 import rfc8785
 
-from memory import distillers
-from memory.distillers import Distilled, Source
+from memory.text import distillers
+from memory.text.distillers import Distilled, Source
 from tools.bench import rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

@@ -19,7 +19,7 @@ from memory.drafts import EntryDraft
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState
-from memory.words import words_of
+from memory.text.words import words_of
 from tools.bench import ground
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

@@ -15,11 +15,11 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import token_budget
 from memory.host import access, ids, runs, sql, tenancy
 from memory.host.models import Run, Tenant
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import MemoryScope
+from memory.text import token_budget
 from tools.bench.quality.labels import Labelled
 
 ENTRIES = "memory_memoryentry"

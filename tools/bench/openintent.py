@@ -14,9 +14,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from memory.agent_memory import queries
 from memory.host import access, tenancy
-from memory.tiers import Caller
+from memory.openintent import queries
+from memory.openintent.tiers import Caller
 from openwop_console.listening import Address
 from tools.bench import ground, public_server, remembering, rounds, serving
 from tools.bench.outcomes import Outcome

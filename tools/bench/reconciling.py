@@ -18,7 +18,7 @@ from memory.background import Wanted
 from memory.host import tenancy
 from memory.host.models import Run
 from memory.models import Lineage, LineageKind, PassState
-from memory.similarity import Statement, reconcile
+from memory.text.similarity import Statement, reconcile
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

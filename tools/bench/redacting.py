@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from functools import partial
 from random import Random
 
-from memory import encodings, redaction
+from memory import redaction
 from memory.host import ids
 from memory.redaction import Redactor
+from memory.text import encodings
 from tools.bench import rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

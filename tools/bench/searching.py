@@ -13,7 +13,7 @@ from memory.adapter import Found
 from memory.host import sql, tenancy
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
-from memory.words import sought, words_of
+from memory.text.words import sought, words_of
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

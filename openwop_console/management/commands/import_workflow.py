@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from memory import workflow_files
 from memory.host import tenancy
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
-from memory.workflow_files import Workflow
+from memory.openintent import workflow_file
+from memory.openintent.workflow_file import Workflow
 from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
 
 SCOPES = frozenset({"agents:manage", "memory:read", "memory:write"})
@@ -32,15 +32,15 @@ class Command(DatabaseCommand):
         workflow, warnings = self._workflow(options["file"])
         with acting_as(scope, "import_workflow", now=now):
             if options["dry_run"]:
-                brought = workflow_files.foresee(scope, workflow)
+                brought = workflow_file.foresee(scope, workflow)
             else:
-                brought = workflow_files.bring_in(scope, workflow, now=now)
-        told = {**workflow_files.document(brought), "warnings": warnings}
+                brought = workflow_file.bring_in(scope, workflow, now=now)
+        told = {**workflow_file.document(brought), "warnings": warnings}
         self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
 
     def _workflow(self, file: Path) -> tuple[Workflow, list[dict[str, Any]]]:
         """What the file says. What is wrong with it goes to standard error, a line for each thing, and ends this."""
-        parsed = workflow_files.parse(_bytes_of(file))
+        parsed = workflow_file.parse(_bytes_of(file))
         for severity, found in (("", parsed.problems), ("warning: ", parsed.warnings)):
             for each in found:
                 self.stderr.write(f"{file}:{each.line}:{each.column}: {severity}{each.sentence}", self.style.NOTICE)
@@ -58,6 +58,6 @@ def _bytes_of(file: Path) -> bytes:
     """The file as far as it would be read at all."""
     try:
         with file.open("rb") as opened:
-            return opened.read(workflow_files.MAX_BYTES + 1)
+            return opened.read(workflow_file.MAX_BYTES + 1)
     except OSError as problem:
         raise CommandError(f"{file} cannot be read ({problem.strerror}).") from None

@@ -15,13 +15,12 @@ from django.utils import timezone
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.request import Request
 
-from memory.agent_memory import events
-from memory.agent_memory.events import Log
-from memory.api.openintent.calling import caller_of, described
-from memory.api.openintent.documents import json_bytes
 from memory.host import event_log, tenancy
 from memory.host.event_log import Recorded
-from memory.tiers import READ, Caller
+from memory.openintent import events
+from memory.openintent.api.http import caller_of, described, json_bytes
+from memory.openintent.events import Log
+from memory.openintent.tiers import READ, Caller
 from openwop_console.runtime import notifier, streaming
 from openwop_console.runtime.api.streams import KEEPALIVE, STREAM, AlwaysJson, Body
 from openwop_console.runtime.notifier import Place

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from memory import token_budget
+from memory.text import token_budget
 from tools.bench.quality import chatter, operators, slots
 from tools.bench.quality.corpus import BEGAN, DAYS
 from tools.bench.quality.facts import Registry, Template, filled, pieces, rendered, templates

@@ -1,0 +1,136 @@
+"""``/v1/host/console/keys`` and ``/v1/host/console/operators``: what was given to whom, and taking it back."""
+
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.api import serializers as wire
+from memory.host import access, ids, keys, operators
+from memory.host.access import NewKey
+from memory.host.keys import KeyRecord
+from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, closed, listed, nullable, operation, words
+from memory.host.operators import OperatorRecord
+from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.serializing import checked, query_of
+from memory.host.tenancy import scope_of
+from memory.wire import instant
+
+ROLE = words(access.ROLES)
+KEY_FIELDS = {
+    "id": TEXT,
+    "name": STRING,
+    "roles": listed(ROLE),
+    "person": nullable(TEXT),
+    "agents": listed(TEXT),
+    "state": words(keys.STATES),
+    "createdAt": TIME,
+    "rotatedAt": nullable(TIME),
+    "expiresAt": nullable(TIME),
+    "revokedAt": nullable(TIME),
+}
+KEY = closed("ApiKey", **KEY_FIELDS)
+# The text is shown in the first answer; the one that an Idempotency-Key brings again has null in its place.
+NEW_KEY = closed("NewApiKey", **KEY_FIELDS, key=nullable(TEXT))
+KEYS = closed("ApiKeyPage", keys=listed(KEY), total=COUNT, next=nullable(TEXT))
+OPERATOR = closed("Operator", id=TEXT, email=TEXT, roles=listed(ROLE), active=FLAG, createdAt=TIME)
+OPERATORS = closed("OperatorPage", operators=listed(OPERATOR), total=COUNT, next=nullable(TEXT))
+
+
+@operation("listApiKeys", method="GET", scope=keys.SCOPE, query=wire.KeysQuery, gives={200: KEYS}, tag="keys")
+@operation(
+    "createApiKey",
+    method="POST",
+    scope=keys.SCOPE,
+    takes=wire.NewKeyRequest,
+    gives={201: NEW_KEY},
+    tag="keys",
+    shown_once=("key",),
+)
+@api_view(["GET", "POST"])
+def key_list(request: Request) -> Response:
+    scope, now = scope_of(request), timezone.now()
+    scope.check(keys.SCOPE)
+    if request.method == "GET":
+        given = checked(wire.KeysQuery, query_of(request)).validated_data
+        page = keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
+        listed_keys = [key_document(each) for each in page.keys]
+        return Response({"keys": listed_keys, "total": page.total, "next": cursor("key", page.after)})
+    given = checked(wire.NewKeyRequest, request.data).validated_data
+    made = keys.create(
+        scope,
+        role=given["role"],
+        agents=tuple(given.get("agents", ())),
+        name=given.get("name", ""),
+        person=given.get("person", ""),
+        expires_at=given.get("expiresAt"),
+        now=now,
+    )
+    return Response(_new_key_document(keys.find(scope, made.key_id, now=now), made), status=201)
+
+
+@operation("revokeApiKey", scope=keys.SCOPE, gives={204: None}, tag="keys")
+@api_view(["DELETE"])
+def key(request: Request, key_id: str) -> Response:
+    keys.revoke(scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    return Response(status=204)
+
+
+@operation("rotateApiKey", scope=keys.SCOPE, gives={200: NEW_KEY}, tag="keys", shown_once=("key",))
+@api_view(["POST"])
+def key_rotate(request: Request, key_id: str) -> Response:
+    scope, now = scope_of(request), timezone.now()
+    made = keys.rotate(scope, ids.parse("key", key_id), now=now)
+    return Response(_new_key_document(keys.find(scope, made.key_id, now=now), made))
+
+
+@operation("listOperators", scope=operators.SCOPE, query=wire.OperatorsQuery, gives={200: OPERATORS}, tag="operators")
+@api_view(["GET"])
+def operator_list(request: Request) -> Response:
+    scope = scope_of(request)
+    scope.check(operators.SCOPE)
+    given = checked(wire.OperatorsQuery, query_of(request)).validated_data
+    page = operators.list_operators(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
+    found = [operator_document(each) for each in page.operators]
+    return Response({"operators": found, "total": page.total, "next": cursor("usr", page.after)})
+
+
+@operation("changeOperator", scope=operators.SCOPE, takes=wire.OperatorChange, gives={200: OPERATOR}, tag="operators")
+@api_view(["PATCH"])
+def operator(request: Request, operator_id: str) -> Response:
+    scope = scope_of(request)
+    found = operators.find(scope, ids.parse("usr", operator_id))
+    given = checked(wire.OperatorChange, request.data).validated_data
+    changed = operators.change(scope, found.row.operator_id, **given, now=timezone.now())
+    return Response(operator_document(changed))
+
+
+def key_document(record: KeyRecord) -> dict[str, Any]:
+    row = record.row
+    moments = {"rotatedAt": row.rotated_at, "expiresAt": row.expires_at, "revokedAt": row.revoked_at}
+    return {
+        "id": ids.wire("key", row.id),
+        "name": row.name,
+        "roles": record.roles,
+        "person": record.person or None,
+        "agents": row.agents,
+        "state": record.state,
+        "createdAt": instant(row.created_at),
+        **{name: instant(moment) if moment else None for name, moment in moments.items()},
+    }
+
+
+def _new_key_document(record: KeyRecord, made: NewKey) -> dict[str, Any]:
+    return {**key_document(record), "key": made.text}
+
+
+def operator_document(record: OperatorRecord) -> dict[str, Any]:
+    return {
+        "id": record.principal,
+        "email": record.email,
+        "roles": record.roles,
+        "active": record.row.is_active,
+        "createdAt": instant(record.row.created_at),
+    }

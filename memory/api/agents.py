@@ -1,0 +1,57 @@
+"""``/v1/agents``: the inventory (RFC 0072), and the host extension that installs and removes manifests."""
+
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import agent_manifests, inventory
+from memory.api import schemas
+from memory.api.serializers import agent_document
+from memory.host import advertised
+from memory.host.errors import Invalid
+from memory.host.operations import operation
+from memory.host.tenancy import scope_of
+
+
+@operation("listAgents", scope="manifest:read", gives={200: schemas.AGENTS}, tag="agents")
+@api_view(["GET"])
+def agent_list(request: Request) -> Response:
+    found = inventory.entries(scope_of(request), advertised.document())
+    return Response({"agents": [agent_document(entry) for entry in found], "total": len(found)})
+
+
+@operation("getAgent", scope="manifest:read", gives={200: schemas.AGENT}, tag="agents")
+@api_view(["GET"])
+def agent(request: Request, agent_id: str) -> Response:
+    return Response(agent_document(inventory.entry(scope_of(request), agent_id, advertised.document())))
+
+
+@operation("removeAgent", scope="agents:manage", gives={204: None}, method="DELETE", tag="agents")
+@operation(
+    "installAgent",
+    scope="agents:manage",
+    takes=schemas.MANIFEST,
+    gives={200: schemas.AGENT},
+    method="PUT",
+    tag="agents",
+)
+@api_view(["PUT", "DELETE"])
+def manifest(request: Request, agent_id: str) -> Response:
+    """A manifest goes in, is replaced by a later version or removed; its prompt never comes out."""
+    scope, now = scope_of(request), timezone.now()
+    if request.method == "DELETE":
+        agent_manifests.remove(scope, agent_id, now=now)
+        return Response(status=204)
+    document = advertised.document()
+    installed = agent_manifests.install(scope, _named(request.data, agent_id), document, now=now)
+    return Response(agent_document(inventory.entry_of(installed, document)))
+
+
+def _named(given: object, agent_id: str) -> dict[str, object]:
+    """The manifest of the address; refused when it is no object, or another agent's."""
+    if not isinstance(given, dict):
+        raise Invalid(errors=[{"field": "body", "message": "must be an object"}])
+    if given.get("agentId") != agent_id:
+        raise Invalid(errors=[{"field": "agentId", "message": "must be the agent of the address"}])
+    return given

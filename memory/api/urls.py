@@ -1,0 +1,28 @@
+"""The console's extension of the OpenWOP face, over memory."""
+
+from django.urls import path
+
+from memory.api import access, agents, archives, commitments, passes, views, workspace
+
+urlpatterns = [
+    path("v1/agents", agents.agent_list, name="api-agents"),
+    path("v1/agents/<str:agent_id>", agents.agent, name="api-agent"),
+    path("v1/host/console/agents/<str:agent_id>", agents.manifest, name="api-agent-manifest"),
+    path("v1/host/console/keys", access.key_list, name="api-keys"),
+    path("v1/host/console/keys/<str:key_id>:rotate", access.key_rotate, name="api-key-rotate"),
+    path("v1/host/console/keys/<str:key_id>", access.key, name="api-key"),
+    path("v1/host/console/operators", access.operator_list, name="api-operators"),
+    path("v1/host/console/operators/<str:operator_id>", access.operator, name="api-operator"),
+    path("v1/host/console/memory", views.memory_list, name="api-memory"),
+    path("v1/host/console/memory/<str:memory_id>", views.memory_entry, name="api-memory-entry"),
+    path("v1/host/console/secrets/<str:name>", views.secret, name="api-secret"),
+    path("v1/host/console/forget", views.forget_list, name="api-forget-list"),
+    path("v1/host/console/forget/previews", views.forget_previews, name="api-forget-previews"),
+    path("v1/host/console/forget/previews/<str:preview_id>", views.forget_preview, name="api-forget-preview"),
+    path("v1/host/console/forget/<str:forget_id>", views.forget, name="api-forget"),
+    path("v1/host/workspace/files", workspace.files, name="api-workspace-files"),
+    path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),
+    *archives.urlpatterns,
+    *commitments.urlpatterns,
+    *passes.urlpatterns,
+]

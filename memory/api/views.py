@@ -1,0 +1,121 @@
+"""The host extension over memory: what the protocol leaves to the host (RFC 0080 B, design.md 4)."""
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import adapter, forget_plans, forget_requests, forgetting, provenance, search, tasks
+from memory.api import schemas
+from memory.api import serializers as wire
+from memory.host import ids, secrets
+from memory.host.errors import NotFound
+from memory.host.operations import operation
+from memory.host.paging import DEFAULT_LIMIT, cursor, cut
+from memory.host.serializing import checked, query_of
+from memory.host.tenancy import scope_of
+from memory.models import ForgetState
+
+
+@operation("listMemory", scope="memory:read", query=wire.MemoryQuery, gives={200: schemas.MEMORY_PAGE}, tag="memory")
+@api_view(["GET"])
+def memory_list(request: Request) -> Response:
+    query = checked(wire.MemoryQuery, query_of(request))
+    given = query.validated_data
+    if wanted := query.injection():
+        place, narrowed = given["memoryRef"], {name: given[name] for name in ("tag", "limit") if name in given}
+        found = search.within_budget(scope_of(request), place, wanted, now=timezone.now(), **narrowed)
+        return Response(wire.page_document(found, place))
+    page = search.ledger_page(
+        scope_of(request),
+        query.filter(),
+        after=given.get("after"),
+        size=given.get("limit", DEFAULT_LIMIT),
+        now=timezone.now(),
+    )
+    return Response(wire.page_document(page, given.get("memoryRef", "")))
+
+
+@operation("getMemoryEntry", scope="memory:read runs:read", gives={200: schemas.MEMORY_ENTRY}, tag="memory")
+@api_view(["GET"])
+def memory_entry(request: Request, memory_id: str) -> Response:
+    scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
+    row = adapter.entry(scope, entry_id, now=timezone.now()) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    found = wire.provenance_document(provenance.of_entry(scope, row))
+    return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
+
+
+@operation("putSecret", method="PUT", scope="secrets:manage", takes=wire.SecretValue, gives={204: None}, tag="secrets")
+@operation(
+    "deleteSecret", method="DELETE", scope="secrets:manage", query=wire.SecretPlace, gives={204: None}, tag="secrets"
+)
+@api_view(["PUT", "DELETE"])
+def secret(request: Request, name: str) -> Response:
+    """Write-only: a value goes in, is replaced or removed, and never comes out."""
+    if request.method == "DELETE":
+        place = checked(wire.SecretPlace, query_of(request)).place()
+        secrets.remove_secret(scope_of(request), name, now=timezone.now(), **place)
+    else:
+        given = checked(wire.SecretValue, request.data)
+        value = given.validated_data["value"]
+        secrets.set_secret(scope_of(request), name, value, now=timezone.now(), **given.place())
+    return Response(status=204)
+
+
+@operation("previewForget", scope="memory:forget", takes=wire.ForgetSubject, gives={202: schemas.PREVIEW}, tag="forget")
+@api_view(["POST"])
+@transaction.atomic
+def forget_previews(request: Request) -> Response:
+    given = checked(wire.ForgetSubject, request.data).validated_data
+    asked = forgetting.ask(scope_of(request), [given["subject"], *given.get("aliases", [])], now=timezone.now())
+    tasks.enqueue_preview(asked)
+    return Response(wire.preview_document(asked, []), status=202)
+
+
+@operation(
+    "getForgetPreview", scope="memory:forget", query=wire.SuspectQuery, gives={200: schemas.PREVIEW}, tag="forget"
+)
+@api_view(["GET"])
+def forget_preview(request: Request, preview_id: str) -> Response:
+    given = checked(wire.SuspectQuery, query_of(request)).validated_data
+    scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
+    found = forget_requests.find(scope, ids.parse("fgt", preview_id))
+    if found.state != ForgetState.PREVIEWED:
+        return Response(wire.preview_document(found, []))
+    rows = forget_requests.suspects(found, after=given.get("after"), limit=size + 1)
+    page, last = cut(rows, size)
+    shown = forget_plans.in_context(found, forgetting.terms_of(scope, found), page)
+    return Response(wire.preview_document(found, shown, cursor("sus", last)))
+
+
+@operation(
+    "confirmForget",
+    scope="memory:forget",
+    takes=wire.ForgetConfirmation,
+    gives={202: schemas.FORGET},
+    waits=True,
+    tag="forget",
+)
+@api_view(["POST"])
+def forget_list(request: Request) -> Response:
+    given = checked(wire.ForgetConfirmation, request.data).validated_data
+    confirmed = forgetting.confirm(
+        scope_of(request),
+        ids.parse("fgt", given["previewId"]),
+        typed=given["subject"],
+        reason=given["reason"],
+        ticked=given.get("suspected", []),
+        spared=given.get("spared", []),
+        now=timezone.now(),
+        queue=tasks.enqueue_forget,
+    )
+    return Response(wire.forget_document(confirmed), status=202)
+
+
+@operation("getForget", scope="memory:forget", gives={200: schemas.FORGET}, tag="forget")
+@api_view(["GET"])
+def forget(request: Request, forget_id: str) -> Response:
+    return Response(wire.forget_document(forget_requests.find(scope_of(request), ids.parse("fgt", forget_id))))

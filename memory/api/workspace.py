@@ -1,0 +1,94 @@
+"""``/v1/host/workspace/files``: a tenant's files, versioned, each with its entity tag (RFC 0059)."""
+
+from django.utils import timezone
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory import workspace
+from memory.api import schemas
+from memory.api import serializers as wire
+from memory.file_drafts import MAX_FILE_BYTES, Precondition
+from memory.host.bodies import StrictJSONParser
+from memory.host.errors import WorkspaceTooLarge
+from memory.host.operations import operation
+from memory.host.serializing import checked, query_of
+from memory.host.tenancy import scope_of
+
+LONGEST_ESCAPE = 6
+AROUND = 65_536
+
+
+class FileParser(StrictJSONParser):
+    """Reads the largest file, however its JSON is escaped; what cannot be one is too large for the workspace."""
+
+    too_large = WorkspaceTooLarge
+
+    def most(self) -> int:
+        return LONGEST_ESCAPE * MAX_FILE_BYTES + AROUND
+
+
+@operation(
+    "listWorkspaceFiles", scope="workspace:read", query=wire.FilesQuery, gives={200: schemas.FILES}, tag="workspace"
+)
+@api_view(["GET"])
+def files(request: Request) -> Response:
+    given = checked(wire.FilesQuery, query_of(request)).validated_data
+    found = workspace.list_files(scope_of(request), prefix=given.get("prefix", ""))
+    return Response({"files": [wire.file_row(each) for each in found]})
+
+
+@operation(
+    "readWorkspaceFile",
+    method="GET",
+    scope="workspace:read",
+    query=wire.FileQuery,
+    headers=("If-None-Match",),
+    gives={200: schemas.FILE, 304: None},
+    tag="workspace",
+)
+@operation(
+    "writeWorkspaceFile",
+    method="PUT",
+    scope="workspace:write",
+    takes=wire.WorkspaceFileCreate,
+    headers=("If-Match", "If-None-Match"),
+    gives={200: schemas.FILE},
+    tag="workspace",
+)
+@operation(
+    "deleteWorkspaceFile",
+    method="DELETE",
+    scope="workspace:write",
+    headers=("If-Match",),
+    gives={204: None},
+    tag="workspace",
+)
+@api_view(["GET", "PUT", "DELETE"])
+@parser_classes([FileParser])
+def file(request: Request, path: str) -> Response:
+    if request.method == "PUT":
+        return _write(request, path)
+    if request.method == "DELETE":
+        workspace.delete_file(scope_of(request), path, expected=_expected(request), now=timezone.now())
+        return Response(status=204)
+    return _read(request, path)
+
+
+def _read(request: Request, path: str) -> Response:
+    query = checked(wire.FileQuery, query_of(request))
+    found = workspace.read_file(scope_of(request), path, version=query.version_wanted())
+    tag = {"ETag": found.etag}
+    if not Precondition(if_none_match=request.headers.get("If-None-Match")).holds(found.etag):
+        return Response(status=304, headers=tag)
+    return Response(wire.file_document(found), headers=tag)
+
+
+def _write(request: Request, path: str) -> Response:
+    draft = checked(wire.WorkspaceFileCreate, request.data).draft()
+    written = workspace.write_file(scope_of(request), path, draft, expected=_expected(request), now=timezone.now())
+    return Response(wire.file_document(written), headers={"ETag": written.etag})
+
+
+def _expected(request: Request) -> Precondition:
+    return Precondition(request.headers.get("If-Match"), request.headers.get("If-None-Match"))

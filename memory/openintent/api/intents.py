@@ -1,0 +1,474 @@
+"""Intents, tasks, coordinators and agents over HTTP: the work surface of RFC-0015."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import ids
+from memory.host.errors import PreconditionRequired
+from memory.host.event_log import Recorded
+from memory.host.operations import listed
+from memory.host.serializing import checked, query_of
+from memory.models import Agent, Coordinator, Intent, Task
+from memory.openintent import work
+from memory.openintent.api import schemas, serializers
+from memory.openintent.api.bodies import ExactJSONParser
+from memory.openintent.api.entries import version_of
+from memory.openintent.api.http import caller_of, described, permitted_first
+from memory.openintent.documents import instant
+from memory.openintent.tiers import READ, WRITE, Caller
+from memory.openintent.work import CoordinatorChange, NewIntent, authority
+
+Document = dict[str, Any]
+
+
+def acting(request: Request, named: str | None, *, field: str) -> Caller:
+    """Who calls; ``named`` in a body is that agent, or any of the tenant for an operator (R2)."""
+    caller = caller_of(request, otherwise=named or "")
+    if not named:
+        return caller
+    authority.require_own_name(caller.scope, named, caller.agent_id, field=field)
+    return Caller(caller.scope, named)
+
+
+def version_in(request: Request) -> int:
+    """The version that is to be changed; refused when nobody says which (R44)."""
+    found = version_of(request)
+    if found is None:
+        raise PreconditionRequired
+    return found
+
+
+def work_page(request: Request, asked: type[serializers.Page]) -> dict[str, Any]:
+    """Which page of a list is wanted, and of what."""
+    filled = asked(data=query_of(request))
+    filled.is_valid(raise_exception=True)
+    found: dict[str, Any] = filled.validated_data
+    return found
+
+
+def bare_list(documents: list[dict[str, Any]], total: int) -> Response:
+    """The bare array that the client wants; how many there are in all stands beside it."""
+    return Response(documents, headers={"X-Total-Count": str(total)})
+
+
+def versioned(document: dict[str, Any], *, status: int = 200) -> Response:
+    """The document, with its version as ``ETag`` (R49)."""
+    return Response(document, status=status, headers={"ETag": f'"{document["version"]}"'})
+
+
+def require_direction(caller: Caller, intent_id: str) -> None:
+    """Refuses who does not direct the intent."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_direction(caller.scope, about, caller.agent_id, now=timezone.now())
+
+
+def require_part(caller: Caller, intent_id: str) -> None:
+    """Refuses who neither directs the intent nor works on it."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_part(caller.scope, about, caller.agent_id, now=timezone.now())
+
+
+def require_voice(caller: Caller, intent_id: str) -> None:
+    """Refuses who has neither a part in the intent nor joined it."""
+    about = work.find_intent(caller.scope, intent_id)
+    authority.require_voice(caller.scope, about, caller.agent_id, now=timezone.now())
+
+
+def _at(moment: datetime | None) -> str | None:
+    return instant(moment) if moment else None
+
+
+def intent_document(row: Intent) -> Document:
+    return {
+        "id": ids.wire("intent", row.id),
+        "title": row.title,
+        "description": row.description,
+        "version": row.version,
+        "status": row.status,
+        "state": row.state,
+        "constraints": row.constraints,
+        "parent_intent_id": ids.wire("intent", row.parent_intent_id) if row.parent_intent_id else None,
+        "depends_on": row.record.get("depends_on", []),
+        "agents": row.agents,
+        "created_by": row.created_by,
+        "created_at": instant(row.created_at),
+        "updated_at": instant(row.updated_at),
+        "confidence": 0,
+        "governance_policy": None,
+    }
+
+
+def task_document(row: Task) -> Document:
+    """The memory policy is as it was given; what holds is told by what the host refuses (R72)."""
+    kept = row.record
+    return {
+        "id": ids.wire("task", row.id),
+        "intent_id": ids.wire("intent", row.intent_id),
+        "plan_id": kept.get("plan_id"),
+        "name": row.name,
+        "description": row.description or None,
+        "status": row.status,
+        "version": row.version,
+        "priority": kept.get("priority", "normal"),
+        "input": kept.get("input", {}),
+        "output": kept.get("output"),
+        "artifacts": kept.get("artifacts", []),
+        "assigned_agent": row.assigned_agent or None,
+        "lease_id": None,
+        "capabilities_required": kept.get("capabilities_required", []),
+        "depends_on": kept.get("depends_on", []),
+        "blocks": kept.get("blocks", []),
+        "parent_task_id": ids.wire("task", row.parent_task_id) if row.parent_task_id else None,
+        "retry_policy": kept.get("retry_policy"),
+        "timeout_seconds": kept.get("timeout_seconds"),
+        "attempt": kept.get("attempt", 1),
+        "max_attempts": kept.get("max_attempts", 3),
+        "permissions": kept.get("permissions", "inherit"),
+        "memory_policy": row.memory_policy,
+        "requires_tools": kept.get("requires_tools", []),
+        "blocked_reason": kept.get("blocked_reason"),
+        "error": kept.get("error"),
+        "metadata": kept.get("metadata", {}),
+        "created_by": row.created_by,
+        "created_at": instant(row.created_at),
+        "updated_at": instant(row.updated_at),
+        "started_at": kept.get("started_at"),
+        "completed_at": _at(row.ended_at),
+    }
+
+
+def coordinator_document(row: Coordinator) -> Document:
+    kept = row.record
+    return {
+        "id": ids.wire("coord", row.id),
+        "intent_id": ids.wire("intent", row.intent_id),
+        "portfolio_id": None,
+        "agent_id": row.agent_id,
+        "role": kept.get("role", "coordinator"),
+        "supervisor_id": kept.get("supervisor_id"),
+        "coordinator_type": kept.get("coordinator_type", "llm"),
+        "scope": "intent",
+        "status": row.status,
+        "guardrails": row.guardrails,
+        "heartbeat_interval_seconds": kept.get("heartbeat_interval_seconds", 60),
+        "last_heartbeat": kept.get("last_heartbeat"),
+        "granted_at": instant(row.created_at),
+        "expires_at": _at(row.expires_at),
+        "version": row.version,
+        "metadata": kept.get("metadata", {}),
+    }
+
+
+def agent_document(row: Agent) -> Document:
+    """The record, and what bounds the agent's own memory."""
+    kept = row.record
+    return {
+        "agent_id": row.agent_id,
+        "status": row.status,
+        "role_id": kept.get("role_id"),
+        "name": kept.get("name"),
+        "capabilities": kept.get("capabilities", []),
+        "capacity": kept.get("capacity"),
+        "endpoint": kept.get("endpoint"),
+        "heartbeat_config": kept.get("heartbeat_config"),
+        "metadata": kept.get("metadata", {}),
+        "drain_timeout_seconds": kept.get("drain_timeout_seconds"),
+        "registered_at": _at(row.registered_at),
+        "last_heartbeat_at": kept.get("last_heartbeat_at"),
+        "version": kept.get("version", 1),
+        "episodic_memory": {"capacity": row.capacity, "pinned_namespaces": row.pinned_namespaces},
+    }
+
+
+def event_document(intent_id: str, recorded: Recorded, note: Document) -> Document:
+    """An event that was just logged, as the log will tell it (R68)."""
+    kind, actor, at = recorded.payload["kind"], recorded.payload["actor"], instant(recorded.timestamp)
+    return {
+        "id": ids.wire("evt", recorded.event_id),
+        "type": kind,
+        "event_type": kind,
+        "intent_id": intent_id,
+        "task_id": note.get("task_id"),
+        "agent_id": actor,
+        "actor": actor,
+        "data": note,
+        "payload": note,
+        "timestamp": at,
+        "created_at": at,
+        "trace_id": note.get("trace_id"),
+        "parent_event_id": note.get("parent_event_id"),
+    }
+
+
+@described("listIntents", method="GET", scope=READ, query=serializers.IntentPage, gives={200: schemas.INTENTS})
+@described("createIntent", method="POST", scope=WRITE, takes=serializers.IntentCreate, gives={201: schemas.INTENT})
+@api_view(["GET", "POST"])
+@parser_classes([ExactJSONParser])
+def intent_list(request: Request) -> Response:
+    """The intents of the tenant, and a new one."""
+    if request.method == "POST":
+        return _create(request)
+    asked = work_page(request, serializers.IntentPage)
+    rows, total = work.list_intents(caller_of(request).scope, **asked)
+    shown = [intent_document(row) for row in rows]
+    return Response({"intents": shown, "total": total, "limit": asked["limit"], "offset": asked["offset"]})
+
+
+def _create(request: Request) -> Response:
+    sent = checked(serializers.IntentCreate, request.data).validated_data
+    caller = acting(request, sent.get("created_by"), field="created_by")
+    draft = NewIntent(
+        title=sent["title"],
+        description=sent.get("description") or "",
+        constraints=sent.get("constraints") or {},
+        state=sent.get("state") or {},
+        parent_intent_id=sent.get("parent_intent_id") or "",
+        depends_on=tuple(sent.get("depends_on") or ()),
+    )
+    row = work.create_intent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    return versioned(intent_document(row), status=201)
+
+
+@described("getIntent", scope=READ, gives={200: schemas.INTENT})
+@api_view(["GET"])
+def intent(request: Request, intent_id: str) -> Response:
+    """One intent."""
+    return versioned(intent_document(work.find_intent(caller_of(request).scope, intent_id)))
+
+
+@described(
+    "changeIntentStatus",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=serializers.StatusChange,
+    gives={200: schemas.INTENT},
+)
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def intent_status(request: Request, intent_id: str) -> Response:
+    """The intent has this status from here on."""
+    caller = caller_of(request)
+    with permitted_first(lambda: require_direction(caller, intent_id)):
+        version = version_in(request)
+        sent = checked(serializers.StatusChange, request.data).validated_data
+    row = work.set_status(
+        caller.scope,
+        intent_id,
+        sent["status"],
+        reason=sent.get("reason") or "",
+        version=version,
+        actor=caller.agent_id,
+        now=timezone.now(),
+    )
+    return versioned(intent_document(row))
+
+
+@described(
+    "changeIntentState", scope=WRITE, headers=("If-Match",), takes=serializers.StateChange, gives={200: schemas.INTENT}
+)
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def intent_state(request: Request, intent_id: str) -> Response:
+    """The state of the intent, patched."""
+    caller = caller_of(request)
+    with permitted_first(lambda: require_part(caller, intent_id)):
+        version = version_in(request)
+        patches = checked(serializers.StateChange, request.data).patched()
+    row = work.update_state(
+        caller.scope, intent_id, patches, version=version, actor=caller.agent_id, now=timezone.now()
+    )
+    return versioned(intent_document(row))
+
+
+@described("listIntentAgents", method="GET", scope=READ, gives={200: listed(schemas.PARTICIPANT)})
+@described("joinIntent", method="POST", scope=WRITE, takes=serializers.AgentAssign, gives={201: schemas.PARTICIPATION})
+@api_view(["GET", "POST"])
+@parser_classes([ExactJSONParser])
+def intent_agents(request: Request, intent_id: str) -> Response:
+    """Who takes part in an intent, and one more."""
+    caller, agent_id = caller_of(request), ""
+    if request.method == "GET":
+        row = work.find_intent(caller.scope, intent_id)
+        return Response([{"intent_id": intent_id, "agent_id": each} for each in row.agents])
+    agent_id = checked(serializers.AgentAssign, request.data).validated_data.get("agent_id") or caller.agent_id
+    work.assign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
+    return Response({"intent_id": intent_id, "agent_id": agent_id, "status": "assigned"}, status=201)
+
+
+@described("leaveIntent", scope=WRITE, gives={200: schemas.PARTICIPATION})
+@api_view(["DELETE"])
+def intent_agent(request: Request, intent_id: str, agent_id: str) -> Response:
+    """The agent takes no part any more."""
+    caller = caller_of(request)
+    work.unassign_agent(caller.scope, intent_id, agent_id, actor=caller.agent_id, now=timezone.now())
+    return Response({"intent_id": intent_id, "agent_id": agent_id, "status": "unassigned"})
+
+
+def log_event(request: Request, intent_id: str) -> Response:
+    """What an agent tells stands on the intent's log; the answer is the event, as the log will tell it."""
+    named = caller_of(request)
+    with permitted_first(lambda: require_voice(named, intent_id)):
+        body = checked(serializers.EventCreate, request.data)
+    sent = body.validated_data
+    caller = acting(request, sent.get("actor"), field="actor")
+    recorded, note = work.log_event(
+        caller.scope, intent_id, sent["event_type"], body.noted(), actor=caller.agent_id, now=timezone.now()
+    )
+    return Response(event_document(intent_id, recorded, note), status=201)
+
+
+@described("createTask", scope=WRITE, takes=serializers.TaskCreate, gives={201: schemas.TASK})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def task_list(request: Request) -> Response:
+    """An ``assigned_agent`` holds from the start, where the public server passes over it."""
+    caller = caller_of(request)
+    draft = checked(serializers.TaskCreate, request.data).draft()
+    row = work.create_task(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    return versioned(task_document(row), status=201)
+
+
+@described("getTask", method="GET", scope=READ, gives={200: schemas.TASK})
+@described(
+    "changeTask",
+    method="PATCH",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=serializers.TaskUpdate,
+    gives={200: schemas.TASK},
+)
+@api_view(["GET", "PATCH"])
+@parser_classes([ExactJSONParser])
+def task(request: Request, task_id: str) -> Response:
+    """One task: read, changed, claimed, handed over or ended."""
+    caller = caller_of(request)
+    if request.method == "GET":
+        return versioned(task_document(work.find_task(caller.scope, task_id)))
+    now = timezone.now()
+    with permitted_first(lambda: work.require_task_change(caller.scope, task_id, actor=caller.agent_id, now=now)):
+        version = version_in(request)
+        change = checked(serializers.TaskUpdate, request.data).change()
+    row = work.update_task(caller.scope, task_id, change, version=version, actor=caller.agent_id, now=now)
+    return versioned(task_document(row))
+
+
+@described("listIntentTasks", scope=READ, query=serializers.TaskPage, gives={200: listed(schemas.TASK)})
+@api_view(["GET"])
+def intent_tasks(request: Request, intent_id: str) -> Response:
+    """The tasks of an intent."""
+    about = work.find_intent(caller_of(request).scope, intent_id)
+    rows, total = work.list_tasks(about, **work_page(request, serializers.TaskPage))
+    return bare_list([task_document(row) for row in rows], total)
+
+
+@described("createCoordinator", scope=WRITE, takes=serializers.CoordinatorCreate, gives={201: schemas.COORDINATOR})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def coordinator_list(request: Request) -> Response:
+    """An agent coordinates an intent from here on."""
+    caller = caller_of(request)
+    draft = checked(serializers.CoordinatorCreate, request.data).draft()
+    row = work.create_coordinator(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    return versioned(coordinator_document(row), status=201)
+
+
+@described("getCoordinator", method="GET", scope=READ, gives={200: schemas.COORDINATOR})
+@described(
+    "changeCoordinator",
+    method="PATCH",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=serializers.CoordinatorUpdate,
+    gives={200: schemas.COORDINATOR},
+)
+@api_view(["GET", "PATCH"])
+@parser_classes([ExactJSONParser])
+def coordinator(request: Request, coordinator_id: str) -> Response:
+    """The change of a status or of guardrails is this host's own: the published client has no method for it."""
+    caller = caller_of(request)
+    if request.method == "GET":
+        return versioned(coordinator_document(work.find_coordinator(caller.scope, coordinator_id)))
+    with permitted_first(lambda: _require_coordinator_change(caller, coordinator_id)):
+        version = version_in(request)
+        sent = checked(serializers.CoordinatorUpdate, request.data).validated_data
+    change = CoordinatorChange(sent.get("status"), sent.get("guardrails"))
+    row = work.update_coordinator(
+        caller.scope, coordinator_id, change, version=version, actor=caller.agent_id, now=timezone.now()
+    )
+    return versioned(coordinator_document(row))
+
+
+@described("beatCoordinator", scope=WRITE, gives={200: schemas.COORDINATES})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
+    """The coordinator is alive."""
+    caller = caller_of(request)
+    again = work.heartbeat(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
+    return Response({"status": "ok", "next_heartbeat_at": instant(again)})
+
+
+@described("listIntentCoordinators", scope=READ, gives={200: listed(schemas.COORDINATOR)})
+@api_view(["GET"])
+def intent_coordinators(request: Request, intent_id: str) -> Response:
+    """Who coordinates an intent."""
+    rows = work.of_intent(work.find_intent(caller_of(request).scope, intent_id))
+    return bare_list([coordinator_document(row) for row in rows], len(rows))
+
+
+def _require_coordinator_change(caller: Caller, coordinator_id: str) -> None:
+    work.require_coordinator_change(caller.scope, coordinator_id, actor=caller.agent_id, now=timezone.now())
+
+
+@described("listRegisteredAgents", scope=READ, query=serializers.AgentPage, gives={200: listed(schemas.AGENT)})
+@api_view(["GET"])
+def agent_list(request: Request) -> Response:
+    """The agents that have registered."""
+    rows, total = work.list_agents(caller_of(request).scope, **work_page(request, serializers.AgentPage))
+    return bare_list([agent_document(row) for row in rows], total)
+
+
+@described("registerAgent", scope=WRITE, takes=serializers.AgentRegister, gives={201: schemas.AGENT})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def agent_registration(request: Request) -> Response:
+    """An agent says who it is and what it can do."""
+    draft = checked(serializers.AgentRegister, request.data).draft()
+    caller = caller_of(request, otherwise=draft.agent_id)
+    row = work.register_agent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
+    return Response(agent_document(row), status=201)
+
+
+@described("getAgentRecord", scope=READ, gives={200: schemas.AGENT})
+@api_view(["GET"])
+def agent_record(request: Request, agent_id: str) -> Response:
+    """One agent."""
+    return Response(agent_document(work.find_agent(caller_of(request).scope, agent_id)))
+
+
+@described("beatAgent", scope=WRITE, takes=serializers.AgentHeartbeat, gives={200: schemas.ALIVE})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def agent_heartbeat(request: Request, agent_id: str) -> Response:
+    """The agent is alive."""
+    caller, now = caller_of(request), timezone.now()
+    sent = checked(serializers.AgentHeartbeat, request.data).validated_data
+    tasks = sent.get("tasks_in_progress") or []
+    again = work.agent_heartbeat(caller.scope, agent_id, load=sent.get("current_load") or 0, tasks=tasks, now=now)
+    return Response({"status": "ok", "server_timestamp": instant(now), "next_heartbeat_at": instant(again)})
+
+
+@described("changeAgentStatus", scope=WRITE, takes=serializers.AgentStatusChange, gives={200: schemas.AGENT})
+@api_view(["PATCH"])
+@parser_classes([ExactJSONParser])
+def agent_status(request: Request, agent_id: str) -> Response:
+    """The agent is in this state from here on."""
+    caller = caller_of(request)
+    word = checked(serializers.AgentStatusChange, request.data).validated_data["status"]
+    row = work.update_agent_status(caller.scope, agent_id, word, actor=caller.agent_id, now=timezone.now())
+    return Response(agent_document(row))

@@ -1,0 +1,217 @@
+"""``/api/v1/memory/namespaces``: namespaces of semantic memory and their permissions (RFC-0015 2.3; R102 to R104)."""
+
+from datetime import datetime
+from typing import Any
+
+from django.urls import URLPattern, path
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import ids
+from memory.host.errors import Invalid
+from memory.host.serializing import Closed, Text, checked
+from memory.models import Grant, Intent, Namespace
+from memory.openintent import namespaces
+from memory.openintent.api import intents, schemas
+from memory.openintent.api.bodies import ExactJSONParser
+from memory.openintent.api.entries import version_of
+from memory.openintent.api.http import Problems, caller_of, described, page_of, permitted_first
+from memory.openintent.api.serializers import AgentId, Moment, Word
+from memory.openintent.documents import instant
+from memory.openintent.namespaces import MAX_RULES, Held, Permissions
+from memory.openintent.queries import MAX_LIMIT
+from memory.openintent.tiers import READ, WRITE
+from memory.openintent.work import grants
+from memory.openintent.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
+
+CLOSED = "closed"
+
+
+class RuleBody(Closed):
+    """One rule; ``level`` is RFC-0011's word for ``access``."""
+
+    agent = AgentId()
+    access = Word(Namespace.ACCESS, required=False)
+    level = Word(Namespace.ACCESS, required=False)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        said = {given[word] for word in ("access", "level") if word in given}
+        if len(said) != 1:
+            raise serializers.ValidationError({"access": ["say one of none, read, write and admin"]})
+        return {"agent": given["agent"], "access": said.pop()}
+
+
+class PermissionsBody(Closed):
+    """What is not named stays as it is; ``allow`` is replaced whole."""
+
+    default = Word(Namespace.ACCESS, required=False)
+    allow = serializers.ListField(child=RuleBody(), required=False, max_length=MAX_RULES)
+
+    def validate_allow(self, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if len({each["agent"] for each in rules}) < len(rules):
+            raise serializers.ValidationError("names an agent twice")
+        return rules
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if not given:
+            raise serializers.ValidationError({"default": ["say default, allow, or both"]})
+        return given
+
+
+class ChangeBody(Closed):
+    permissions = PermissionsBody()
+
+
+@described("listNamespaces", scope=READ, query=schemas.Paged, gives={200: schemas.NAMESPACES})
+@api_view(["GET"])
+def listing(request: Request) -> Response:
+    """Those that the caller may read, by name: all that a page holds, or the page that is asked for."""
+    problems: Problems = []
+    limit, offset = page_of(request.query_params, problems, default=MAX_LIMIT)
+    if problems:
+        raise Invalid("The namespaces cannot be listed like that.", errors=problems)
+    page = namespaces.held(caller_of(request), limit=limit, offset=offset, now=timezone.now())
+    listed = [_document(each) for each in page.found]
+    return Response({"namespaces": listed, "total": page.total, "limit": limit, "offset": offset})
+
+
+@described("getNamespace", method="GET", scope=READ, gives={200: schemas.NAMESPACE})
+@described(
+    "changeNamespace",
+    method="PATCH",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=schemas.NAMESPACE_CHANGE,
+    gives={200: schemas.NAMESPACE},
+)
+@api_view(["GET", "PATCH"])
+@parser_classes([ExactJSONParser])
+def namespace(request: Request, name: str) -> Response:
+    """A namespace of semantic memory and who may do what in it."""
+    caller, now = caller_of(request), timezone.now()
+    if request.method == "PATCH":
+        with permitted_first(lambda: namespaces.require_admin(caller, name, now=now)):
+            wanted, version = _wanted(request.data), version_of(request)
+        found = namespaces.change(caller, name, wanted, version=version, now=now)
+    else:
+        found = namespaces.one(caller, name, now=now)
+    return Response(_document(found), headers={"ETag": f'"{found.row.version}"'})
+
+
+def _wanted(body: Any) -> Permissions:
+    """Flat or under ``permissions``, as the caller likes."""
+    nested = isinstance(body, dict) and "permissions" in body
+    given = checked(ChangeBody if nested else PermissionsBody, body).validated_data
+    return Permissions(**(given["permissions"] if nested else given))
+
+
+def _document(held: Held) -> dict[str, Any]:
+    row = held.row
+    return {
+        "namespace": row.name,
+        "access": held.access,
+        "entry_count": held.entry_count,
+        "permissions": {"default": row.default, "allow": row.allow},
+        "version": row.version,
+        "created_by": row.created_by,
+        "created_at": instant(row.created_at),
+        "updated_at": instant(row.updated_at),
+    }
+
+
+urlpatterns: list[URLPattern] = [
+    path("api/v1/memory/namespaces", listing, name="openintent-namespaces"),
+    path("api/v1/memory/namespaces/<path:name>", namespace, name="openintent-namespace"),
+]
+
+
+class GrantBody(Closed):
+    """``reason`` is for the reader of the request; it is not kept."""
+
+    principal_id = AgentId()
+    principal_type = Word(("agent",), default="agent")
+    permission = Word(PERMISSIONS, default="read")
+    task_id = Text(required=False, allow_null=True, allow_blank=True, max_length=128)
+    expires_at = Moment(required=False, allow_null=True)
+    reason = Text(required=False, allow_null=True, allow_blank=True, max_length=2000)
+
+
+class AclBody(Closed):
+    """Memory is nobody else's unless somebody says so (RFC-0015 9.1): an open default is refused."""
+
+    default_policy = Word((CLOSED,), default=CLOSED)
+    entries = serializers.ListField(child=GrantBody(), max_length=MAX_GRANTS, default=list)
+
+
+@described("getAcl", method="GET", scope=READ, gives={200: schemas.ACL})
+@described("replaceAcl", method="PUT", scope=WRITE, takes=AclBody, gives={200: schemas.ACL})
+@api_view(["GET", "PUT"])
+@parser_classes([ExactJSONParser])
+def acl(request: Request, intent_id: str) -> Response:
+    """The grants of an intent: read, or replaced whole."""
+    caller, now = caller_of(request), timezone.now()
+    if request.method == "PUT":
+        with permitted_first(lambda: intents.require_direction(caller, intent_id)):
+            given = [_wanted_grant(each) for each in checked(AclBody, request.data).validated_data["entries"]]
+        about, rows = grants.replace(caller.scope, intent_id, given, actor=caller.agent_id, now=now)
+    else:
+        about, rows = grants.of_intent(caller.scope, intent_id, actor=caller.agent_id, now=now)
+    return Response(_acl_document(about, rows))
+
+
+@described("grantAccess", scope=WRITE, takes=GrantBody, gives={201: schemas.GRANT})
+@api_view(["POST"])
+@parser_classes([ExactJSONParser])
+def acl_entries(request: Request, intent_id: str) -> Response:
+    """One more grant."""
+    caller = caller_of(request)
+    with permitted_first(lambda: intents.require_direction(caller, intent_id)):
+        given = _wanted_grant(checked(GrantBody, request.data).validated_data)
+    row = grants.grant(caller.scope, intent_id, given, actor=caller.agent_id, now=timezone.now())
+    return Response(_grant_document(row), status=201)
+
+
+@described("revokeAccess", scope=WRITE, gives={204: None})
+@api_view(["DELETE"])
+def acl_entry(request: Request, intent_id: str, entry_id: str) -> Response:
+    """The grant holds no more."""
+    caller = caller_of(request)
+    grants.revoke(caller.scope, intent_id, entry_id, actor=caller.agent_id, now=timezone.now())
+    return Response(status=204)
+
+
+def _wanted_grant(given: dict[str, Any]) -> NewGrant:
+    ends: datetime | None = given.get("expires_at")
+    return NewGrant(given["principal_id"], given["permission"], given.get("task_id") or "", ends)
+
+
+def _acl_document(about: Intent, rows: list[Grant]) -> dict[str, Any]:
+    return {
+        "intent_id": ids.wire("intent", about.id),
+        "default_policy": CLOSED,
+        "entries": [_grant_document(row) for row in rows],
+    }
+
+
+def _grant_document(row: Grant) -> dict[str, Any]:
+    return {
+        "id": ids.wire("acl", row.id),
+        "principal_id": row.agent_id,
+        "principal_type": "agent",
+        "permission": row.permission,
+        "task_id": ids.wire("task", row.task_id) if row.task_id else None,
+        "granted_by": row.granted_by,
+        "granted_at": instant(row.granted_at),
+        "expires_at": instant(row.expires_at) if row.expires_at else None,
+        "reason": None,
+    }
+
+
+acl_patterns: list[URLPattern] = [
+    path("api/v1/intents/<str:intent_id>/acl", acl, name="openintent-acl"),
+    path("api/v1/intents/<str:intent_id>/acl/entries", acl_entries, name="openintent-acl-entries"),
+    path("api/v1/intents/<str:intent_id>/acl/entries/<str:entry_id>", acl_entry, name="openintent-acl-entry"),
+]

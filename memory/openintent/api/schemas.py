@@ -1,0 +1,355 @@
+"""What OpenIntent's endpoints answer with and are asked for, as ``/v1/openapi.json`` describes it."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from memory import addresses
+from memory.addresses import PRIORITIES, Sensitivity, Tier
+from memory.host.operations import (
+    COUNT,
+    FLAG,
+    OBJECT,
+    POSITIVE,
+    STRING,
+    TEXT,
+    TIME,
+    Schema,
+    also,
+    closed,
+    listed,
+    nullable,
+    words,
+)
+from memory.models import Namespace
+from memory.openintent import batches
+from memory.openintent.namespaces import MAX_RULES
+from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
+
+ANY: Schema = {}
+NUMBER: Schema = {"type": "integer"}
+MAYBE: Schema = nullable(STRING)
+TOTAL = "X-Total-Count"
+
+ENTRY = also(
+    closed(
+        "OpenIntentEntry",
+        id=TEXT,
+        agent_id=TEXT,
+        namespace=TEXT,
+        key=TEXT,
+        value=OBJECT,
+        memory_type=words(Tier),
+        version=COUNT,
+        scope=nullable(OBJECT),
+        tags=listed(STRING),
+        ttl=MAYBE,
+        pinned=FLAG,
+        priority=words(PRIORITIES),
+        sensitivity=MAYBE,
+        curated_by=MAYBE,
+        created_by=MAYBE,
+        created_at=TIME,
+        updated_at=TIME,
+        expires_at=nullable(TIME),
+        memory_ref=STRING,
+        run_id=STRING,
+        node_id=MAYBE,
+    ),
+    value_unreadable={"const": True},
+    inherited_from=STRING,
+)
+ENTRIES = closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT)
+REMOVED = closed("OpenIntentRemoved", status={"const": "deleted"}, entry_id=TEXT)
+BATCH_WRITTEN = closed("OpenIntentBatchWritten", entries=listed(ENTRY), created=COUNT, updated=COUNT)
+BATCH_DELETED = closed("OpenIntentBatchDeleted", deleted=COUNT, ids=listed(TEXT))
+RULE = closed(agent=TEXT, access=words(Namespace.ACCESS))
+NAMESPACE = closed(
+    "OpenIntentNamespace",
+    namespace=TEXT,
+    access=words(Namespace.ACCESS),
+    entry_count=COUNT,
+    permissions=closed(default=words(Namespace.ACCESS), allow=listed(RULE)),
+    version=COUNT,
+    created_by=STRING,
+    created_at=TIME,
+    updated_at=TIME,
+)
+NAMESPACES = closed("OpenIntentNamespaces", namespaces=listed(NAMESPACE), total=COUNT, limit=COUNT, offset=COUNT)
+SUMMARY = also(
+    closed(
+        "OpenIntentMemorySummary",
+        agent_id=STRING,
+        working=closed(entry_count=COUNT, total_size_kb=COUNT, tasks_with_memory=listed(STRING)),
+        episodic=closed(
+            entry_count=COUNT,
+            capacity=COUNT,
+            pinned_count=COUNT,
+            total_size_kb=COUNT,
+            oldest_entry=nullable(TIME),
+            newest_entry=nullable(TIME),
+        ),
+        semantic_namespaces_accessible=listed(STRING),
+    ),
+    openwop=closed(entry_count=COUNT),
+)
+GRANT = closed(
+    "OpenIntentGrant",
+    id=TEXT,
+    principal_id=TEXT,
+    principal_type={"const": "agent"},
+    permission=TEXT,
+    task_id=MAYBE,
+    granted_by=STRING,
+    granted_at=TIME,
+    expires_at=nullable(TIME),
+    reason=MAYBE,
+)
+ACL = closed("OpenIntentAcl", intent_id=TEXT, default_policy=TEXT, entries=listed(GRANT))
+EVENT = also(
+    closed(
+        "OpenIntentEvent",
+        id=TEXT,
+        type=TEXT,
+        event_type=TEXT,
+        intent_id=MAYBE,
+        task_id=MAYBE,
+        agent_id=STRING,
+        actor=STRING,
+        data=OBJECT,
+        payload=OBJECT,
+        timestamp=TIME,
+        created_at=TIME,
+    ),
+    trace_id=MAYBE,
+    parent_event_id=MAYBE,
+)
+INTENT = closed(
+    "OpenIntentIntent",
+    id=TEXT,
+    title=STRING,
+    description=STRING,
+    version=COUNT,
+    status=TEXT,
+    state=OBJECT,
+    constraints=OBJECT,
+    parent_intent_id=MAYBE,
+    depends_on=listed(STRING),
+    agents=listed(STRING),
+    created_by=STRING,
+    created_at=TIME,
+    updated_at=TIME,
+    confidence={"type": "number"},
+    governance_policy=MAYBE,
+)
+INTENTS = closed("OpenIntentIntents", intents=listed(INTENT), total=COUNT, limit=COUNT, offset=COUNT)
+PARTICIPANT = closed("OpenIntentParticipant", intent_id=TEXT, agent_id=TEXT)
+PARTICIPATION = closed(
+    "OpenIntentParticipation", intent_id=TEXT, agent_id=TEXT, status=words(("assigned", "unassigned"))
+)
+TASK = closed(
+    "OpenIntentTask",
+    id=TEXT,
+    intent_id=TEXT,
+    plan_id=MAYBE,
+    name=STRING,
+    description=MAYBE,
+    status=TEXT,
+    version=COUNT,
+    priority=STRING,
+    input=OBJECT,
+    output=nullable(OBJECT),
+    artifacts=listed(STRING),
+    assigned_agent=MAYBE,
+    lease_id=MAYBE,
+    capabilities_required=listed(STRING),
+    depends_on=listed(STRING),
+    blocks=listed(STRING),
+    parent_task_id=MAYBE,
+    retry_policy=MAYBE,
+    timeout_seconds=nullable(NUMBER),
+    attempt=NUMBER,
+    max_attempts=NUMBER,
+    permissions=STRING,
+    memory_policy=nullable(OBJECT),
+    requires_tools=listed(OBJECT),
+    blocked_reason=MAYBE,
+    error=MAYBE,
+    metadata=OBJECT,
+    created_by=STRING,
+    created_at=TIME,
+    updated_at=TIME,
+    started_at=nullable(TIME),
+    completed_at=nullable(TIME),
+)
+COORDINATOR = closed(
+    "OpenIntentCoordinator",
+    id=TEXT,
+    intent_id=TEXT,
+    portfolio_id=MAYBE,
+    agent_id=TEXT,
+    role=STRING,
+    supervisor_id=MAYBE,
+    coordinator_type=TEXT,
+    scope=TEXT,
+    status=TEXT,
+    guardrails=nullable(OBJECT),
+    heartbeat_interval_seconds=NUMBER,
+    last_heartbeat=nullable(TIME),
+    granted_at=TIME,
+    expires_at=nullable(TIME),
+    version=COUNT,
+    metadata=OBJECT,
+)
+AGENT = closed(
+    "OpenIntentAgent",
+    agent_id=TEXT,
+    status=TEXT,
+    role_id=MAYBE,
+    name=MAYBE,
+    capabilities=listed(STRING),
+    capacity=nullable(OBJECT),
+    endpoint=MAYBE,
+    heartbeat_config=nullable(OBJECT),
+    metadata=OBJECT,
+    drain_timeout_seconds=nullable(NUMBER),
+    registered_at=nullable(TIME),
+    last_heartbeat_at=nullable(TIME),
+    version=COUNT,
+    episodic_memory=closed(capacity=nullable(COUNT), pinned_namespaces=listed(STRING)),
+)
+ALIVE = closed("OpenIntentAlive", status={"const": "ok"}, server_timestamp=TIME, next_heartbeat_at=TIME)
+COORDINATES = closed("OpenIntentCoordinatorAlive", status={"const": "ok"}, next_heartbeat_at=TIME)
+SERVER = closed(
+    "OpenIntentServer",
+    protocol_version=TEXT,
+    suspension=closed(default_retry_policy={"type": "null"}),
+)
+
+NAME: Schema = {"type": "string", "minLength": 1, "maxLength": addresses.MAX_NAME}
+MAYBE_NAME = nullable(NAME)
+SCOPE_BODY: Schema = {
+    "type": ["object", "null"],
+    "additionalProperties": False,
+    "properties": {"task_id": MAYBE, "intent_id": MAYBE},
+}
+# An item of a batch: whole for a new entry, and for one that is there by its address; with its id, what is to change.
+ITEM: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "id": MAYBE,
+        "version": {"type": ["integer", "null"], "minimum": 0},
+        "agent_id": MAYBE,
+        "namespace": NAME,
+        "key": NAME,
+        "memory_type": {"enum": [*map(str, Tier), None]},
+        "scope": SCOPE_BODY,
+        "value": OBJECT,
+        "tags": {"type": ["array", "null"], "items": STRING},
+        "pinned": {"type": ["boolean", "null"]},
+        "priority": {"enum": [*PRIORITIES, None]},
+        "sensitivity": {"enum": ["", *map(str, Sensitivity), None]},
+        "ttl": MAYBE,
+        "expires_at": MAYBE,
+        "curated_by": MAYBE,
+        **dict.fromkeys(("created_by", "created_at", "updated_at", "memory_ref", "run_id", "node_id"), ANY),
+    },
+}
+BATCH: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["entries"],
+    "properties": {"entries": {"type": "array", "minItems": 1, "maxItems": batches.MOST, "items": ITEM}},
+}
+TAG_LIST: Schema = {"anyOf": [STRING, listed(STRING)], "description": "A list, or a text with commas between the tags."}
+FILTER: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        "agent_id": NAME,
+        "namespace": NAME,
+        "key": NAME,
+        "memory_type": words(Tier),
+        "tags": TAG_LIST,
+        "tags_any": TAG_LIST,
+        "scope": SCOPE_BODY,
+        "scope.task_id": NAME,
+        "scope.intent_id": NAME,
+        "pinned": FLAG,
+        "updated_after": STRING,
+        "updated_before": STRING,
+        "limit": POSITIVE,
+        "offset": COUNT,
+    },
+}
+BATCH_FILTER: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "description": "The filter may stand in the query string instead; it is given once.",
+    "properties": {"filter": FILTER},
+}
+
+
+# Flat, or under ``permissions``, as the caller likes.
+RULE_BODY: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["agent"],
+    "properties": {"agent": TEXT, "access": words(Namespace.ACCESS), "level": words(Namespace.ACCESS)},
+}
+PERMISSIONS_BODY: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        "default": words(Namespace.ACCESS),
+        "allow": {"type": "array", "items": RULE_BODY, "maxItems": MAX_RULES},
+    },
+}
+NAMESPACE_CHANGE: Schema = {
+    **PERMISSIONS_BODY,
+    "properties": {**PERMISSIONS_BODY["properties"], "permissions": PERMISSIONS_BODY},
+}
+
+
+class Paged(serializers.Serializer[Any]):
+    """A page of a list; a limit that is too large is the largest there is."""
+
+    limit = serializers.IntegerField(min_value=1, required=False, help_text=f"{DEFAULT_LIMIT}; at most {MAX_LIMIT}")
+    offset = serializers.IntegerField(min_value=0, max_value=FARTHEST, required=False)
+
+
+class Sought(Paged):
+    """The thirteen parameters of RFC-0015 4.1."""
+
+    agent_id = serializers.CharField(required=False, max_length=addresses.MAX_NAME)
+    namespace = serializers.CharField(
+        required=False, max_length=addresses.MAX_NAME + 1, help_text="With * at its end, what begins so."
+    )
+    key = serializers.CharField(required=False, max_length=addresses.MAX_NAME)
+    memory_type = serializers.ChoiceField([str(each) for each in Tier], required=False)
+    tags = serializers.CharField(required=False, help_text="With commas between them; an entry has all of them.")
+    tags_any = serializers.CharField(required=False, help_text="With commas between them; an entry has one of them.")
+    pinned = serializers.BooleanField(required=False)
+    updated_after = serializers.CharField(required=False, help_text="ISO 8601")
+    updated_before = serializers.CharField(required=False, help_text="ISO 8601")
+
+    def get_fields(self) -> dict[str, Any]:
+        """With the two whose names no attribute of a class can have."""
+        scope = {name: serializers.CharField(required=False) for name in ("scope.task_id", "scope.intent_id")}
+        return {**super().get_fields(), **scope}
+
+
+class SoughtOfAgent(Sought):
+    """The same without the agent, who stands in the path."""
+
+    agent_id = None  # type: ignore[assignment]
+
+
+class SoughtEvents(Paged):
+    """Which events of a log."""
+
+    event_type = serializers.CharField(required=False, max_length=64)
+    since = serializers.CharField(required=False, help_text="ISO 8601")

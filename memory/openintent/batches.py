@@ -1,0 +1,331 @@
+"""Many entries at once, all or none: made and changed as given, or deleted by what they have in common (R100, R101).
+
+A batch takes every lock that it needs before it changes anything, in the order of all others (``ledger.hold``), and
+asks once what is the same for all its entries.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, harness, ledger
+from memory.adapter import conditions
+from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
+from memory.host import sql
+from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
+from memory.ledger import Given, New
+from memory.openintent import entries, namespaces, queries, tiers
+from memory.openintent.capacity import Room
+from memory.openintent.entries import Owners
+from memory.openintent.queries import Wanted
+from memory.openintent.tiers import Caller
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+
+MOST = 500
+
+
+# Which entries a batch is about, and who may touch them (R100, RFC-0015 6.4).
+#
+# Access is asked for every item before anything is told of any: whether a key is taken, in which version, or whether
+# two items mean one entry.
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entry of a batch: made as ``given``, or changed in ``named`` of its fields when it is there already (R100).
+
+    ``entry_id`` says which one is meant, and then nothing need be given; without it the address does. ``version`` is
+    the one that is to be changed. ``fixed`` is what was said of it that no change can make so.
+    """
+
+    given: Given | None = None
+    named: dict[str, Any] = field(default_factory=dict)
+    entry_id: UUID | None = None
+    version: int | None = None
+    fixed: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An item with its number, the place of what it gives, and what is found there: an entry, or one that lapsed."""
+
+    index: int
+    item: Item
+    place: Address | None
+    row: "EntryAddress | None" = None
+    lapsed: UUID | None = None
+
+
+class At:
+    """A refusal inside says which entry of the batch it is about: ``index``, and ``errors`` with its place (R100)."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __enter__(self) -> None:
+        """Nothing is refused yet."""
+
+    def __exit__(self, _: type[BaseException] | None, problem: BaseException | None, __: TracebackType | None) -> None:
+        if not isinstance(problem, Refusal):
+            return
+        place = f"entries.{self.index}"
+        found = problem.details.get("errors") or [{"message": problem.message}]
+        errors = [each | {"field": f"{place}.{each['field']}" if "field" in each else place} for each in found]
+        problem.details = problem.details | {"index": self.index, "errors": errors}
+
+
+def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
+    """The items with the places at which what they give is kept; nothing is looked up."""
+    given = [item.given.address for item in items if item.given and item.entry_id is None]
+    places = iter(ledger.kept_addresses(caller.tenant_id, given))
+    return [
+        Target(index, item, next(places) if item.given and item.entry_id is None else None)
+        for index, item in enumerate(items)
+    ]
+
+
+def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) -> list[Target]:
+    """The same with what is there, in a few queries for all of them."""
+    named = [each.item.entry_id for each in targets if each.item.entry_id]
+    held = ledger.held_at(caller.tenant_id, [each.place for each in targets if each.place])
+    rows = adapter.rows_of(caller.tenant_id, list({*named, *held}))
+    at = {_key_of(row): rows[row.id] for row in rows.values() if row.id in set(held)}
+    return [_with_row(each, rows, at, now) for each in targets]
+
+
+def _with_row(
+    target: Target, rows: dict[UUID, "EntryAddress"], at: dict[object, "EntryAddress"], now: datetime
+) -> Target:
+    row = at.get(_key_of(target.place)) if target.place else rows.get(target.item.entry_id or UUID(int=0))
+    there = row is not None and adapter.is_there(row, now)
+    lapsed = row.id if row is not None and target.place and not there else None
+    return Target(target.index, target.item, target.place, row if there else None, lapsed)
+
+
+def _key_of(place: "Address | EntryAddress") -> object:
+    return (None if place.tier == Tier.SEMANTIC else place.agent_id, place.namespace, place.key)
+
+
+def require_access(caller: Caller, targets: Sequence[Target], *, now: datetime) -> None:
+    """Refuse what the caller may not make at its place, whether something is there or not, or may not change."""
+    rows = [each.row.id for each in targets if each.row]
+    allowed = tiers.writable(caller, now=now)
+    writable = set(conditions.meeting(caller.tenant_id, rows, allowed)) if rows else set()
+    asked: set[object] = set()
+    for each in targets:
+        with At(each.index):
+            if each.place and _right_of(each.place) not in asked:
+                tiers.require_create(caller, each.place, now=now)
+                asked.add(_right_of(each.place))
+            if each.place is None and each.row is None:
+                entries.require_addressed(entries.found(caller, each.item.entry_id, now))
+            if each.row and each.row.id not in writable:
+                tiers.require_write(caller, each.row, now=now)
+
+
+def _right_of(place: Address) -> object:
+    """What the right to make an entry may hang on: all of its place but the key."""
+    shared = place.namespace if place.tier == Tier.SEMANTIC else None
+    return place.agent_id, place.tier, shared, place.task_id, place.intent_id
+
+
+def require_distinct(targets: Sequence[Target]) -> None:
+    first: dict[object, int] = {}
+    for each in targets:
+        meant = each.row.id if each.row else each.lapsed or (each.place and _key_of(each.place)) or each.item.entry_id
+        before = first.setdefault(meant, each.index)
+        if before != each.index:
+            with At(each.index):
+                raise Invalid("The batch names an entry twice.", errors=[{"message": f"is that of entries.{before}"}])
+
+
+def require_versions(targets: Sequence[Target]) -> None:
+    """Refuse a version of what is not there, and a change of what is there that names none."""
+    for each in targets:
+        with At(each.index):
+            if each.row is None and each.item.version:
+                raise VersionMismatch("The entry is not there any more.", current_version=0)
+            if each.row is not None and each.item.version is None:
+                raise PreconditionRequired("An entry that is there already is changed by its version.")
+
+
+def require_unmoved(caller: Caller, targets: Sequence[Target]) -> None:
+    """Refuse an item that says of an entry what it is not, and no change can make it (R47)."""
+    redactor = harness.for_tenant(caller.tenant_id)
+    for each in targets:
+        if each.row:
+            said = {name: redactor.redact(text).text for name, text in each.item.fixed.items()}
+            with At(each.index):
+                _require_unmoved(each.row, said)
+
+
+def _require_unmoved(row: "EntryAddress", said: dict[str, str]) -> None:
+    shared = row.tier == Tier.SEMANTIC
+    now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
+    now |= {"task_id": row.task_id, "intent_id": row.intent_id}
+    wrong = [name for name, text in said.items() if text != now[name] and not (name == "agent_id" and shared)]
+    if wrong:
+        problems = [{"field": name, "message": "is not that of the entry, and never changes"} for name in wrong]
+        raise Invalid("An entry keeps its place.", errors=problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The entries as they are now, in the order in which they were given, and how many of them are new."""
+
+    rows: list["EntryAddress"]
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a batch will do, by the number of the item: entries to be made, and changed, and those that stay so."""
+
+    new: dict[int, New] = field(default_factory=dict)
+    changed: dict[int, tuple["EntryAddress", Given]] = field(default_factory=dict)
+    same: dict[int, "EntryAddress"] = field(default_factory=dict)
+
+
+@transaction.atomic
+def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
+    """Every item is an entry: a new one, or the next version of the one it names. The first refusal refuses all."""
+    caller.scope.check(tiers.WRITE)
+    if not 0 < len(items) <= MOST:
+        raise _refused("entries", f"must be a list of 1 to {MOST}")
+    aimed = resolve_target(caller, items)
+    made = entries.hold_namespaces(caller, [each.place for each in aimed if each.place], now=now)
+    found = find_targets(caller, aimed, now=now)
+    require_access(caller, found, now=now)
+    require_distinct(found)
+    require_versions(found)
+    require_unmoved(caller, found)
+    places = [each.place for each in found if each.place and each.row is None]
+    owners = entries.hold_owners(caller, places, [each.row for each in found if each.row], now=now)
+    _require_still(caller, found, now)
+    outcome = _carry_out(caller, found, owners, now)
+    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    return outcome
+
+
+@transaction.atomic
+def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
+    """All that ``wanted`` finds and the caller may write is gone, on whatever page it stands; which entries they were.
+
+    Refuses a filter that asks for nothing. What has changed meanwhile so that it is not meant any more stays.
+    """
+    caller.scope.check(tiers.WRITE)
+    if not wanted.narrows:
+        raise _refused("filter", "must say which entries are meant")
+    held = set(ledger.hold(caller.tenant_id, entries=_writable(caller, wanted, now)))
+    going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
+    for part in sql.in_chunks(going):
+        ledger.remove(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
+    return going
+
+
+def _writable(caller: Caller, wanted: Wanted, now: datetime) -> list[UUID]:
+    """What ``wanted`` finds, as far as the caller may change it: what it only reads is left as if it were not there."""
+    seen = queries.ids_matching(caller, wanted, now=now)
+    return conditions.meeting(caller.tenant_id, seen, tiers.writable(caller, now=now)) if seen else []
+
+
+def _require_still(caller: Caller, found: Sequence[Target], now: datetime) -> None:
+    """Refuse when somebody was quicker at a key, which nobody else takes from here on."""
+    again = find_targets(caller, [each for each in found if each.place], now=now)
+    before = {each.index: each.row for each in found}
+    for each in again:
+        if each.row and before[each.index] != each.row:
+            with At(each.index):
+                raise KeyExists(**entries.state_of(each.row))
+
+
+def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: datetime) -> Outcome:
+    """All that is refused is refused before the first entry goes, is made or is changed."""
+    rows = [each.row for each in found if each.row]
+    room = Room([each.place for each in found if each.place and each.row is None], rows, now=now)
+    going = room.evicted(list(owners.agents.values()))
+    lapsed = [each.lapsed for each in found if each.lapsed]
+    seals = any(_is_sealed(each) for each in found)
+    closed = [each.row.id for each in found if each.row and not each.row.is_sealed and _is_sealed(each)]
+    beside = [more for row in closed for more in entries.beside(caller.tenant_id, row)]
+    entries.hold_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
+    plan = _planned(caller, found, owners, room, now)
+    entries.remove(caller, going, "evicted", now=now)
+    entries.remove(caller, lapsed, "expired", now=now)
+    return _stored(caller, plan, now)
+
+
+def _planned(caller: Caller, found: Sequence[Target], owners: Owners, room: Room, now: datetime) -> _Plan:
+    held = ledger.locked_all(caller.tenant_id, [each.row.id for each in found if each.row])
+    locked, plan = {row.id: row for row in held}, _Plan()
+    for each in found:
+        with At(each.index):
+            if each.row:
+                _plan_change(caller, each, locked.get(each.row.id), owners, room, plan, now)
+            else:
+                _plan_new(caller, each, owners, room, plan, now)
+    return plan
+
+
+def _plan_new(caller: Caller, target: Target, owners: Owners, room: Room, plan: _Plan, now: datetime) -> None:
+    place, given = target.place, target.item.given
+    if place is None or given is None:
+        raise NotFound("There is no memory entry by that id.")
+    size = entries.require_size(given.value)
+    plan.new[target.index] = entries.placed(caller, given, owners, now=now)
+    room.take(place, size, owners.tasks.get(place.task_id), owners.agents[place.agent_id])
+
+
+def _plan_change(
+    caller: Caller,
+    target: Target,
+    row: "EntryAddress | None",
+    owners: Owners,
+    room: Room,
+    plan: _Plan,
+    now: datetime,
+) -> None:
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    entries.require_version(row, target.item.version, now)
+    task = owners.tasks.get(row.task_id)
+    if row.tier != Tier.WORKING and target.item.named.get("ttl") == TASK_LIFETIME:
+        entries.require_under_way(task, row.task_id)
+    wanted = entries.revised(caller, row, target.item.named, task, room, now=now)
+    if wanted is None:
+        plan.same[target.index] = row
+    else:
+        plan.changed[target.index] = (row, wanted)
+
+
+def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
+    """The entries of the plan are as planned."""
+    rows, actor = dict(plan.same), caller.agent_id
+    if plan.new:
+        new = ledger.write_addressed(caller.scope, list(plan.new.values()), actor=actor, now=now)
+        rows |= dict(zip(plan.new, new, strict=True))
+    if plan.changed:
+        opened = [row for row, _ in plan.changed.values() if not row.is_sealed]
+        changed = ledger.rewrite_all(caller.scope, list(plan.changed.values()), actor=actor, now=now)
+        rows |= dict(zip(plan.changed, changed, strict=True))
+        for row in opened:
+            if row.is_sealed:
+                entries.close(row, now=now)
+    return Outcome([rows[index] for index in sorted(rows)], len(plan.new))
+
+
+def _is_sealed(target: Target) -> bool:
+    given = target.place is not None and target.row is None and target.place.is_sealed
+    return given or target.item.named.get("sensitivity") in SEALED or (target.row is not None and target.row.is_sealed)
+
+
+def _refused(field: str, message: str) -> Invalid:
+    return Invalid("The batch cannot be understood.", errors=[{"field": field, "message": message}])

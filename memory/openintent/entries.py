@@ -1,0 +1,549 @@
+"""One entry made, read, changed and deleted (RFC-0015 1 to 3). Whoever may not touch it learns nothing of its state.
+
+The task, the agent or the namespace is locked first: entries are counted and keys are looked up under that lock, so
+that of two at once one is behind the other.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, addresses, archives, kept_reads, ledger, lineage
+from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
+from memory.host import audit, ids, sql, tenancy, vault
+from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
+from memory.host.expiry import has_expired
+from memory.host.models import Tenant
+from memory.host.tenancy import TenantScope
+from memory.ledger import Given, New
+from memory.models import Agent, LineageKind, Task
+from memory.models.work import ENDED
+from memory.openintent import namespaces, tiers, work
+from memory.openintent.capacity import Room
+from memory.openintent.documents import entry_document
+from memory.openintent.namespaces import Changed
+from memory.openintent.tiers import Caller
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+
+TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
+REASON = "forgotten"
+DURATION = "duration:"
+MAX_LENGTH = 64
+MAX_YEARS = 1000
+NUMBER = r"([0-9]{1,12}(?:[.,][0-9]{1,12})?)"
+FORM = re.compile(
+    "P(?=[0-9T])"
+    + "".join(f"(?:{NUMBER}{unit})?" for unit in "YMWD")
+    + "(?:T(?=[0-9])"
+    + "".join(f"(?:{NUMBER}{unit})?" for unit in "HMS")
+    + ")?"
+)
+SECONDS = (604_800, 86_400, 3_600, 60, 1)
+MUTABLE = ("value", "tags", "pinned", "priority", "sensitivity", "ttl", "expires_at")
+OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl")
+OUTSIDE = "openintent"
+
+
+# What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).
+
+
+def require_size(value: dict[str, Any]) -> int:
+    """The bytes that limits count; refused when they are more than an entry has room for, however they are kept."""
+    size = addresses.size_of(value)
+    if max(size, len(addresses.canonical(value).encode())) > MAX_VALUE_BYTES:
+        raise TooLarge(
+            f"A value has at most {MAX_VALUE_BYTES} bytes.",
+            limit=MAX_VALUE_BYTES,
+            size=size,
+            hint="Store bulk data as an attachment, and its attachment_id in the value.",
+        )
+    return size
+
+
+def require_future(expires_at: datetime | None, *, now: datetime) -> None:
+    """Refuse an entry that would be gone as soon as it is there."""
+    if has_expired(expires_at, now):
+        problem = {"field": "expires_at", "message": "lies in the past"}
+        raise Invalid("The memory entry cannot be stored.", errors=[problem])
+
+
+# An entry that becomes confidential (RFC-0015 9.2, R93): what it said in the open is nowhere in clear from then on.
+#
+# The ledger seals the entry itself. What passes made of it goes here, and what runs read of it or of that is blanked: a
+# replay that needs it is refused. What a run has made of it by itself is that run's.
+
+
+def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
+    """The entries that change with it, to be locked before anything does: what passes made of it, and of what else, and
+    those that stand for archives."""
+    made = _made_of(tenant_id, entry_id)
+    archived = archives.entries_resting_on(tenant_id, [entry_id, *made])
+    return sorted({*made, *_sources_of(tenant_id, made), *archived} - {entry_id})
+
+
+def close(row: "EntryAddress", *, now: datetime) -> None:
+    """No entry and no archive that a pass made of it is there any more, nor what runs read of all these. What else had
+    gone into them is read again, and their ref waits to be distilled from what remains.
+
+    In the transaction of the change, behind it, and under its locks.
+    """
+    tenant_id, made = row.tenant_id, _made_of(row.tenant_id, row.id)
+    others = _sources_of(tenant_id, made) - {row.id, *made}
+    for part in sql.in_chunks(made):
+        ledger.remove(tenant_id, part, reason=REASON, now=now)
+    lost = archives.seal_made_of(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
+    read = [each.entry_id for each in lost if each.entry_id]
+    kept_reads.blank_entries(tenant_id, [row.id, *made, *read])
+    if others:
+        host = tenancy.host_scope(Tenant.objects.get(id=tenant_id), scopes=frozenset({"memory:retire"}))
+        ledger.give_back(host, others, now=now)
+    archives.redistil(tenant_id, lost, now=now)
+
+
+def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
+    """The entries that have the text of this one in them, because a pass put it there."""
+    found: set[UUID] = set()
+    fresh: Collection[UUID] = {entry_id}
+    while fresh:
+        came = lineage.came_of(tenant_id, fresh)
+        into = {each.target_id for rows in came.values() for each in rows if each.kind in TAKEN_IN}
+        fresh = adapter.derived_among(tenant_id, list(into - found))
+        found |= fresh
+    return sorted(found)
+
+
+def _sources_of(tenant_id: UUID, made: Collection[UUID]) -> set[UUID]:
+    rows = lineage.sources_of(tenant_id, made).values() if made else []
+    return {each.source_id for of_one in rows for each in of_one if each.kind in TAKEN_IN}
+
+
+# How long an entry lives (RFC-0015 1.1 ``ttl`` and ``expires_at``; R9, R12, C13).
+#
+# A duration is one of ISO 8601: years and months by the calendar, everything else by the clock.
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time: so many months of the calendar, and so much by the clock."""
+
+    months: int
+    clock: timedelta
+
+    def after(self, moment: datetime) -> datetime:
+        """The end of it; a day that the month does not have is the month's last."""
+        years, month = divmod(moment.month - 1 + self.months, 12)
+        year = moment.year + years
+        day = min(moment.day, monthrange(year, month + 1)[1])
+        return moment.replace(year=year, month=month + 1, day=day) + self.clock
+
+
+def parse(text: str) -> str:
+    """``task_lifetime`` or ``duration:<ISO 8601>`` for what was sent; a duration may be sent without the prefix."""
+    problem = problem_with(text)
+    if problem:
+        raise Invalid("That is no lifetime of an entry.", errors=[{"field": "ttl", "message": problem}])
+    return text if text == TASK_LIFETIME else DURATION + text.removeprefix(DURATION)
+
+
+def problem_with(text: str) -> str:
+    """Why that is no lifetime; empty for one that is. None is nothing long, or longer than ``MAX_YEARS``."""
+    found = None if text == TASK_LIFETIME else _read(text.removeprefix(DURATION))
+    return found if isinstance(found, str) else ""
+
+
+def end_of(ttl: str, created_at: datetime) -> datetime | None:
+    """When an entry of that normalised ``ttl`` ends by itself; None when time alone does not end it.
+
+    ``task_lifetime`` ends with the task (``archival``), and never when there is none (C13).
+    """
+    found = _read(ttl.removeprefix(DURATION)) if ttl.startswith(DURATION) else None
+    return found.after(created_at) if isinstance(found, Duration) else None
+
+
+def expiry(ttl: str, expires_at: datetime | None, *, since: datetime) -> datetime | None:
+    """When the entry lapses: ``expires_at`` where it was given, which wins over ``ttl`` (RFC-0015 1.1)."""
+    return expires_at or end_of(ttl, since)
+
+
+def _read(text: str) -> Duration | str:
+    """The duration, or what is wrong with it."""
+    found = FORM.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        return "must be task_lifetime, or a duration of ISO 8601 such as duration:PT24H"
+    parts = [part.replace(",", ".") if part else "" for part in found.groups()]
+    given = [part for part in parts if part]
+    if any("." in part for part in [*given[:-1], *parts[:2]]):
+        return "may have a fraction only in its last part, and none in years and months"
+    return _of([Decimal(part or 0) for part in parts])
+
+
+def _of(parts: list[Decimal]) -> Duration | str:
+    months = int(parts[0] * 12 + parts[1])
+    seconds = sum((part * each for part, each in zip(parts[2:], SECONDS, strict=True)), Decimal())
+    if months > MAX_YEARS * 12 or seconds > MAX_YEARS * 365 * 86_400:
+        return f"is longer than {MAX_YEARS} years"
+    duration = Duration(months, timedelta(microseconds=int(seconds * 1_000_000)))
+    return duration if months or duration.clock else "must be longer than nothing"
+
+
+# What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
+
+
+def given_of(row: "EntryAddress") -> Given:
+    """The entry as it stands, in the form in which somebody would give it."""
+    address = Address(
+        tier=Tier(row.tier),
+        agent_id=row.agent_id,
+        namespace=row.namespace,
+        key=row.key,
+        task_id=row.task_id,
+        intent_id=row.intent_id,
+        pinned=row.pinned,
+        priority=PRIORITIES[row.priority],
+        sensitivity=row.sensitivity,
+        ttl=row.ttl,
+        created_by=row.created_by,
+        curated_by=row.curated_by,
+    )
+    return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
+
+
+def applied(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
+    """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
+    address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
+    return Given(
+        address,
+        named.get("value", before.value),
+        tuple(named.get("tags", before.tags)),
+        _end(before, named, address.ttl, created_at, now),
+    )
+
+
+def same(one: Given, other: Given) -> bool:
+    """Whether nothing is different to a reader of JSON: ``1`` and ``true`` are two values, ``1`` and ``1.0`` one."""
+    alike = addresses.canonical(one.value) == addresses.canonical(other.value)
+    return alike and replace(one, value={}) == replace(other, value={})
+
+
+def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+    """When the entry ends: as it is told; else by its ``ttl``, which begins anew when it is given anew (C13)."""
+    if named.get("expires_at"):
+        end: datetime = named["expires_at"]
+        return end
+    if "ttl" in named and ("expires_at" in named or _ends_by_itself(before)):
+        return end_of(ttl, now)
+    return _by_itself(ttl, created_at, now) if "expires_at" in named else before.expires_at
+
+
+def _by_itself(ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+    """The end by a lifetime that counts from the beginning; refused when that is over, and only a told end held it."""
+    end = end_of(ttl, created_at)
+    if end is not None and end <= now:
+        message = "has run out since the entry was made; it counts from now when it is given again"
+        raise Invalid("The entry would end at once.", errors=[{"field": "ttl", "message": message}])
+    return end
+
+
+def _ends_by_itself(given: Given) -> bool:
+    """Whether no end was told beside the lifetime, as far as one can see."""
+    return given.expires_at is None or given.address.ttl.startswith(DURATION)
+
+
+# Where new entries belong, and what they stand behind: a namespace, a task, an agent, a stream (RFC-0015 2, 5).
+#
+# Rows are locked in the order of all others (``ledger.hold``): entries are counted and keys are looked up under those
+# locks, so that of two at once one is behind the other.
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The tasks and agents that entries belong to, and the logs on which new ones are told."""
+
+    tasks: dict[str, Task]
+    agents: dict[str, Agent]
+    logs: frozenset["UUID"]
+    intents: dict[str, "UUID"]
+
+
+def hold_namespaces(caller: Caller, places: Sequence[Address], *, now: datetime) -> list[Changed]:
+    """The namespaces of the semantic ones are locked, and made where nobody has written yet (C14); those made."""
+    names = {each.namespace for each in places if each.tier == Tier.SEMANTIC}
+    for name in sorted(names):
+        namespaces.require_name(caller.scope, name)
+    return namespaces.hold(caller, names, now=now)
+
+
+def hold_owners(
+    caller: Caller, places: Sequence[Address], rows: Sequence["EntryAddress"] = (), *, now: datetime
+) -> Owners:
+    """Tasks and agents of the new entries at these places and of the ``rows``, as far as they bound what they hold."""
+    bound = {each.task_id for each in places if each.tier != Tier.SEMANTIC or each.ttl == TASK_LIFETIME}
+    bound |= {row.task_id for row in rows}
+    wanted = sorted({each.task_id for each in places} | bound)
+    tasks = {text: work.task(caller.tenant_id, text, lock=text in bound) for text in wanted if text}
+    known = {text: task for text, task in tasks.items() if task}
+    own = {each.agent_id for each in places if each.tier != Tier.SEMANTIC}
+    names = sorted({each.agent_id for each in places})
+    agents = {
+        name: (work.locked_agent if name in own else work.agent)(caller.tenant_id, name, now=now) for name in names
+    }
+    owners = Owners(known, agents, frozenset(), _told_in(caller, places, known, now))
+    return replace(owners, logs=frozenset(_log_of(owners, each) for each in places))
+
+
+def _told_in(caller: Caller, places: Sequence[Address], tasks: dict[str, Task], now: datetime) -> dict[str, "UUID"]:
+    """The intents that entries name, on whose logs the caller is heard; elsewhere its own stream has to do."""
+    named = sorted({each.intent_id for each in places if each.intent_id and each.task_id not in tasks})
+    found = ((text, work.intent(caller.tenant_id, text)) for text in named)
+    return {text: intent.id for text, intent in found if intent and tiers.has_voice_in(caller, intent, now)}
+
+
+def _log_of(owners: Owners, place: Address) -> "UUID":
+    """Where the facts of a new entry stand: on the log of its task's intent, of its intent, or on its agent's."""
+    task = owners.tasks.get(place.task_id)
+    return task.intent_id if task else owners.intents.get(place.intent_id, owners.agents[place.agent_id].run_id)
+
+
+def placed(caller: Caller, given: Given, owners: Owners, *, now: datetime) -> New:
+    """The entry with what the server says of it: who made it, whether it is pinned, when it ends (R13, R42, R86).
+
+    Refuses one that would end with a task that has ended, and one that would be gone at once.
+    """
+    address = given.address
+    if address.tier == Tier.WORKING or address.ttl == TASK_LIFETIME:
+        require_under_way(owners.tasks.get(address.task_id), address.task_id)
+    shared, own = address.tier == Tier.SEMANTIC, address.tier == Tier.EPISODIC
+    stamped = replace(
+        address,
+        created_by=caller.agent_id,
+        curated_by=caller.agent_id if shared else "",
+        pinned=address.pinned or (own and address.namespace in owners.agents[address.agent_id].pinned_namespaces),
+    )
+    ends = expiry(address.ttl, given.expires_at, since=now)
+    require_future(ends, now=now)
+    node_id = address.task_id if address.task_id in owners.tasks else OUTSIDE
+    return New(replace(given, address=stamped, expires_at=ends), _log_of(owners, address), node_id)
+
+
+def require_under_way(task: Task | None, task_id: str) -> None:
+    """Refuse what would end with a task that has ended already; a task of another host is not known to end."""
+    if task and task.status in ENDED:
+        raise TaskClosed(task_id=task_id, status=task.status)
+
+
+def hold_rows(
+    caller: Caller, owners: Owners, rows: Collection["UUID"], *, seals: bool = False, now: datetime
+) -> list["UUID"]:
+    """What comes behind the owners is locked: the vault's key where something is sealed, the streams, the entries;
+    those there are. A single stream is locked by the first fact on it."""
+    if seals:
+        vault.hold_key(now=now)
+    if rows or len(owners.logs) > 1:
+        return ledger.hold(caller.tenant_id, runs=owners.logs, entries=rows)
+    return []
+
+
+def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime) -> None:
+    """The held entries make way: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
+    lapsed, actor = reason == "expired", "" if reason == "expired" else caller.agent_id
+    for part in sql.in_chunks(rows):
+        ledger.remove(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
+
+
+@transaction.atomic
+def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
+    """The entry, in its first version. It takes the place of one of its key that has lapsed."""
+    caller.scope.check(tiers.WRITE)
+    places = ledger.kept_addresses(caller.tenant_id, [given.address])
+    made = hold_namespaces(caller, places, now=now)
+    tiers.require_create(caller, places[0], now=now)
+    size = require_size(given.value)
+    owners = hold_owners(caller, places, now=now)
+    new = placed(caller, given, owners, now=now)
+    lapsed = _require_free(caller, places[0], now)
+    _make_room(caller, places[0], size, owners, lapsed, now)
+    [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, now=now)
+    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    return row
+
+
+def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
+    """The entry, for who may read it; it is the last to be evicted when its owner has read it (R37). Refused when its
+    value is sealed and does not open."""
+    row = found(caller, entry_id, now)
+    if not adapter.is_plain(row):
+        tiers.require_read(caller, row, now=now)
+    if row.is_sealed:
+        ledger.value_of(row)
+    refresh(caller, [row], now=now)
+    return row
+
+
+def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) -> None:
+    """What of these is the caller's own, and could be evicted, has been accessed now."""
+    own = [row.id for row in rows if row.tier == Tier.EPISODIC and row.agent_id == caller.agent_id]
+    if own:
+        ledger.touch(caller.tenant_id, own, now=now)
+
+
+@transaction.atomic
+def update(
+    caller: Caller, entry_id: UUID | None, version: int, named: dict[str, Any], *, now: datetime
+) -> "EntryAddress":
+    """The entry with the ``named`` fields replaced whole, in its next version; as it was when nothing is different.
+
+    Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one (RFC-0015 3.1).
+    """
+    seals, binds = named.get("sensitivity") in SEALED, named.get("ttl") == TASK_LIFETIME
+    row, task = _locked(caller, entry_id, version, now, seals=seals, binds=binds)
+    was_sealed, wanted = row.is_sealed, revised(caller, row, named, task, Room(now=now), now=now)
+    if wanted is None:
+        return row
+    changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, now=now)
+    if changed.is_sealed and not was_sealed:
+        close(changed, now=now)
+    return changed
+
+
+def revised(
+    caller: Caller, row: "EntryAddress", named: dict[str, Any], task: Task | None, room: Room, *, now: datetime
+) -> Given | None:
+    """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
+    before = given_of(row)
+    wanted = applied(before, named, created_at=row.created_at, now=now)
+    if same(before, wanted):
+        return None
+    size = require_size(wanted.value)
+    require_future(wanted.expires_at, now=now)
+    room.grow(row, size, task)
+    if row.tier == Tier.SEMANTIC:
+        wanted = replace(wanted, address=replace(wanted.address, curated_by=caller.agent_id))
+    return wanted
+
+
+@transaction.atomic
+def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
+    """The entry is gone for good; which one it was. ``version`` is looked at when it was said (R48)."""
+    row, _ = _locked(caller, entry_id, version, now)
+    ledger.remove(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
+    return UUID(bytes=row.id.bytes)
+
+
+def found(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
+    """The entry of that id; one that a run wrote for who may read it, and only for reading."""
+    row = adapter.readable(caller.tenant_id, entry_id, now=now) if entry_id else None
+    return row or _plain(caller, entry_id, now)
+
+
+def _plain(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
+    """What a run wrote in the name of an agent, for that agent and for operators."""
+    caller.scope.check(tiers.READ)
+    row = adapter.plain(caller.tenant_id, entry_id, now=now) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    if not caller.operates and row.agent_id != caller.agent_id:
+        raise Forbidden("This agent may not read that memory entry.", rule="memory-tier")
+    return row
+
+
+def _locked(
+    caller: Caller,
+    entry_id: UUID | None,
+    version: int | None,
+    now: datetime,
+    *,
+    seals: bool = False,
+    binds: bool = False,
+) -> tuple["EntryAddress", Task | None]:
+    """The entry for a caller who may change it, locked behind its task; of that version when one is said (R45, R46).
+
+    What is sealed, or will be, is behind the vault's key as well: a rotation takes that first and the entries then.
+    What a change binds to its task needs one that is under way.
+    """
+    seen = require_change(caller, entry_id, now=now)
+    task = None
+    if seen.tier == Tier.WORKING or binds:
+        task = work.task(caller.tenant_id, seen.task_id, lock=True)
+        if seen.tier != Tier.WORKING:
+            require_under_way(task, seen.task_id)
+    if seals or seen.is_sealed:
+        vault.hold_key(now=now)
+    opened = beside(caller.tenant_id, seen.id) if seals and not seen.is_sealed else []
+    row = ledger.locked(caller.tenant_id, seen.id, beside=opened)
+    require_version(row, version, now)
+    return row, task
+
+
+def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
+    """The entry, for who may change or delete it; others are refused."""
+    seen = found(caller, entry_id, now)
+    require_addressed(seen)
+    tiers.require_write(caller, seen, now=now)
+    return seen
+
+
+def require_version(row: "EntryAddress", version: int | None, now: datetime) -> None:
+    """Refuse when the locked entry is not there any more, or in another version than the one that was said."""
+    if not adapter.is_there(row, now):
+        raise NotFound("There is no memory entry by that id.")
+    if version is not None and row.version != version:
+        raise VersionMismatch(current_value=ledger.value_of(row), **state_of(row))
+
+
+def require_addressed(row: "EntryAddress") -> None:
+    """Refuse to change what a run wrote: it has no version, and other runs read it as it is."""
+    if adapter.is_plain(row):
+        raise Forbidden("The entry was written through OpenWOP, and is only read here.", rule="openwop-entry")
+
+
+def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
+    """Refuse a key that somebody has; whoever may read that entry is told it (R17). What has lapsed under it."""
+    held = ledger.at(caller.tenant_id, place)
+    if held is None:
+        return []
+    if not adapter.is_there(held, now):
+        return [held.id]
+    if tiers.may_read(caller, held, now):
+        raise KeyExists(**state_of(held))
+    raise KeyExists
+
+
+def _make_room(caller: Caller, place: Address, size: int, owners: Owners, lapsed: list[UUID], now: datetime) -> None:
+    """There is room at the place, and its key is free; what goes for that is locked in one go (``ledger.hold``)."""
+    task, agent = owners.tasks.get(place.task_id), owners.agents[place.agent_id]
+    room = Room([place], now=now)
+    room.take(place, size, task, agent)
+    going = room.evicted([agent])
+    hold_rows(caller, owners, [*lapsed, *going], seals=place.is_sealed, now=now)
+    remove(caller, going, "evicted", now=now)
+    remove(caller, lapsed, "expired", now=now)
+
+
+def state_of(row: "EntryAddress") -> dict[str, Any]:
+    """What a refusal tells of the entry to who may read it."""
+    return {"current_version": row.version, "current": entry_document(row)}
+
+
+# A sealed value, shown to a person who may retire memory (RFC-0015 9.2). Every time is on the audit log.
+
+
+@transaction.atomic
+def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> dict[str, Any]:
+    """The value of the entry, opened; who asked is on record, and nothing of what was shown."""
+    scope.check("memory:retire")
+    if adapter.entry(scope, entry_id, now=now) is None:
+        raise NotFound("There is no memory entry by that id.")
+    value = ledger.value_of(ledger.locked(scope.tenant_id, entry_id))
+    target = ids.wire("mem", entry_id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="memory.revealed", target=target, now=now)
+    return value

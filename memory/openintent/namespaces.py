@@ -1,0 +1,327 @@
+"""Namespaces of semantic memory and their permissions (RFC-0015 2.3; R38 to R43, R102 to R104). Their only writer."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import CharField, F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import In
+
+from memory import addresses, harness
+from memory.adapter import conditions
+from memory.host import audit, ids, tenancy
+from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound, VersionMismatch
+from memory.host.tenancy import TenantScope
+from memory.models import Namespace
+from memory.openintent import work
+
+if TYPE_CHECKING:
+    from memory.openintent.tiers import Caller
+
+
+WRITER = "memory.openintent.namespaces"
+CHANGED, MADE = "namespace.changed", "namespace.created"
+MAX_RULES = 500
+Rules = list[dict[str, str]]
+
+
+# Which namespaces the coordinators of an agent's tasks leave open to it (RFC-0015 6.6; R79, R80).
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """``allowed`` is None where nothing is said: all of them. What is denied stays so, allowed or not."""
+
+    allowed: frozenset[str] | None = None
+    denied: frozenset[str] = frozenset()
+
+    def lets_in(self, name: str) -> bool:
+        return name not in self.denied and (self.allowed is None or name in self.allowed)
+
+    def condition(self) -> Q:
+        """The same, of namespaces in the database."""
+        outside = Q(name__in=self.denied) if self.denied else Q(name__in=())
+        return ~outside if self.allowed is None else Q(name__in=self.allowed - self.denied)
+
+
+def fence_of(caller: "Caller", *, now: datetime | None) -> Fence:
+    """What the coordinators at work allow in whose intents the agent took up a task, all of them taken together.
+
+    An operator is under nobody. Who knows no time finds a coordinator's fence until it is told that it lapsed.
+    """
+    if caller.operates:
+        return Fence()
+    rails = work.rails_over(caller.tenant_id, caller.agent_id, now=now)
+    return Fence(rails.allowed, rails.denied)
+
+
+# Namespaces as one caller finds them, each with its access, which the database works out (RFC-0015 2.3; R41).
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A namespace, the caller's access to it, and how many live entries it holds."""
+
+    row: Namespace
+    access: str
+    entry_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPage:
+    """Some of them, and how many there are."""
+
+    found: list[Held]
+    total: int
+
+
+def at_least(least: str) -> tuple[str, ...]:
+    """The kinds of access that include this one: none < read < write < admin."""
+    return Namespace.ACCESS[Namespace.ACCESS.index(least) :]
+
+
+def access(caller: "Caller", names: Sequence[str], *, now: datetime) -> dict[str, str]:
+    """What the caller may do in each of these: its rule, or else the default; none where a guardrail keeps it out.
+
+    An operator administers all (C19), and a namespace that does not exist is nobody's yet: none.
+    """
+    found = _rows(caller, now).filter(name__in=names).values_list("name", "access")
+    return {**dict.fromkeys(names, "none"), **dict(found)}
+
+
+def names_with(caller: "Caller", least: str, *, now: datetime | None) -> "QuerySet[Any, Any]":
+    """The names of the namespaces in which the caller has at least this access, for a subquery."""
+    return _rows(caller, now).filter(access__in=at_least(least)).values("name")
+
+
+def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
+    """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
+    rails, any_of = work.rails_over_each(tenant_id, agents, now=None), Q(pk__in=())
+    for agent_id in sorted(agents):
+        ruled = Coalesce(conditions.AccessOf("allow", agent_id), F("default"), output_field=CharField())
+        over = rails.get(agent_id)
+        fence = Fence(over.allowed, over.denied) if over else Fence()
+        any_of |= Q(In(ruled, at_least("read"))) & fence.condition()
+    rows: QuerySet[Namespace] = Namespace.objects.of(tenant_id).filter(any_of)
+    return rows
+
+
+def held(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> HeldPage:
+    """A page of the namespaces that the caller may read, by name (R102)."""
+    caller.scope.check("memory:read")
+    rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
+    page = list(rows[offset : offset + limit])
+    counts = conditions.shared_counts(caller.tenant_id, [row.name for row in page], now=now)
+    return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
+
+
+def one(caller: "Caller", name: str, *, now: datetime) -> Held:
+    """The namespace: 404 when there is none, 403 for whoever may not read it (R103)."""
+    caller.scope.check("memory:read")
+    if not Namespace.objects.of(caller.tenant_id).filter(name=name).exists():
+        raise NotFound("There is no namespace by that name.")
+    if not fence_of(caller, now=now).lets_in(name):
+        raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
+    found = seen(caller, name, now=now)
+    if found.access not in at_least("read"):
+        raise Forbidden("This agent may not read that namespace.", rule="namespace-permission")
+    return found
+
+
+def _rows(caller: "Caller", now: datetime | None) -> "QuerySet[Any, Any]":
+    """The namespaces inside the caller's guardrails, each with the caller's ``access``."""
+    ruled = Coalesce(conditions.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
+    mine = Value("admin") if caller.operates else ruled
+    inside = fence_of(caller, now=now).condition()
+    rows: QuerySet[Any, Any] = Namespace.objects.of(caller.tenant_id).filter(inside).annotate(access=mine)
+    return rows
+
+
+def seen(caller: "Caller", name: str, *, now: datetime) -> Held:
+    """The namespace as it is for the caller, who may have no access to it any more."""
+    row = Namespace.objects.of(caller.tenant_id).filter(name=name)
+    counts = conditions.shared_counts(caller.tenant_id, row.values("name"), now=now)
+    return Held(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
+
+
+# Rows of namespaces. A namespace with too many rules is refused.
+#
+# Each change of one goes on the audit log, at the end of its transaction: the chain is the last lock that anybody
+# takes.
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What is to hold: of what is None nothing changes."""
+
+    default: str | None = None
+    allow: Rules | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A namespace that was made or changed, which is not on record yet."""
+
+    row: Namespace
+    action: str
+
+
+def locked(tenant_id: UUID, name: str) -> Namespace | None:
+    found: Namespace | None = Namespace.objects.of(tenant_id).select_for_update().filter(name=name).first()
+    return found
+
+
+def got(tenant_id: UUID, name: str) -> Namespace:
+    """The same, of one that is there."""
+    row: Namespace = Namespace.objects.of(tenant_id).select_for_update().get(name=name)
+    return row
+
+
+@transaction.atomic
+def insert(tenant_id: UUID, name: str, given: Permissions, creator: str, now: datetime) -> Changed | None:
+    """The namespace, when this call made it: of two at once, one does."""
+    row = Namespace(
+        tenant_id=tenant_id,
+        name=name,
+        default=given.default or "read",
+        allow=given.allow or [],
+        created_by=creator,
+        created_at=now,
+        updated_at=now,
+    )
+    _require_few(row.allow)
+    try:
+        with transaction.atomic():
+            row.insert(by=WRITER)
+    except IntegrityError:
+        return None
+    return Changed(row, MADE)
+
+
+def rewrite(row: Namespace, wanted: Permissions, now: datetime) -> Changed:
+    """The locked namespace in its next version."""
+    row.default = row.default if wanted.default is None else wanted.default
+    row.allow = row.allow if wanted.allow is None else wanted.allow
+    _require_few(row.allow)
+    row.version, row.updated_at = row.version + 1, now
+    row.save(by=WRITER, update_fields=["default", "allow", "version", "updated_at"])
+    return Changed(row, CHANGED)
+
+
+def put_on_record(changed: Iterable[Changed], *, actor: str, now: datetime) -> None:
+    """The audit log has them; it keeps for good what it is told: an id and numbers, no name."""
+    for each in changed:
+        row = each.row
+        details: dict[str, Any] = {"version": row.version, "default": row.default, "rules": len(row.allow)}
+        target = ids.wire("ns", row.id)
+        audit.append(row.tenant_id, actor=actor, action=each.action, target=target, details=details, now=now)
+
+
+def erase_kept(row: Namespace, **values: Any) -> None:
+    """The namespace says this from now on, in the columns that named somebody. For forgetting alone."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(values))
+
+
+def _require_few(rules: Rules) -> None:
+    if len(rules) > MAX_RULES:
+        problem = {"field": "permissions.allow", "message": f"has at most {MAX_RULES} rules"}
+        raise Invalid("The permissions are not valid.", errors=[problem])
+    if not all(addresses.is_agent_id(each["agent"]) for each in rules):
+        problem = {"field": "permissions.allow", "message": f"an agent's id {addresses.AGENT_ID}"}
+        raise Invalid("The permissions are not valid.", errors=[problem])
+
+
+# Namespaces made and their permissions changed, each time on the audit log (RFC-0015 2.3; C14, C19, C21, R104).
+
+
+def kept_name(scope: TenantScope, name: str) -> str:
+    """The name as it is kept, without any secret of the tenant (SR-1); refused when no memory_ref could hold it."""
+    kept = harness.for_tenant(scope.tenant_id).redact(name).text
+    require_name(scope, kept)
+    return kept
+
+
+def require_name(scope: TenantScope, kept: str) -> None:
+    """Refuse what is no name of a namespace, in the form in which it would be kept."""
+    message = ""
+    if not 0 < len(kept) <= addresses.MAX_SHARED_NAMESPACE:
+        message = f"must have 1 to {addresses.MAX_SHARED_NAMESPACE} characters"
+    elif tenancy.place_of(scope, f"{addresses.PREFIX}semantic/{kept}") is None:
+        message = "cannot be part of a memory ref"
+    if message:
+        problem = {"field": "namespace", "message": message}
+        raise Invalid("That cannot be a namespace of semantic memory.", errors=[problem])
+
+
+def hold(caller: "Caller", names: Collection[str], *, now: datetime) -> list[Changed]:
+    """The namespaces of these kept names are locked, one after the other by name; those that this call has made.
+
+    Of whoever writes there first it is to write, and everybody's to read (C14). The caller asks what it may do in them
+    afterwards, and puts those it made on record behind all that it locks.
+    """
+    allow = [{"agent": caller.agent_id, "access": "write"}]
+    made = []
+    for name in sorted(names):
+        if locked(caller.tenant_id, name) is None:
+            new = insert(caller.tenant_id, name, Permissions("read", allow), caller.agent_id, now)
+            made += [new] if new else []
+            if new is None:  # somebody else was first
+                locked(caller.tenant_id, name)
+    return made
+
+
+@transaction.atomic
+def change(caller: "Caller", name: str, wanted: Permissions, *, version: int | None = None, now: datetime) -> Held:
+    """The namespace with its permissions as they are wanted, in its next version; an operator makes one so.
+
+    Refuses whoever does not administer it, and a ``version`` that is not the current one.
+    """
+    caller.scope.check("memory:write")
+    name = kept_name(caller.scope, name)
+    row = locked(caller.tenant_id, name)
+    _require_admin(caller, name, there=row is not None, now=now)
+    current = row.version if row else 0
+    if version not in {None, current}:
+        raise VersionMismatch("The namespace has changed since that version.", current_version=current)
+    made = insert(caller.tenant_id, name, wanted, caller.agent_id, now) if row is None else None
+    changed = made or rewrite(row or got(caller.tenant_id, name), wanted, now)
+    put_on_record([changed], actor=caller.scope.principal.id, now=now)
+    return seen(caller, name, now=now)
+
+
+def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
+    """Refuses whoever may not change the permissions of the namespace."""
+    caller.scope.check("memory:write")
+    name = kept_name(caller.scope, name)
+    there = Namespace.objects.of(caller.tenant_id).filter(name=name).exists()
+    _require_admin(caller, name, there=there, now=now)
+
+
+def _require_admin(caller: "Caller", name: str, *, there: bool, now: datetime) -> None:
+    if access(caller, [name], now=now)[name] != "admin" and not (caller.operates and not there):
+        raise Forbidden("This agent may not change the permissions of that namespace.", rule="namespace-permission")
+
+
+@transaction.atomic
+def declare(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: datetime) -> list[Changed]:
+    """The namespace exists and each of ``readers`` may read it at least (R83); ``by`` is who says so. What of it has
+    changed is put on record by the caller, behind all that it locks."""
+    name = harness.for_tenant(tenant_id).redact(name).text
+    rules = [{"agent": agent, "access": "read"} for agent in dict.fromkeys(readers)]
+    made = insert(tenant_id, name, Permissions("read", rules), by, now)
+    if made:
+        return [made]
+    row = got(tenant_id, name)
+    ruled = {each["agent"]: each["access"] for each in row.allow}
+    barred = [each["agent"] for each in rules if ruled.get(each["agent"], row.default) == "none"]
+    if not barred:
+        return []
+    ruled |= dict.fromkeys(barred, "read")
+    allow = [{"agent": agent, "access": access} for agent, access in ruled.items()]
+    return [rewrite(row, Permissions(allow=allow), now)]

@@ -1,0 +1,386 @@
+"""Lists of memory (RFC-0015 4; R37, R43, R50 to R63, R74): what was asked for, and the visible entries that fit.
+
+Visibility is ``tiers.visible`` and part of the query: nothing is filtered afterwards, so totals count what may be seen.
+An agent's list has the entries, too, that it wrote through OpenWOP: they are episodic, and only to be read here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from memory import adapter
+from memory.adapter import Figures, Listing, Selection
+from memory.addresses import MAX_NAME, Tier
+from memory.host import ids
+from memory.host.errors import Forbidden, Invalid
+from memory.models import Agent
+from memory.openintent import entries, namespaces, tiers, work
+from memory.openintent.documents import instant
+from memory.openintent.tiers import READ, Caller
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
+FARTHEST = 2**31 - 1
+MAX_TAGS, MAX_TAG = 64, 256
+OWNED = (Tier.WORKING, Tier.EPISODIC)
+PAGING = ("limit", "offset")
+# Up to here lists are read from their beginning to be put into one order; further on it is asked first which are empty.
+DEEP = 5000
+KB = 1024
+
+
+# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1, understood or refused (R50 to R59).
+#
+# They come from a query string, where all are texts, or from the JSON filter of a batch delete, which may nest
+# ``scope`` and list its tags, and where a number is a number and a boolean a boolean. Parameters that the RFC does not
+# know are ignored (R63).
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The parameters as they hold; empty and None ask for nothing. ``listed`` is the list of the agent in the path."""
+
+    agent_id: str = ""
+    namespace: str = ""
+    key: str = ""
+    memory_type: Tier | None = None
+    tags: tuple[str, ...] = ()
+    tags_any: tuple[str, ...] = ()
+    task_id: str = ""
+    intent_id: str = ""
+    pinned: bool | None = None
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+    limit: int = DEFAULT_LIMIT
+    offset: int = 0
+    listed: bool = False
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is asked for but a page."""
+        return Wanted(limit=self.limit, offset=self.offset, listed=self.listed) != self
+
+
+@dataclass
+class _Reading:
+    """Parameters while they are read, with what is wrong with them."""
+
+    given: Mapping[str, Any]
+    is_json: bool = False
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    def refuse(self, name: str, message: str) -> None:
+        self.errors.append({"field": name, "message": message})
+
+    def text(self, name: str, *, longest: int = MAX_NAME) -> str:
+        value = self._value(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or not value:
+            self.refuse(name, "must be a text that is not empty")
+        elif len(value) > longest or not _is_sound(value):
+            self.refuse(name, f"must be at most {longest} characters that can be stored")
+        else:
+            return value
+        return ""
+
+    def tags(self, name: str) -> tuple[str, ...]:
+        value = self._value(name)
+        if value is None:
+            return ()
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            self.refuse(name, "must be tags with commas between them")
+            return ()
+        found = tuple(dict.fromkeys(part for part in parts if part))
+        if not 0 < len(found) <= MAX_TAGS or not all(len(tag) <= MAX_TAG and _is_sound(tag) for tag in found):
+            self.refuse(name, f"must be 1 to {MAX_TAGS} tags of at most {MAX_TAG} characters")
+            return ()
+        return found
+
+    def tier(self, name: str) -> Tier | None:
+        value = self._value(name)
+        if value is None:
+            return None
+        if value not in [each.value for each in Tier]:
+            self.refuse(name, f"must be one of {', '.join(Tier)}")
+            return None
+        return Tier(value)
+
+    def flag(self, name: str) -> bool | None:
+        value = self._value(name)
+        if value is None or (self.is_json and isinstance(value, bool)):
+            return value
+        known = {"true": True, "false": False}
+        if self.is_json or not isinstance(value, str) or value.lower() not in known:
+            self.refuse(name, "must be true or false")
+            return None
+        return known[value.lower()]
+
+    def moment(self, name: str) -> datetime | None:
+        value = self._value(name)
+        if value is None:
+            return None
+        found = moment_of(value) if isinstance(value, str) else None
+        if found is None:
+            self.refuse(name, "must be a time in ISO 8601")
+        return found
+
+    def number(self, name: str, default: int, *, least: int, most: int) -> int:
+        """A whole number; one that is too large is the largest there is (R59)."""
+        value = self._value(name)
+        if value is None:
+            return default
+        kind = int if self.is_json else str
+        digits = str(value) if isinstance(value, kind) and not isinstance(value, bool) else ""
+        if not (digits.isascii() and digits.isdigit()) or (len(digits) < 20 and int(digits) < least):
+            self.refuse(name, f"must be a whole number of at least {least}")
+            return default
+        return most if len(digits) >= 20 else min(int(digits), most)
+
+    def _value(self, name: str) -> Any:
+        """As it was given: a list of texts for what came as a list."""
+        group, _, inner = name.partition(".")
+        nested = self.given.get(group) if inner else None
+        return nested.get(inner) if isinstance(nested, Mapping) and name not in self.given else self.given.get(name)
+
+
+def parse(given: Mapping[str, Any], *, agent_id: str = "", is_json: bool = False) -> Wanted:
+    """The parameters, or a refusal that names each one that makes no sense. ``agent_id`` is the agent of the path."""
+    named = {"agent_id": agent_id} if agent_id else {}
+    reading = _Reading({**{name: given.get(name) for name in given}, **named}, is_json)
+    wanted = Wanted(
+        agent_id=reading.text("agent_id"),
+        namespace=reading.text("namespace", longest=MAX_NAME + 1),
+        key=reading.text("key"),
+        memory_type=reading.tier("memory_type"),
+        tags=reading.tags("tags"),
+        tags_any=reading.tags("tags_any"),
+        task_id=reading.text("scope.task_id"),
+        intent_id=reading.text("scope.intent_id"),
+        pinned=reading.flag("pinned"),
+        updated_after=reading.moment("updated_after"),
+        updated_before=reading.moment("updated_before"),
+        limit=reading.number("limit", DEFAULT_LIMIT, least=1, most=MAX_LIMIT),
+        offset=reading.number("offset", 0, least=0, most=FARTHEST),
+        listed=bool(agent_id),
+    )
+    if wanted.memory_type in OWNED and not wanted.agent_id and not wanted.task_id:
+        reading.refuse("agent_id", f"is needed for {wanted.memory_type} memory, or scope.task_id")
+    if reading.errors:
+        raise Invalid("The query cannot be understood.", errors=reading.errors)
+    return wanted
+
+
+def moment_of(text: str) -> datetime | None:
+    """The time in ISO 8601, or None. Without an offset it is UTC; a space before one was a ``+`` in a query string."""
+    for form in (text, "+".join(text.rsplit(" ", 1))):
+        try:
+            found = datetime.fromisoformat(form)
+            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def _is_sound(text: str) -> bool:
+    """Whether a database can be asked for it: no NUL, no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list, and how long all of it is. Those of its rows that are of ``inherited_from``, a task, are seen
+    through a task under it."""
+
+    rows: "list[EntryAddress]"
+    total: int
+    limit: int
+    offset: int
+    inherited_from: str = ""
+
+
+def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
+    """The entries that the caller may see and that fit, the latest change first; the owner has accessed them (R37)."""
+    parent = _parent_of(caller, wanted)
+    selections = _selections(caller, wanted, parent, now)
+    listings = [adapter.listed(each, now=now) for each in selections]
+    plain = _plain(caller, wanted, selections[0].rare)
+    if plain is not None:
+        listings.append(adapter.plain_listed(plain, now=now))
+    found, total = _merged(listings, wanted.offset, wanted.limit)
+    rows = _rows(caller.tenant_id, [entry_id for _, entry_id in found], plain is not None)
+    entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
+    return Page(rows, total, wanted.limit, wanted.offset, parent)
+
+
+def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
+    """Every entry that the caller sees and that fits, whatever page was asked for: none that a parent's task lends, and
+    none of OpenWOP's, for nobody changes those here."""
+    found = [adapter.listed(each, now=now) for each in _selections(caller, wanted, "", now)]
+    return [entry_id for listing in found for entry_id in listing.ids()]
+
+
+def _selections(caller: Caller, wanted: Wanted, parent: str, now: datetime) -> list[Selection]:
+    """What is asked of addressed entries, as selections that have no entry in common."""
+    if not (wanted.agent_id or wanted.task_id or wanted.memory_type):  # C6: one's own, and what is shared
+        own = replace(_selection(caller, replace(wanted, agent_id=caller.agent_id), now), owned=True)
+        return [own, _selection(caller, replace(wanted, memory_type=Tier.SEMANTIC), now)]
+    whole = _selection(caller, wanted, now)
+    if not parent:
+        return [whole]
+    lent = replace(wanted, memory_type=Tier.WORKING, agent_id="", task_id=parent)
+    return [whole, _selection(caller, lent, now)]
+
+
+def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
+    own = wanted.agent_id == caller.agent_id
+    shared = wanted.listed and own and wanted.memory_type == Tier.SEMANTIC
+    begins = wanted.namespace.endswith("*")
+    return Selection(
+        tenant_id=caller.tenant_id,
+        seen=tiers.visible(caller, tier=wanted.memory_type or "", own=own, now=now),
+        tier=wanted.memory_type or "",
+        agent_id="" if shared else wanted.agent_id,  # R43: all that this agent may read
+        task_id=wanted.task_id,
+        intent_id=wanted.intent_id,
+        namespace="" if begins else wanted.namespace,
+        prefix=wanted.namespace[:-1] if begins else "",
+        key=wanted.key,
+        pinned=wanted.pinned,
+        after=wanted.updated_after,
+        before=wanted.updated_before,
+        tags=wanted.tags,
+        tags_any=wanted.tags_any,
+        rare=adapter.rare_tags(caller.tenant_id, wanted.tags, wanted.tags_any),
+    )
+
+
+def _plain(caller: Caller, wanted: Wanted, rare: tuple[str, ...]) -> Selection | None:
+    """What is asked of the entries that the agent wrote through OpenWOP; None when none of them can fit."""
+    agent_id = wanted.agent_id or caller.agent_id
+    named = wanted.agent_id or not (wanted.task_id or wanted.memory_type)
+    fits = wanted.memory_type in (None, Tier.EPISODIC) and not (wanted.task_id or wanted.intent_id or wanted.pinned)
+    if not (named and fits and (caller.operates or agent_id == caller.agent_id)):
+        return None
+    if not adapter.has_plain(caller.tenant_id, agent_id):
+        return None
+    begins = wanted.namespace.endswith("*")
+    return Selection(
+        tenant_id=caller.tenant_id,
+        agent_id=agent_id,
+        namespace="" if begins else wanted.namespace,
+        prefix=wanted.namespace[:-1] if begins else "",
+        key=wanted.key,
+        after=wanted.updated_after,
+        before=wanted.updated_before,
+        tags=wanted.tags,
+        tags_any=wanted.tags_any,
+        rare=rare,
+    )
+
+
+def _parent_of(caller: Caller, wanted: Wanted) -> str:
+    """The task whose working memory the task of the query inherits (RFC-0015 6.5); "" when there is none to be seen."""
+    if not wanted.task_id or wanted.memory_type not in (None, Tier.WORKING):
+        return ""
+    task = work.task(caller.tenant_id, wanted.task_id) if wanted.agent_id in ("", caller.agent_id) else None
+    parent_id = task.parent_task_id if task else None
+    return ids.wire("task", parent_id) if task and parent_id and work.inherits(task) else ""
+
+
+def _merged(listings: Sequence[Listing], offset: int, limit: int) -> tuple[list[tuple[datetime, UUID]], int]:
+    """A part of all the lists in one order, and how long they are together."""
+    last = offset + limit
+    filled = [each for each in listings if each.keys(0, 1)] if last > DEEP else listings
+    if len(filled) == 1:
+        found = filled[0].keys(offset, last + 1)
+        ends = len(found) <= limit and bool(found or not offset)
+        return found[:limit], offset + len(found) if ends else filled[0].count()
+    heads = [each.keys(0, last + 1) for each in filled]
+    counts = [len(head) if len(head) <= last else each.count() for each, head in zip(filled, heads, strict=True)]
+    together = sorted((key for head in heads for key in head), key=lambda key: key[1])
+    together.sort(key=lambda key: key[0], reverse=True)
+    return together[offset:last], sum(counts)
+
+
+def _rows(tenant_id: UUID, wanted: list[UUID], with_plain: bool) -> "list[EntryAddress]":
+    """The entries of these ids in their order; one that has gone meanwhile is left out."""
+    found = adapter.rows_of(tenant_id, wanted)
+    missing = [entry_id for entry_id in wanted if entry_id not in found]
+    if with_plain and missing:
+        found |= adapter.plain_rows_of(tenant_id, missing)
+    return [found[entry_id] for entry_id in wanted if entry_id in found]
+
+
+# What an agent remembers, in numbers (RFC-0015, Agent Memory Summary; R105).
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The numbers of one agent. ``plain`` is how many entries it wrote through OpenWOP, which take none of its
+    capacity; None for who may not list them."""
+
+    agent_id: str
+    working: Figures
+    tasks: list[str]
+    episodic: Figures
+    capacity: int
+    namespaces: list[str]
+    plain: int | None
+
+    def document(self) -> dict[str, Any]:
+        """As RFC-0015 has it; what was written through OpenWOP stands apart."""
+        working, episodic = self.working, self.episodic
+        document: dict[str, Any] = {
+            "agent_id": self.agent_id,
+            "working": {
+                "entry_count": working.entries,
+                "total_size_kb": ceil(working.size / KB),
+                "tasks_with_memory": self.tasks,
+            },
+            "episodic": {
+                "entry_count": episodic.entries,
+                "capacity": self.capacity,
+                "pinned_count": episodic.pinned,
+                "total_size_kb": ceil(episodic.size / KB),
+                "oldest_entry": instant(episodic.oldest) if episodic.oldest else None,
+                "newest_entry": instant(episodic.newest) if episodic.newest else None,
+            },
+            "semantic_namespaces_accessible": self.namespaces,
+        }
+        return document | ({} if self.plain is None else {"openwop": {"entry_count": self.plain}})
+
+
+def of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
+    """The agent's numbers, for itself, for who coordinates a task under way that it took up, and for operators."""
+    _require_reader(caller, agent_id, now)
+    tenant_id = caller.tenant_id
+    seen = Agent.objects.of(tenant_id).filter(agent_id=agent_id).first()
+    agent = seen or Agent(tenant_id=tenant_id, agent_id=agent_id)
+    figures = adapter.figures_of(tenant_id, agent_id, now=now)
+    own = caller.operates or caller.agent_id == agent_id
+    itself = Caller(caller.scope, agent_id, alone=True)
+    return Summary(
+        agent_id=agent_id,
+        working=figures.get(Tier.WORKING, Figures()),
+        tasks=adapter.tasks_remembered(tenant_id, agent_id, now=now),
+        episodic=figures.get(Tier.EPISODIC, Figures()),
+        capacity=work.capacity_of(agent, now=now),
+        namespaces=sorted(namespaces.names_with(itself, "read", now=now).values_list("name", flat=True)),
+        plain=adapter.plain_count(tenant_id, agent_id, now=now) if own else None,
+    )
+
+
+def _require_reader(caller: Caller, agent_id: str, now: datetime) -> None:
+    caller.scope.check(READ)
+    if caller.operates or caller.agent_id == agent_id:
+        return
+    if not work.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id).exists():
+        raise Forbidden("This agent may not see what that one remembers.", rule="memory-tier")

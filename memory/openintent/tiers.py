@@ -1,0 +1,296 @@
+"""Who may touch working, episodic and semantic memory (RFC-0015 2, 6.4, 9.1; R20 to R43, R71). One place for all doors.
+
+A permission of the credential is needed and the rule of the tier: neither is enough (RFC-0015 6.4). Each rule is one
+condition on addresses: a list is filtered by it, and an entry is asked about with the same.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Concat
+from django.db.models.lookups import In
+
+from memory.adapter import conditions
+from memory.adapter.conditions import wire
+from memory.addresses import SEALED, Address, Tier
+from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound
+from memory.host.tenancy import TenantScope
+from memory.models import Assignment, Grant, Intent, Task
+from memory.openintent import namespaces, work
+
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+
+READ, WRITE = "memory:read", "memory:write"
+WORKING, EPISODIC, SEMANTIC = Q(tier="working"), Q(tier="episodic"), Q(tier="semantic")
+RULE = "memory-tier"
+
+
+# Who is at the door: an agent, and the credential behind it.
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An agent at the door, and the credential behind it. An operator acts for any agent of its tenant (C19).
+
+    ``alone`` asks what the agent may by itself, whatever else its credential may.
+    """
+
+    scope: TenantScope
+    agent_id: str
+    alone: bool = False
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.scope.tenant_id
+
+    @property
+    def operates(self) -> bool:
+        """Whether it may see and change what belongs to any agent: an operator's or an owner's credential.
+
+        A key that is bound to agents is those agents, whatever its role.
+        """
+        return not self.alone and work.operates(self.scope)
+
+    @property
+    def looks_on(self) -> bool:
+        """Whether it is no agent, but a key that may not write and looks on as any: it is shown nothing sealed."""
+        return not self.operates and work.stands_for_any(self.scope) and not self.scope.can(WRITE)
+
+
+# What a caller may read, as one condition on addresses (RFC-0015 2, 6.5, 8.1, 9.1; R24 to R27, R35, R40, R74, R88).
+#
+# Every part is worked out from the caller's side, in the database: the tasks it coordinates, was given or inherits
+# from.
+
+
+def visible(caller: Caller, *, tier: str = "", own: bool = False, now: datetime) -> Q:
+    """True of the addresses that the caller may read, among those of its tenant; says nothing of expiry.
+
+    Who asks for one ``tier`` alone, or for what is of the caller as an agent, is given the parts that are about it.
+    Refuses when the credential lacks ``memory:read``: the tier's rule alone is not enough (R71). Who only looks on is
+    shown what the agent sees that it names, and nothing that is sealed (C19).
+    """
+    caller.scope.check(READ)
+    if caller.operates:
+        return Q()
+    found = _found(caller, tier, own, now)
+    return found & ~Q(sensitivity__in=SEALED) if caller.looks_on else found
+
+
+def _found(caller: Caller, tier: str, own: bool, now: datetime) -> Q:
+    if tier == "semantic":
+        return shared(caller, "read", now)
+    owned = ~SEMANTIC & Q(agent_id=caller.agent_id)
+    if own:
+        return owned if tier else owned | shared(caller, "read", now)
+    return owned | (WORKING & _lent(caller, now)) | (EPISODIC & _overseen(caller, now)) | shared(caller, "read", now)
+
+
+def shared(caller: Caller, least: str, now: datetime) -> Q:
+    """Semantic memory of the namespaces in which the caller has at least this access (RFC-0015 2.3, R40)."""
+    return SEMANTIC & Q(namespace__in=namespaces.names_with(caller, least, now=now))
+
+
+def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:
+    """Working memory of a task or an intent on which the caller holds a grant that has not expired (RFC-0011, R26)."""
+    of_intent = _grants(caller, permissions, now).filter(task_id=None)
+    whole = Q(task_id="", intent_id__in=of_intent.values_list(wire("intent", "intent_id")))
+    return of_tasks(tasks_granted(caller, permissions, now)) | whole
+
+
+def tasks_granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Task]":
+    """The tasks that such a grant is on, or on whose intent it is."""
+    grants = _grants(caller, permissions, now)
+    on_task, on_intent = grants.exclude(task_id=None).values("task_id"), grants.filter(task_id=None).values("intent_id")
+    tasks: QuerySet[Task] = Task.objects.of(caller.tenant_id).filter(Q(id__in=on_task) | Q(intent_id__in=on_intent))
+    return tasks
+
+
+def _grants(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Grant]":
+    rows = work.in_force(caller.tenant_id, now=now)
+    return rows.filter(agent_id=caller.agent_id, permission__in=permissions)
+
+
+def of_tasks(tasks: "QuerySet[Task]") -> Q:
+    """True of what was remembered in one of these tasks."""
+    return Q(task_id__in=tasks.values_list(wire("task", "id")))
+
+
+def _lent(caller: Caller, now: datetime) -> Q:
+    """Working memory of others that the caller may read: the four exceptions of 2.1, 6.5 and 8.1 (C9)."""
+    heirs = work.heirs_of(caller.tenant_id, caller.agent_id)
+    parents = Task.objects.of(caller.tenant_id).filter(id__in=heirs.values("parent_task_id"))
+    return (
+        of_tasks(work.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
+        | granted(caller, ("read", "write"), now)
+        | of_tasks(parents)
+        | _taken_over(caller)
+    )
+
+
+def _taken_over(caller: Caller) -> Q:
+    """What the agents before it remembered in a task that is the caller's now, and in no other (RFC-0015 8.1, R88)."""
+    own = work.live_tasks_of(caller.tenant_id, caller.agent_id)
+    before = Assignment.objects.of(caller.tenant_id).filter(task_id__in=own.values("id")).exclude(until=None)
+    pairs = Concat(wire("task", "task_id"), F("agent_id"), output_field=TextField())
+    return Q(In(Concat("task_id", "agent_id", output_field=TextField()), before.values_list(pairs)))
+
+
+def _overseen(caller: Caller, now: datetime) -> Q:
+    """Episodic memory of agents that are at work for the caller, and agreed to be: no grant ever opens it (RFC-0015
+    2.2, R35)."""
+    return Q(agent_id__in=work.overseen_by(caller.tenant_id, caller.agent_id, now=now).values("agent_id"))
+
+
+# What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
+
+
+def writable(caller: Caller, *, now: datetime) -> Q:
+    """True of the addresses that the caller may change, among those of its tenant.
+
+    Refuses when the credential lacks ``memory:write``. Whoever reads what is not its own only reads: a coordinator, an
+    agent that took a task over, one that inherits. A grant to write opens working memory alone.
+    """
+    caller.scope.check(WRITE)
+    if caller.operates:
+        return Q()
+    owned = ~SEMANTIC & Q(agent_id=caller.agent_id) & ~(WORKING & _lost(caller))
+    return owned | (WORKING & granted(caller, ("write",), now)) | shared(caller, "write", now)
+
+
+def _lost(caller: Caller) -> Q:
+    """Tasks that were taken from the caller because it had failed: one that comes back does not write there (C15)."""
+    return Q(task_id__in=dead_assignments(caller).values_list(wire("task", "task_id")))
+
+
+def dead_assignments(caller: Caller) -> "QuerySet[Assignment]":
+    """The caller's assignments that ended dead and were its last ones of their tasks."""
+    own: QuerySet[Assignment] = Assignment.objects.of(caller.tenant_id).filter(agent_id=caller.agent_id)
+    later = own.filter(task_id=OuterRef("task_id"), since__gt=OuterRef("since"))
+    return own.filter(~Exists(later), dead=True)
+
+
+def has_part(caller: Caller, task: Task, now: datetime) -> bool:
+    """Whether the caller had the task before, directs its intent, or holds a grant to write in it."""
+    had = Assignment.objects.of(caller.tenant_id).filter(task_id=task.id, agent_id=caller.agent_id)
+    intent = Intent.objects.of(caller.tenant_id).get(id=task.intent_id)
+    return (
+        work.directs(caller.scope, intent, caller.agent_id, now=now)
+        or had.exists()
+        or tasks_granted(caller, ("write",), now).filter(id=task.id).exists()
+    )
+
+
+def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
+    """Whether what the caller remembers is told on the log of the intent: it directs the intent, joined it, has or had
+    a task of it that it did not lose, or may write all over it."""
+    if work.stands_for_any(caller.scope) or caller.agent_id in intent.agents:
+        return True
+    tasks = Task.objects.of(caller.tenant_id).filter(intent_id=intent.id)
+    had = Assignment.objects.of(caller.tenant_id).filter(agent_id=caller.agent_id, dead=False)
+    granted_all = work.in_force(caller.tenant_id, now=now).filter(intent_id=intent.id, task_id=None)
+    return (
+        work.directs(caller.scope, intent, caller.agent_id, now=now)
+        or had.filter(task_id__in=tasks.values("id")).exists()
+        or granted_all.filter(agent_id=caller.agent_id, permission="write").exists()
+    )
+
+
+# One entry, asked about: may it be read, changed, made (RFC-0015 6.4)? A door refuses with what is said here.
+
+
+def may_read(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
+    """Whether the entry is among what the caller may read."""
+    if not caller.scope.can(READ) or row.tenant_id != caller.tenant_id:
+        return False
+    own = _owns(caller, row) and not caller.looks_on
+    return caller.operates or own or conditions.meets(row, visible(caller, now=now))
+
+
+def may_write(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
+    """Whether the entry is among what the caller may change or delete."""
+    if not caller.scope.can(WRITE) or row.tenant_id != caller.tenant_id:
+        return False
+    return caller.operates or conditions.meets(row, writable(caller, now=now))
+
+
+def require_read(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
+    """Refuses a stranger by id (C7), a missing permission, and what a guardrail forbids."""
+    caller.scope.check(READ)
+    if not may_read(caller, row, now):
+        _require_there(row)
+        _require_fence(caller, row.tier, row.namespace, now)
+        raise Forbidden("This agent may not read that memory entry.", rule=RULE)
+
+
+def require_write(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
+    """Refuses whoever may not change or delete the entry, readers included."""
+    caller.scope.check(WRITE)
+    if not may_write(caller, row, now):
+        _require_there(row)
+        _require_fence(caller, row.tier, row.namespace, now)
+        raise Forbidden("This agent may not change that memory entry.", rule=RULE)
+
+
+def require_create(caller: Caller, address: Address, *, now: datetime) -> None:
+    """Refuses an entry in somebody else's name, in work that is not the caller's, or in a namespace closed to it.
+
+    A namespace that does not exist yet is made before this is asked (``namespaces.hold``, C14).
+    """
+    caller.scope.check(WRITE)
+    if address.agent_id != caller.agent_id and not caller.operates:
+        raise Forbidden("An agent makes entries in its own name.", rule="agent-binding")
+    _require_place(caller, address, now)
+    if address.tier == Tier.SEMANTIC:
+        _require_namespace(caller, address.namespace, now)
+
+
+def _require_namespace(caller: Caller, namespace: str, now: datetime) -> None:
+    """``namespace`` is the name as it is kept."""
+    if namespaces.access(caller, [namespace], now=now)[namespace] not in namespaces.at_least("write"):
+        _require_fence(caller, Tier.SEMANTIC, namespace, now)
+        raise Forbidden("This agent may not write in that namespace.", rule="namespace-permission")
+
+
+def _require_place(caller: Caller, address: Address, now: datetime) -> None:
+    """Refuses a task of ours with the intent of another, and who has nothing to do with the task of somebody: its room
+    is not everybody's (RFC-0015 6.5).
+
+    A key that is bound to no agent may act as any, so also as the one that has the task.
+    """
+    task = work.task(caller.tenant_id, address.task_id) if address.task_id else None
+    intent = work.intent(caller.tenant_id, address.intent_id) if address.intent_id else None
+    if task and intent and task.intent_id != intent.id:
+        problem = {"field": "scope.intent_id", "message": "is not the intent of that task"}
+        raise Invalid("The entry cannot be in both.", errors=[problem])
+    if task and not caller.operates:
+        _require_task(caller, task, address.tier, now)
+
+
+def _require_task(caller: Caller, task: Task, tier: Tier, now: datetime) -> None:
+    if task.assigned_agent == caller.agent_id:
+        return
+    if tier == Tier.WORKING and dead_assignments(caller).filter(task_id=task.id).exists():
+        raise Forbidden("The task was taken from this agent when it failed.", rule="reassigned")
+    if task.assigned_agent and not work.stands_for_any(caller.scope) and not has_part(caller, task, now):
+        raise Forbidden("This agent has no part in that task.", rule=RULE)
+
+
+def _require_fence(caller: Caller, tier: str, namespace: str, now: datetime) -> None:
+    if tier == Tier.SEMANTIC and not namespaces.fence_of(caller, now=now).lets_in(namespace):
+        raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
+
+
+def _require_there(row: "EntryAddress") -> None:
+    """An entry that has gone since it was found is not there, and nobody is a stranger to it."""
+    if not conditions.meets(row, Q()):
+        raise NotFound("There is no memory entry by that id.")
+
+
+def _owns(caller: Caller, row: "EntryAddress") -> bool:
+    return row.tier != Tier.SEMANTIC and row.agent_id == caller.agent_id

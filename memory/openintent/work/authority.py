@@ -1,0 +1,184 @@
+"""Who may change work (C19): a permission of the credential, and a part in the work. Every door asks here.
+
+A credential without ``memory:write`` changes nothing: ``viewer`` and ``auditor`` never do.
+"""
+
+import json
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from memory import addresses, harness
+from memory.host.errors import Forbidden, Invalid
+from memory.host.tenancy import TenantScope
+from memory.models import Intent
+from memory.openintent.work.rows import at_work, live_tasks_of
+
+READ, WRITE = "memory:read", "memory:write"
+RULE = "work"
+IN_HAND = frozenset({"claimed", "running"})
+MAX_TEXT = 65_536
+MAX_NAME = 500
+MAX_OBJECT = 65_536
+MAX_WORDS = 200
+MAX_BOUND = 1_000_000_000
+LIMITS = ("max_entries", "max_total_size_kb")
+FLAGS = ("archive_on_completion", "inherit_from_parent")
+
+
+def operates(scope: TenantScope) -> bool:
+    """An operator's or an owner's credential that is not bound to agents acts for any of them (C19)."""
+    return scope.can("agents:manage") and stands_for_any(scope)
+
+
+def stands_for_any(scope: TenantScope) -> bool:
+    """Whether the credential is bound to no agent, so that it may act as any of the tenant."""
+    return scope.principal.agent_ids is None
+
+
+def acts_for(scope: TenantScope, agent_id: str) -> bool:
+    """Whether the credential may act as the agent."""
+    bound = scope.principal.agent_ids
+    return bound is None or agent_id in bound
+
+
+def coordinates_intent(intent: Intent, agent_id: str, *, now: datetime) -> bool:
+    """Whether the agent is a coordinator of the intent, and at work."""
+    return at_work(intent.tenant_id, now=now).filter(intent_id=intent.id, agent_id=agent_id).exists()
+
+
+def directs(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> bool:
+    """Whether the agent decides about the intent: it made it, coordinates it, or an operator stands behind it."""
+    return operates(scope) or intent.created_by == actor or coordinates_intent(intent, actor, now=now)
+
+
+def require_part(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
+    """Refuses who neither directs the intent nor works on it. To have joined it is not enough: anybody may."""
+    scope.check(WRITE)
+    own = live_tasks_of(intent.tenant_id, actor).filter(intent_id=intent.id)
+    if not directs(scope, intent, actor, now=now) and not own.exists():
+        raise Forbidden("This agent has no part in that intent.", rule=RULE)
+
+
+def require_voice(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
+    """Refuses who has neither a part in the intent nor joined it."""
+    if actor not in intent.agents:
+        require_part(scope, intent, actor, now=now)
+
+
+def require_direction(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
+    """Refuses who does not decide about the intent."""
+    scope.check(WRITE)
+    if not directs(scope, intent, actor, now=now):
+        raise Forbidden("This agent does not direct that intent.", rule=RULE)
+
+
+def require_appointment(scope: TenantScope, intent: Intent, actor: str, *, now: datetime) -> None:
+    """Refuses who may not say who coordinates the intent or has a task of it: those read what agents remember.
+
+    A key that is bound to no agent may act as any, so also as the one that may.
+    """
+    scope.check(WRITE)
+    if not stands_for_any(scope):
+        require_direction(scope, intent, actor, now=now)
+
+
+def require_own_name(scope: TenantScope, given: str, actor: str, *, field: str) -> None:
+    """Refuses an act in another agent's name (R2)."""
+    if given != actor and not operates(scope):
+        raise Forbidden(f"{field} is another agent than the one that calls.", rule="agent-binding")
+
+
+# What may be stored of work, whichever door it came through: no secret, no bottomless text, no word nobody knows.
+
+
+def refuse(field: str, message: str) -> Invalid:
+    """The refusal that says what is wrong with one field."""
+    return Invalid("The request is not valid.", errors=[{"field": field, "message": message}])
+
+
+def name(scope: TenantScope, field: str, text: str, *, most: int = MAX_NAME, empty: bool = False) -> str:
+    """The text as it is stored: redacted, and still short enough."""
+    found = harness.for_tenant(scope.tenant_id).redact(text).text
+    if not found.strip() and not empty:
+        raise refuse(field, "must not be empty")
+    if len(found) > most:
+        raise refuse(field, f"must be at most {most} characters, marks of secrets included")
+    return found
+
+
+def agent_name(field: str, text: str) -> str:
+    """An agent's id, which stands on the log and is therefore no free text."""
+    if not addresses.is_agent_id(text):
+        raise refuse(field, addresses.AGENT_ID)
+    return text
+
+
+def document(scope: TenantScope, field: str, value: Any, *, most: int = MAX_OBJECT) -> Any:
+    """The JSON value as it is stored: redacted, keys too, and not larger than a value of memory."""
+    found = harness.for_tenant(scope.tenant_id).redact_json(value)
+    try:
+        size = len(json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
+    except ValueError:
+        raise refuse(field, "holds a number or a character that JSON has not") from None
+    if size > most:
+        raise refuse(field, f"must be at most {most} bytes of JSON, and has {size}")
+    return found
+
+
+def record(scope: TenantScope, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields that are kept and not interpreted, each checked under its own name."""
+    return {field: document(scope, field, value) for field, value in given.items()}
+
+
+def one_of(field: str, word: str, words: Collection[str]) -> str:
+    if word not in words:
+        raise refuse(field, f"must be one of {', '.join(words)}")
+    return word
+
+
+def memory_policy(given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A task's memory policy as it was given (RFC-0015 6.5, R72); refused when it says what nobody understands."""
+    for field, value in (given or {}).items():
+        path = f"memory_policy.{field}"
+        if field in FLAGS:
+            _flag(path, value)
+        elif field in LIMITS:
+            _bound(path, value)
+        else:
+            raise refuse(path[:100], "is not a field of a memory policy")
+    return given
+
+
+def guardrails(scope: TenantScope, given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Guardrails as they were given (RFC-0013, RFC-0015 6.6); those of memory have to make sense."""
+    if given is None:
+        return None
+    for field in ("max_working_memory_per_task", "max_episodic_memory_per_agent"):
+        _bound(f"guardrails.{field}", given.get(field))
+    for field in ("allowed_semantic_namespaces", "denied_semantic_namespaces"):
+        _words(f"guardrails.{field}", given.get(field))
+    _flag("guardrails.memory_archive_required", given.get("memory_archive_required", True))
+    one_of("guardrails.on_exceed", str(given.get("on_exceed", "fail")), ON_EXCEED)
+    kept: dict[str, Any] = document(scope, "guardrails", given)
+    return kept
+
+
+ON_EXCEED = ("pause", "escalate", "pause_and_escalate", "fail")
+
+
+def _flag(field: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise refuse(field, "must be true or false")
+
+
+def _bound(field: str, value: Any) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (whole and 0 <= value <= MAX_BOUND):
+        raise refuse(field, f"must be null or a whole number from 0 to {MAX_BOUND}")
+
+
+def _words(field: str, value: Any) -> None:
+    texts = isinstance(value, list) and len(value) <= MAX_WORDS and all(isinstance(each, str) for each in value)
+    if value is not None and not texts:
+        raise refuse(field, f"must be null or a list of at most {MAX_WORDS} strings")

@@ -1,0 +1,158 @@
+"""Coordinators: who manages an intent, and what they allow those under them (RFC-0013, RFC-0015 6.6)."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from memory.host import ids
+from memory.host.errors import NotFound, VersionMismatch
+from memory.host.expiry import expired, has_expired
+from memory.host.tenancy import TenantScope
+from memory.models import Coordinator, Intent
+from memory.openintent.work import authority
+from memory.openintent.work.drafts import CoordinatorChange, NewCoordinator
+from memory.openintent.work.intents import find_intent, log
+from memory.openintent.work.rows import WRITER
+
+STATUSES = ("registering", "active", "paused", "unresponsive", "failed_over", "completing", "completed")
+TYPES = ("llm", "human", "composite", "system")
+MAX_OF_INTENT = 100
+HEARTBEAT_SECONDS = 60
+LAPSED_AT_ONCE = 200  # each is a transaction of its own
+
+
+def find_coordinator(scope: TenantScope, text: str, *, lock: bool = False) -> Coordinator:
+    """The coordinator behind the id as a client sends it; refused alike when it is unknown, foreign or none."""
+    scope.check(authority.READ)
+    wanted = ids.parse("coord", text)
+    rows = Coordinator.objects.of(scope.tenant_id)
+    found: Coordinator | None = (rows.select_for_update() if lock else rows).filter(id=wanted).first()
+    if wanted is None or found is None:
+        raise NotFound("There is no coordinator by that id.")
+    return found
+
+
+def of_intent(intent: Intent) -> list[Coordinator]:
+    """The coordinators of the intent, of every status, the oldest first; at most ``MAX_OF_INTENT``."""
+    return list(Coordinator.objects.of(intent.tenant_id).filter(intent_id=intent.id).order_by("id"))
+
+
+@transaction.atomic
+def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, now: datetime) -> Coordinator:
+    """The agent coordinates the intent from here on. Whoever directs the intent decides who does."""
+    scope.check(authority.WRITE)
+    row = find_intent(scope, new.intent_id, lock=True)
+    authority.require_appointment(scope, row, actor, now=now)
+    if len(of_intent(row)) >= MAX_OF_INTENT:
+        raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} coordinators")
+    if has_expired(new.expires_at, now):
+        raise authority.refuse("expires_at", "must not be past")
+    authority.one_of("coordinator_type", new.record.get("coordinator_type", "llm"), TYPES)
+    made = Coordinator(
+        tenant_id=scope.tenant_id,
+        intent_id=row.id,
+        agent_id=authority.agent_name("agent_id", new.agent_id),
+        guardrails=authority.guardrails(scope, new.guardrails),
+        record=authority.record(scope, new.record),
+        expires_at=new.expires_at,
+        created_at=now,
+        updated_at=now,
+    ).insert(by=WRITER)
+    note = {"coordinator_id": ids.wire("coord", made.id), "agent_id": made.agent_id, "role": "coordinator"}
+    log(row.tenant_id, row.id, "lease_acquired", actor, note, now=now)
+    return made
+
+
+@transaction.atomic
+def update_coordinator(
+    scope: TenantScope, coordinator_id: str, change: CoordinatorChange, *, version: int, actor: str, now: datetime
+) -> Coordinator:
+    """The coordinator is as changed, in its next version: by itself, or by who directs its intent.
+
+    One whose time is over does not bring itself back, and one that others stopped goes on when they say so.
+    """
+    scope.check(authority.WRITE)
+    row = find_coordinator(scope, coordinator_id, lock=True)
+    _require_change(scope, row, actor, now)
+    if row.version != version:
+        raise VersionMismatch("The coordinator has changed since that version.", current_version=row.version)
+    kind = "coordinator.guardrails_updated"
+    if change.status not in {None, row.status}:
+        kind = _move(row, authority.one_of("status", change.status, STATUSES))
+    if change.status is not None:
+        row.held = row.status != "active" and (row.agent_id != actor or authority.operates(scope))
+    if change.guardrails is not None:
+        row.guardrails = authority.guardrails(scope, change.guardrails)
+    row.version, row.updated_at = row.version + 1, now
+    row.save(by=WRITER, update_fields=["status", "held", "guardrails", "version", "updated_at"])
+    note = {"coordinator_id": ids.wire("coord", row.id), "agent_id": row.agent_id, "status": row.status}
+    log(row.tenant_id, row.intent_id, kind, actor, note, now=now)
+    return row
+
+
+def require_coordinator_change(scope: TenantScope, coordinator_id: str, *, actor: str, now: datetime) -> None:
+    """Refuses whoever may not change the coordinator."""
+    scope.check(authority.WRITE)
+    _require_change(scope, find_coordinator(scope, coordinator_id), actor, now)
+
+
+def _require_change(scope: TenantScope, row: Coordinator, actor: str, now: datetime) -> None:
+    if row.agent_id != actor or row.held or _is_over(row, now):
+        authority.require_direction(scope, Intent.objects.of(row.tenant_id).get(id=row.intent_id), actor, now=now)
+
+
+@transaction.atomic
+def heartbeat(scope: TenantScope, coordinator_id: str, *, actor: str, now: datetime) -> datetime:
+    """The coordinator is alive; when it should say so again. It is not told of on the log, which it would flood."""
+    scope.check(authority.WRITE)
+    row = find_coordinator(scope, coordinator_id, lock=True)
+    authority.require_own_name(scope, row.agent_id, actor, field="The coordinator")
+    row.record = {**row.record, "last_heartbeat": now.isoformat(timespec="microseconds")}
+    row.save(by=WRITER, update_fields=["record"])
+    return now + timedelta(seconds=int(row.record.get("heartbeat_interval_seconds") or HEARTBEAT_SECONDS))
+
+
+def lapse(*, now: datetime) -> int:
+    """Coordinators of all tenants whose time is over are found unresponsive, and told of so; how many, at most some.
+
+    They bound, directed and read nothing any more since then, by the clock.
+    """
+    rows = Coordinator.objects.filter(expired(now), status="active").order_by("expires_at")
+    return sum(_lapse(tenant, row, now) for tenant, row in rows.values_list("tenant_id", "id")[:LAPSED_AT_ONCE])
+
+
+@transaction.atomic
+def _lapse(tenant_id: UUID, coordinator_id: UUID, now: datetime) -> bool:
+    rows = Coordinator.objects.of(tenant_id).select_for_update()
+    row: Coordinator | None = rows.filter(expired(now), id=coordinator_id, status="active").first()
+    if row is None:
+        return False
+    kind = _move(row, "unresponsive")
+    row.version, row.updated_at = row.version + 1, now
+    row.save(by=WRITER, update_fields=["status", "version", "updated_at"])
+    note = {"coordinator_id": ids.wire("coord", row.id), "agent_id": row.agent_id, "status": row.status}
+    log(tenant_id, row.intent_id, kind, row.agent_id, note, now=now)
+    return True
+
+
+def _is_over(row: Coordinator, now: datetime) -> bool:
+    return row.status in OVER or has_expired(row.expires_at, now)
+
+
+OVER = frozenset({"unresponsive", "failed_over", "completed"})
+TOLD = {
+    "active": "coordinator.resumed",
+    "paused": "coordinator.paused",
+    "unresponsive": "coordinator.unresponsive",
+    "failed_over": "coordinator.failed_over",
+    "completing": "coordinator.handoff",
+    "completed": "coordinator.handoff",
+    "registering": "coordinator.heartbeat",
+}
+
+
+def _move(row: Coordinator, status: str) -> str:
+    """The coordinator has the status; how the log calls that."""
+    row.status = status
+    return TOLD[status]

@@ -1,0 +1,235 @@
+"""Rows of agents, intents and tasks, found and made. An intent and an agent have a run whose stream is their log."""
+
+import json
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from memory.host import ids, runs
+from memory.host.expiry import unexpired
+from memory.host.models import Run
+from memory.host.run_orders import RunOrder
+from memory.models import Agent, Assignment, Coordinator, Grant, Intent, Task
+
+WRITER = "memory.openintent.work"
+AGENT_LOG, INTENT_LOG = "openintent-agent", "openintent-intent"
+# The client's words for an agent that cannot go on (its AgentStatus), and for why a task is taken from one (C15).
+GONE = frozenset({"unhealthy", "dead", "deregistered"})
+FAILED = frozenset({"failed", "dead", "offline", "unhealthy", "crashed", "timeout", "lease_expired"})
+VOCABULARY = """
+    intent_created state_patched status_changed agent_assigned agent_unassigned constraint_added constraint_removed
+    dependency_added dependency_removed lease_acquired lease_released arbitration_requested decision_recorded
+    attachment_added portfolio_created added_to_portfolio removed_from_portfolio failure_recorded comment
+    tool_call_started tool_call_completed tool_call_failed llm_request_started llm_request_completed
+    llm_request_failed stream_started stream_chunk stream_completed stream_cancelled access_granted access_revoked
+    access_expired access_requested access_request_approved access_request_denied task.created task.ready
+    task.claimed task.started task.progress task.completed task.failed task.retrying task.blocked task.unblocked
+    task.delegated task.escalated task.cancelled task.skipped plan.created plan.activated plan.paused plan.resumed
+    plan.completed plan.failed plan.checkpoint_reached plan.checkpoint_approved plan.checkpoint_rejected
+    coordinator.decision coordinator.heartbeat coordinator.paused coordinator.resumed coordinator.replaced
+    coordinator.unresponsive coordinator.failed_over coordinator.handoff coordinator.plan_overridden
+    coordinator.guardrails_updated coordinator.stalled coordinator.escalation_resolved governance.policy_set
+    governance.policy_removed governance.approval_granted governance.approval_denied governance.violation
+    tool.invoked tool.denied grant.created grant.delegated grant.revoked grant.expired grant.suspended grant.resumed
+    credential.created credential.rotated credential.expired credential.revoked agent.lifecycle agent.registered
+    agent.status_changed agent.dead trigger.fired trigger.skipped trigger.cascade_limit trigger.namespace_blocked
+    agent.identity.registered agent.identity.rotated agent.identity.revoked agent.identity.challenge_issued
+    agent.identity.verified log.checkpoint.created log.checkpoint.anchored channel.created channel.closed
+    channel.message governance.approval_enforced federation.dispatched federation.received federation.callback
+    federation.budget_warning federation.completed federation.failed intent.suspended intent.resumed
+    intent.suspension_expired engagement.decision intent.suspension_renotified intent.suspension_escalated
+    portfolio.member_suspended portfolio.member_resumed
+"""
+KINDS = frozenset(VOCABULARY.split())
+# What this host tells itself: from an agent it would be a claim in its name. That an agent was assigned is told by the
+# published client, too, when it delegates.
+FACTS = """
+    intent_created state_patched status_changed agent_unassigned lease_acquired lease_released access_granted
+    access_revoked access_expired task.created task.progress task.delegated coordinator.paused coordinator.resumed
+    coordinator.unresponsive coordinator.failed_over coordinator.handoff coordinator.heartbeat
+    coordinator.guardrails_updated agent.registered agent.status_changed agent.dead
+"""
+OF_STATUS = {
+    "pending": "task.unblocked",
+    "ready": "task.ready",
+    "claimed": "task.claimed",
+    "running": "task.started",
+    "blocked": "task.blocked",
+    "completed": "task.completed",
+    "failed": "task.failed",
+    "cancelled": "task.cancelled",
+    "skipped": "task.skipped",
+}
+TOLD_BY_HOST = frozenset(FACTS.split()) | frozenset(OF_STATUS.values())
+
+
+def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
+    """The agent's row, made at its first sight, with a stream of its own. Not locked."""
+    rows = Agent.objects.of(tenant_id).filter(agent_id=agent_id)
+    found: Agent | None = rows.first()
+    if found:
+        return found
+    try:
+        with transaction.atomic():
+            run = _log(tenant_id, AGENT_LOG, agent_id, now)
+            made = Agent(tenant_id=tenant_id, agent_id=agent_id, run_id=run.id, created_at=now, updated_at=now)
+            return made.insert(by=WRITER)
+    except IntegrityError:  # somebody else made it first
+        row: Agent = rows.get()
+        return row
+
+
+def locked_agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
+    """The same, locked until the transaction ends: under this lock an agent's entries are counted."""
+    rows = Agent.objects.of(tenant_id).select_for_update()
+    known: Agent | None = rows.filter(agent_id=agent_id).first()
+    row: Agent = known or rows.get(id=agent(tenant_id, agent_id, now=now).id)
+    return row
+
+
+def task(tenant_id: UUID, text: str, *, lock: bool = False) -> Task | None:
+    """The task of the host behind the id as a client sends it, or None; never an error."""
+    task_id = ids.parse("task", text)
+    if task_id is None:
+        return None
+    rows = Task.objects.of(tenant_id).select_for_update() if lock else Task.objects.of(tenant_id)
+    found: Task | None = rows.filter(id=task_id).first()
+    return found
+
+
+def intent(tenant_id: UUID, text: str) -> Intent | None:
+    """The intent of the host behind the id as a client sends it, or None; never an error."""
+    intent_id = ids.parse("intent", text)
+    found: Intent | None = Intent.objects.of(tenant_id).filter(id=intent_id).first() if intent_id else None
+    return found
+
+
+def open_log(tenant_id: UUID, agent_id: str, *, now: datetime) -> Run:
+    """A run whose stream is the log of a new intent."""
+    return _log(tenant_id, INTENT_LOG, agent_id, now)
+
+
+def _log(tenant_id: UUID, workflow_id: str, agent_id: str, now: datetime) -> Run:
+    """A system run that executes nothing: its stream is the log, and the ledger names it as the run that wrote."""
+    order = RunOrder(workflow_id, _definition(workflow_id), "host", agent_id=agent_id, system=True)
+    run = runs.open_run(tenant_id, order, now=now, ready=False)
+    runs.start(runs.find(tenant_id, run.id), snapshot_position=0, now=now)
+    return run
+
+
+@cache
+def _definition(workflow_id: str) -> str:
+    names = {AGENT_LOG: "An agent of OpenIntent", INTENT_LOG: "An intent of OpenIntent"}
+    document = {
+        "id": workflow_id,
+        "name": names[workflow_id],
+        "version": "1.0",
+        "nodes": [],
+        "edges": [],
+        "triggers": [],
+        "variables": [],
+        "metadata": {},
+        "settings": {},
+    }
+    return json.dumps(document, separators=(",", ":"), sort_keys=True)
+
+
+def erase_kept(row: Any, **values: Any) -> None:
+    """The row says this from now on, in the columns that named somebody. For forgetting alone."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(by=WRITER, update_fields=list(values))
+
+
+# Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
+
+
+def hand_over(task: Task, agent_id: str, *, failed: bool, agreed: bool, now: datetime) -> None:
+    """The task is the agent's, or nobody's when it is empty; whoever had it before has had it until now.
+
+    It lost the task as a dead agent when its record says so, or ``failed`` does (C15). Who has it now took it up when
+    it ``agreed``: it asked for the task itself, or a credential gave it that may act as that agent.
+    """
+    close(task, dead=failed or _is_gone(task), now=now)
+    task.assigned_agent = agent_id
+    if agent_id:
+        row = Assignment(tenant_id=task.tenant_id, task_id=task.id, agent_id=agent_id, since=now, taken_up=agreed)
+        row.insert(by=WRITER)
+
+
+def take_up(task: Task) -> None:
+    """Who has the task agreed to it, by working on it."""
+    rows = Assignment.objects.written_by(WRITER).filter(tenant_id=task.tenant_id, task_id=task.id, until=None)
+    rows.filter(taken_up=False).update(taken_up=True)
+
+
+def close(task: Task, *, dead: bool, now: datetime) -> None:
+    """Nobody has the task any more."""
+    rows = Assignment.objects.written_by(WRITER).filter(tenant_id=task.tenant_id, task_id=task.id, until=None)
+    rows.update(until=now, dead=dead)
+
+
+def was_anybody_s(task: Task) -> bool:
+    """Whether any agent ever had the task."""
+    return bool(Assignment.objects.of(task.tenant_id).filter(task_id=task.id).exists())
+
+
+def _is_gone(task: Task) -> bool:
+    rows = Agent.objects.of(task.tenant_id).filter(agent_id=task.assigned_agent, status__in=GONE)
+    return bool(rows.exists())
+
+
+# Which part an agent has in work at a time, each said once, for every place that asks: what it directs, does, may see.
+#
+# Who coordinates a task oversees and bounds the agent that has it (RFC-0015 2.2, 6.6); where the host asks for consent,
+# only of tasks that the agent took up.
+
+
+def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
+    """The coordinators at work: none that paused or ended, and none whose time is over, found lapsed or not.
+
+    Who knows no time is given those not found lapsed yet.
+    """
+    rows: QuerySet[Coordinator] = Coordinator.objects.of(tenant_id).filter(status="active")
+    return rows.filter(unexpired(now)) if now else rows
+
+
+def live_tasks_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+    """The tasks under way that are this agent's."""
+    rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(assigned_agent=agent_id, ended_at=None)
+    return rows.exclude(assigned_agent="")
+
+
+def taken_up(tenant_id: UUID) -> "QuerySet[Assignment]":
+    """The assignments that hold, and that their agents agreed to where the host asks for that."""
+    rows: QuerySet[Assignment] = Assignment.objects.of(tenant_id).filter(until=None)
+    return rows.filter(taken_up=True) if settings.OPENWOP_TASK_CONSENT else rows
+
+
+def taken_up_by(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
+    """Of the tasks under way that are this agent's, those that it agreed to: who directs them bounds the agent."""
+    own = taken_up(tenant_id).filter(agent_id=agent_id)
+    return live_tasks_of(tenant_id, agent_id).filter(id__in=own.values("task_id"))
+
+
+def coordinated_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Task]":
+    """The tasks under way of the intents that the agent coordinates: for their lifetime, and its own (R25)."""
+    mine = at_work(tenant_id, now=now).filter(agent_id=agent_id)
+    rows: QuerySet[Task] = Task.objects.of(tenant_id).filter(ended_at=None, intent_id__in=mine.values("intent_id"))
+    return rows
+
+
+def overseen_by(tenant_id: UUID, agent_id: str, *, now: datetime) -> "QuerySet[Assignment]":
+    """The assignments of the agents that are at work for this one, and agreed to be (R35)."""
+    return taken_up(tenant_id).filter(task_id__in=coordinated_by(tenant_id, agent_id, now=now).values("id"))
+
+
+def in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
+    """The grants that have not expired."""
+    rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(unexpired(now))
+    return rows

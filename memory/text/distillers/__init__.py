@@ -1,0 +1,34 @@
+"""Distillation without a database: the same sources and the same budget give the same archive, byte for byte. Pure."""
+
+from memory.text.distillers.archive_text import (
+    EXTRACTIVE,
+    Method,
+    body_of,
+    canonical,
+    content_digest,
+    coverage,
+    digest_of,
+    document,
+)
+from memory.text.distillers.selection import MAX_TEXT_BYTES, distil, told
+from memory.text.distillers.sources import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
+
+__all__ = [
+    "EXTRACTIVE",
+    "MAX_TEXT_BYTES",
+    "BudgetTooSmall",
+    "Distilled",
+    "Kept",
+    "Method",
+    "NothingToKeep",
+    "Section",
+    "Source",
+    "body_of",
+    "canonical",
+    "content_digest",
+    "coverage",
+    "digest_of",
+    "distil",
+    "document",
+    "told",
+]

@@ -1,0 +1,173 @@
+"""An archive as text and as bytes: canonical JSON, the same for the same work (RFC 0062 B.4)."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import rfc8785
+
+from memory.text import token_budget
+from memory.text.distillers.sources import Distilled, Kept, Section, Source
+
+SMALLEST = 3
+MOST_TOPICS = 12
+TITLE, TOPIC, ITEM = "# ", "## ", "- "
+VERSION = 1
+OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+SAFE_INTEGER = 2**53 - 1
+
+
+def coverage(covered: int, corpus: int) -> str:
+    """How an archive says what it speaks of."""
+    return f"{covered:,} of {corpus:,} {'entry' if corpus == 1 else 'entries'}"
+
+
+def text_of(sections: Sequence[Section], *, covered: int, corpus: int) -> str:
+    lines = [title(covered, corpus)]
+    for section in sections:
+        lines += [heading(section.topic)] if section.topic else []
+        lines += [item(sentence.text) for sentence in section.sentences]
+    return "".join(lines).removesuffix("\n")
+
+
+def title(covered: int, corpus: int) -> str:
+    return f"{TITLE}{coverage(covered, corpus)}\n"
+
+
+def heading(topic: str) -> str:
+    return f"{TOPIC}{topic}\n"
+
+
+def item(sentence: str) -> str:
+    return f"{ITEM}{sentence}\n"
+
+
+def body_of(text: str) -> str:
+    """The sentences of an archive's text without what it says of itself: what a later archive takes from it."""
+    lines = [line for line in text.split("\n") if not line.startswith((TITLE, TOPIC))]
+    return "\n".join(lines)
+
+
+def topics_of(about: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
+    """A topic for each sentence, from the terms it has and how telling they are; empty where it has none in common.
+
+    Time and again the term that tells most about the sentences without one yet.
+    """
+    left = {number for number, terms in enumerate(about) if terms}
+    found = [""] * len(about)
+    while len(set(found)) <= MOST_TOPICS:
+        counts: Counter[str] = Counter(term for number in left for term, _ in about[number])
+        gains = {term: gain for number in left for term, gain in about[number]}
+        best = min(
+            (term for term, count in counts.items() if count >= SMALLEST),
+            key=lambda term: (-counts[term] * gains[term], term),
+            default="",
+        )
+        if not best:
+            break
+        heads = {number for number in left if any(term == best for term, _ in about[number])}
+        for number in heads:
+            found[number] = best
+        left -= heads
+    return found
+
+
+def sections_of(sentences: Sequence[Kept], topics: Sequence[str]) -> tuple[Section, ...]:
+    """The sentences under their topics: the fullest first, what has no topic last; in their order within one."""
+    grouped: dict[str, list[Kept]] = {}
+    for sentence, topic in zip(sentences, topics, strict=True):
+        grouped.setdefault(topic, []).append(sentence)
+    order = sorted(grouped, key=lambda topic: (not topic, -len(grouped[topic]), topic))
+    return tuple(Section(topic, tuple(grouped[topic])) for topic in order)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """Who distils: ``name/version``, and the model when there is one."""
+
+    name: str
+    version: str
+    model: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.version}"
+
+
+EXTRACTIVE = Method("extractive", "1")
+
+
+class ArchiveDocument(dict[str, Any]):
+    """What ``document`` makes: texts and small whole numbers under plain keys in their order, and nothing else."""
+
+
+def canonical(value: Any) -> bytes:
+    """The value in the one form that RFC 8785 gives it; ``rfc8785``'s own errors for what has none."""
+    if isinstance(value, ArchiveDocument):
+        return orjson.dumps(value, option=OPTIONS)
+    if not _beyond(value):
+        return orjson.dumps(value, option=OPTIONS | orjson.OPT_SORT_KEYS)
+    return rfc8785.dumps(value)
+
+
+def _beyond(value: Any) -> bool:
+    """Whether orjson might write some part of this otherwise than RFC 8785 does."""
+    if isinstance(value, dict):
+        return any(not key.isascii() and max(key) > "\uffff" for key in value) or any(map(_beyond, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_beyond, value))
+    if isinstance(value, int):
+        return abs(value) > SAFE_INTEGER
+    return not isinstance(value, str | None)
+
+
+def document(
+    distilled: Distilled, *, memory_ref: str, token_budget_given: int, method: Method, digests: Mapping[str, str]
+) -> ArchiveDocument:
+    """The archive of a ref; ``digests`` are the SHA-256 of the contents of its sources, by their ids."""
+    model = {"model": method.model} if method.model else {}
+    return ArchiveDocument(
+        {
+            "coverage": {
+                "covered": len(distilled.covered),
+                "of": distilled.corpus_count,
+                "text": coverage(len(distilled.covered), distilled.corpus_count),
+                "topics": sum(1 for section in distilled.sections if section.topic),
+            },
+            "distiller": str(method),
+            "memoryRef": memory_ref,
+            **model,
+            "outputTokens": distilled.output_tokens,
+            "sections": [
+                {
+                    "sentences": [
+                        {"restatedBy": list(kept.restated_by), "sources": list(kept.sources), "text": kept.text}
+                        for kept in section.sentences
+                    ],
+                    "topic": section.topic,
+                }
+                for section in distilled.sections
+            ],
+            "sources": [{"id": source, "sha256": digests[source]} for source in distilled.covered],
+            "text": distilled.text,
+            "tokenBudget": token_budget_given,
+            "tokenizer": token_budget.TOKENIZER,
+            "tokensUsed": distilled.tokens_used,
+            "version": VERSION,
+        }
+    )
+
+
+def digest_of(sources: Iterable[Source], *, memory_ref: str, budget: int, method: Method, about: Sequence[str]) -> str:
+    """The digest of everything that an archive's bytes depend on: the same digest is the same work."""
+    found = hashlib.sha256(canonical([VERSION, str(method), method.model, *about, memory_ref, budget]))
+    for source in sorted(sources, key=lambda each: (each.said_at, each.id)):
+        said = [source.id, content_digest(source.text), source.said_at.isoformat(), *source.tags]
+        found.update(canonical([*said, source.protected, source.corroboration, source.tokens]))
+    return found.hexdigest()
+
+
+def content_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

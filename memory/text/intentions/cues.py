@@ -1,0 +1,273 @@
+"""What makes a sentence an order or a resolution, and what keeps it from being one. Pure."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from memory.text.intentions import times
+from memory.text.intentions.statements import LONGEST_TEXT
+from memory.text.intentions.times import CLOCK
+
+ORDERS = (
+    r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
+    r"|contact"
+    r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure|make sure"
+    r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
+    r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
+)
+CUE = re.compile(
+    rf"\b(?:please\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
+    r"|(?:don't|do not|never) forget|be sure to|(?:set|create)(?: up)? a reminder|reminder\s*:"
+    r"|(?:to-?do|action item|next step)s?\s*[:\-]"
+    r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|ought to|want to|plan to|promised to|agreed to))\s+\w+"
+    r"|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
+    r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
+    r"|(?:asked|asks|wants?|wanted|would like|'d like|requested|wishes|expects) to be"
+    r" (?:reminded|called|told|notified|contacted|informed|e-?mailed|updated)"
+    r"|(?:asked|asks|wants?|would like|'d like|expects|requested) (?:me|us|you|the team|support|someone"
+    r"|somebody) to\s+\w+"
+    r"|remind(?:er)?)\b",
+    re.IGNORECASE,
+)
+ORDER = re.compile(rf"(?:{ORDERS})\b", re.IGNORECASE)
+BEFORE_ORDER = re.compile(
+    r"(?:^\W*|[,;:(\u2013\u2014]|\s-|\b(?:please|then|and|also|so|but|now|just|kindly|must|should|remember to"
+    r"|be sure to)|[*\u2022]"
+    r"|\[[ x]?\])\s*$",
+    re.IGNORECASE,
+)
+NEGATION = re.compile(
+    r"\b(?:do not|don't|dont|never|no need|need not|needn't|not|no longer|won't|shan't|shouldn't|mustn't|cannot|can't"
+    r"|stop|avoid|without|instead of|doesn't|didn't|isn't|wasn't|unnecessary|wouldn't)\b",
+    re.IGNORECASE,
+)
+# What is denied before such a word is not what follows it: "no answer, so call again".
+ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
+UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) forget\b", re.IGNORECASE)
+ASKING = re.compile(
+    r"^\W*(?:did|does|do|can|could|should|shall|will|would|is|are|have|has|may)\s+(?:i|we|you|he|she|they|it|there)\b",
+    re.IGNORECASE,
+)
+# "Call volumes went up on Monday", "Review meeting is on Friday": the word names a thing here.
+THING = re.compile(
+    r"^\W*(?:call|check|review|schedule|e-?mail|ping|alert|follow[ -]up|contact|reminder|refund|upload|book|cancel"
+    r"|message"
+    r"|answer|reply|share|deliver|update|renew|ring|phone|pay)\w*\s+(?!(?:whether|if|that|why|how|who|what|where"
+    r"|when)\b)"
+    r"(?:[^\s,]+\s+){0,4}?(?:is|are|was|were|has|had|have|went|took|starts?|started|happened|ended|begins?|moved|rose|rises?"
+    r"|fell|falls?|drops?|increases?|peaks?"
+    r"|confirmed|completed|scheduled|planned|done|cleared|opens?|closes?|arrived|came|failed|succeeded|increased"
+    r"|dropped"
+    r"|continues?|remains?|stays?|lasts?|runs?|works?)\b",
+    re.IGNORECASE,
+)
+NAMING = re.compile(
+    r"(?:call|e-?mail|message|reply|answer|update|ping|alert|review|refund|check|follow[ -]up|invite|share)s?\s+"
+    r"(?:from|of|by|hours|cent(?:re|er)s?|notes|logs?|volumes?)\b",
+    re.IGNORECASE,
+)
+# "We will be closed", "please note", "suppose we need to", "she said we should": nobody is to do anything.
+IDLE = re.compile(
+    r"(?:(?:i|we)(?:'ll| will| shall) (?:be|have|probably|likely|maybe|perhaps|not|never|see|know)"
+    r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
+    r"|(?:i|we) (?:should|must|ought to) have (?:\w+e[dn]|sent|done|made|left|said|had|gone|got|paid|told|held|known)"
+    r"|please (?:find|note|be|see|excuse|accept|bear|feel))\b",
+    re.IGNORECASE,
+)
+MISSED = re.compile(r"\bbut\s+(?:\w+\s+)?(?:forgot|missed|did not|didn't|never|failed)\b", re.IGNORECASE)
+REPORTED = re.compile(
+    r"\b(?:said|says|saying|told|mentioned|wrote|writes|thinks?|thought|believe[sd]?|claim(?:s|ed)?|wonder(?:s|ed)?"
+    r"|explained|suggest(?:s|ed)?|suppose|imagine|assum(?:e|ed|ing)|what if|in case|perhaps|maybe|might|could|would"
+    r"|hypothetically|according to|whether|if|why|how|who|which|that)\b[^,;:]*[,:]?\s*$",
+    re.IGNORECASE,
+)
+FILLING = """
+please then and also now just kindly at on by in the around about of note starting from first thing sharp again so ok
+okay hi hello early late todo to-do reminder task or always
+"""
+FILLER = frozenset(FILLING.split())
+PIECE = re.compile(r"[\w'&-]+")
+VERB = re.compile(r"\b(?:is|are|was|were|has|had|have|will|would|does|did|\w{2,}ed)\b", re.IGNORECASE)
+MOST_SUBJECT = 4
+MOST_CUES = 8  # in one sentence; what follows is not looked at
+BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
+# "Ana needs to leave at four on Fridays" is how it is with Ana.
+HABIT = re.compile(r"needs? to (?!be\b)", re.IGNORECASE)
+# Behind such a word another clause begins, with a verb of its own.
+INNER_CLAUSE = re.compile(
+    r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|while|whereas"
+    r"|that(?!\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|morning|afternoon|evening)\b)"
+    r"|is|are|was|were|has|had|will|would|isn't|aren't|wasn't|weren't|hasn't|won't"
+    r"|starts|begins|ends|opens|closes|falls|lasts|leaves|departs|arrives|expires|comes|goes|happens|arrived"
+    r"|(?:i|we|he|she|they)(?:'\w+)?"
+    r"|(?:you|it)(?:'\w+|\s+(?:\w+ed|are|were|have|sent|said|made|came|left|goes|does|did)))\b",
+    re.IGNORECASE,
+)
+# What is made sure of is itself what is to be done.
+ENSURING = re.compile(r"\b(?:make sure|making sure|ensure|be sure|see to it)\b(?:\s+that\b)?", re.IGNORECASE)
+NEXT_ORDER = re.compile(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
+OF_A_NOUN = re.compile(
+    r"\b(?:from|(?<!as )of|dated|due|between|(?<!later )than|regarding|covering|versus|vs\.?)\s+$",
+    re.IGNORECASE,
+)
+DETERMINER = re.compile(
+    r"\b(?:the|an?|my|our|your|their|his|her|its|all|these|those|any|every|each|\w+'s)\s+$", re.IGNORECASE
+)
+PARTICIPLE = re.compile(
+    r"\b(?:[a-z]{2,}[a-df-z]ed|sent|made|left|paid|held|taken|given|bought|sold|written)"
+    r"(?:\s+(?:back|up|out|off|in|over|here|there|together))?\s+$"
+)
+PASSIVE = re.compile(r"\b(?:is|are|be|been|being|get|gets|getting|have|having|keep|leave)\b(?:\s+[\w'-]+){0,5}\s*$")
+EVENTS = (
+    r"(?:meeting|call|appointment|review|demo|conference|flight|anniversary|birthday|party|webinar|interview|workshop"
+    r"|dinner|lunch|launch|deadline|visit|session|event|training|trip|delivery|outage|incident)s?"
+)
+EVENT = re.compile(
+    r"\b(?:about|for|of|from|regarding|concerning|to|attend|in|at|cancel|confirm|decline|accept|move)\s+"
+    rf"(?:the|an?|my|our|your|their|his|her|this|that)\s+(?:[\w'-]+\s+){{0,2}}?{EVENTS}\s+$",
+    re.IGNORECASE,
+)
+EVENT_WITH = re.compile(
+    rf"\b(?:the|my|our|your|their|his|her)\s+(?:[\w'-]+\s+){{0,2}}?{EVENTS}\s+(?:with|at|in)\s+(?:[\w'-]+\s+){{1,3}}$",
+    re.IGNORECASE,
+)
+# For these it is the time that matters, not which one of several is meant.
+ARRANGED = re.compile(
+    r"\b(?:remind\w*|reminder|schedule|re-?schedule|book|arrange|plan|set|create|prepare|reserve|invite|hold|join)\b",
+    re.IGNORECASE,
+)
+PREPOSITION = re.compile(r"\b(?:on|at|in|for)\s+$", re.IGNORECASE)
+NEARBY = 100  # characters
+FOR = re.compile(r"\bfor\s+$", re.IGNORECASE)
+BARE = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d", re.IGNORECASE)
+FUNCTION_WORDS = """
+at to and or about with by on in for so then please if when because after before regarding concerning again latest via
+as that once unless until whether from next first but sharp every each around between of the a an my our your is are
+morning afternoon evening night noon
+"""
+AFTER_A_TIME = frozenset(FUNCTION_WORDS.split())
+FOLLOWING = re.compile(r"\s+([\w'-]+)")
+
+
+class Cue(NamedTuple):
+    """Where the words of an order or a resolution stand."""
+
+    starts: int
+    ends: int
+    is_order: bool
+
+
+def may_cue(text: str) -> bool:
+    """Whether there is any cue in ``text``, whatever stands around it."""
+    return CUE.search(text, 0, LONGEST_TEXT) is not None
+
+
+def cues_in(clause: str) -> Iterator[Cue]:
+    """What makes the main clause of a sentence an order or a resolution, in order. An order may stand behind words of
+    time ("every Friday at nine send the report")."""
+    if ASKING.search(clause) or MISSED.search(clause):
+        return
+    for found in islice(CUE.finditer(clause), MOST_CUES):
+        if _is_cue(clause, found):
+            yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
+
+
+def _is_cue(clause: str, found: re.Match[str]) -> bool:
+    before = UNFORGOTTEN.sub(" ", clause[: found.end()])
+    ahead = clause[: found.start()]
+    if NEGATION.search(ANOTHER.split(before)[-1]) or IDLE.match(clause, found.start()) or REPORTED.search(ahead):
+        return False
+    if found[0].casefold() == "reminder":
+        return bool(BEFORE_REMINDER.search(ahead)) and not THING.search(clause[found.start() :])
+    if not ORDER.match(found[0]):
+        return not (ahead.strip() and HABIT.match(found[0]) and times.is_meant(clause))
+    if THING.search(clause[found.start() :]) or NAMING.match(clause, found.start()):
+        return False
+    return bool(BEFORE_ORDER.search(ahead) or (times.spans(ahead) and only_time_and_filler(ahead, True)))
+
+
+def only_time_and_filler(ahead: str, is_order: bool) -> bool:
+    """Whether what stands before a cue is nothing but words of time, so that these say when; before a resolution its
+    subject may stand there too ("next Friday the certificate needs to be renewed")."""
+    for first, last in times.spans(ahead):
+        ahead = ahead[:first] + " " * (last - first) + ahead[last:]
+    others = [each for each in PIECE.findall(ahead) if each.casefold() not in FILLER]
+    return not others or (not is_order and len(others) <= MOST_SUBJECT and "," not in ahead and not VERB.search(ahead))
+
+
+def own_times(main: str, cue: Cue) -> str:
+    """``main`` with every time blanked that does not say when the order of ``cue`` is to be done."""
+    inner = _inner_clauses(main, cue)
+    ahead = only_time_and_filler(main[: cue.starts], cue.is_order)
+    kept = main
+    for first, last in _phrases(main):
+        elsewhere = last <= cue.starts and not ahead
+        if elsewhere or any(begins <= first < stops for begins, stops in inner) or _of_noun(main, first, last, cue):
+            kept = kept[:first] + " " * (last - first) + kept[last:]
+    return "" if _has_lost_its_day(main, kept, cue, ahead) else kept
+
+
+def _has_lost_its_day(main: str, kept: str, cue: Cue, ahead: bool) -> bool:
+    """Whether an hour is left of which the day stood in another clause: "tomorrow is the launch, call me at 8"."""
+    left = times.spans(kept)
+    hours = bool(left) and all(CLOCK.fullmatch(kept[first:last]) for first, last in left)
+    return hours and not ahead and any(last <= cue.starts for _, last in times.spans(main))
+
+
+def _phrases(text: str) -> list[tuple[int, int]]:
+    """The words of time, those that overlap or name the hour of a day together as one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in times.spans(text):
+        if joined and (first < joined[-1][1] or _goes_on(text, joined[-1][1], first)):
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _goes_on(text: str, last: int, first: int) -> bool:
+    return not text[last:first].strip() and text[first : first + 3].casefold() in ("at ", "mor", "aft", "eve", "noo")
+
+
+def _inner_clauses(main: str, cue: Cue) -> list[tuple[int, int]]:
+    """Where other clauses stand behind the cue: each ends where the next order begins."""
+    begins, found = cue.ends, []
+    if ensured := ENSURING.search(main, cue.starts):
+        begins = _next_order(main, ensured.end())
+    while inner := INNER_CLAUSE.search(main, begins):
+        begins = _next_order(main, inner.end())
+        found.append((inner.start(), begins))
+    return found
+
+
+def _next_order(main: str, begins: int) -> int:
+    places = (found.start() for found in CUE.finditer(main, begins))
+    return next((place for place in places if NEXT_ORDER.search(main[:place])), len(main))
+
+
+def _of_noun(main: str, first: int, last: int, cue: Cue) -> bool:
+    """Whether the time says which thing is meant, not when to do something."""
+    nearby = max(0, first - NEARBY)
+    before, behind = main[nearby:first], main[last:]
+    if last > cue.starts and (behind[:2] == "'s" or _names_a_thing(before, main[first:last], behind)):
+        return True
+    noun = PREPOSITION.sub("", before)
+    participle = PARTICIPLE.search(noun)
+    if participle and nearby + participle.start() >= cue.ends and not PASSIVE.search(noun[: participle.start()]):
+        return True
+    if OF_A_NOUN.search(noun) or ARRANGED.search(main, cue.starts, first):
+        return OF_A_NOUN.search(noun) is not None
+    meant_for = FOR.search(before) or main[first : first + 4].casefold() == "for "
+    return bool(meant_for or EVENT.search(noun) or EVENT_WITH.search(noun))
+
+
+def _names_a_thing(before: str, said: str, behind: str) -> bool:
+    """As in "the Monday meeting", "Friday deliveries", "the daily report"; but not "a daily report"."""
+    adverb = times.ADVERB.fullmatch(said) is not None
+    following = FOLLOWING.match(behind)
+    noun = following is not None and following[1].casefold() not in AFTER_A_TIME
+    determined = DETERMINER.search(before)
+    if adverb:
+        return noun and determined is not None and determined[0].strip().casefold() not in ("a", "an")
+    return noun and BARE.match(said) is not None

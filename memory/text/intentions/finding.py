@@ -1,0 +1,157 @@
+"""Intentions in a text: a cue and a condition in one sentence (RFC 0068 C). Pure."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory.text.intentions import times
+from memory.text.intentions.cues import CUE, cues_in, may_cue, own_times
+from memory.text.intentions.statements import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
+
+FARTHEST = timedelta(days=90)
+MOST = 20
+LEAST_WORDS = 2
+
+MARKER = re.compile(
+    r"\b(?:(?:as soon as|the moment|when|(?<!day )after|if(?! only))\b"
+    r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
+    re.IGNORECASE,
+)
+# What is to be done unless something happens by then cannot be told from what is to be done: it is no intention here.
+EXCEPT = re.compile(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
+POLITE = re.compile(
+    r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
+)
+IF = re.compile(r"if\b", re.IGNORECASE)
+INDIRECT = re.compile(
+    r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
+)
+LET_KNOW = re.compile(r"\blet\s+\w+(?:\s+\w+)?\s+know\s+$", re.IGNORECASE)
+CLAUSE_END = re.compile(
+    r"\s*(?:,|\s[-\u2013\u2014]\s|\s\(|\bthen\b|\bso that\b|\bso\b|\bbecause\b|\bin order\b|\bplease\b)", re.IGNORECASE
+)
+GENERAL = re.compile(
+    r"^\s*(?:(?:a|an|any|some|no|every|each)\s|(?:anyone|someone|somebody|anybody|they|you|people|customers|users|it"
+    r"|asked|needed|necessary|possible|required)\b)",
+    re.IGNORECASE,
+)
+MAY_BE_WHEN = re.compile(
+    r"\b(?:when|once|after|if|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
+    r"|tomorrow|next|daily|weekly|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d|(?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)days?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b|@",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """From character ``starts`` to ``ends`` of the text: due ``at``, and again by ``cron``; or, with ``words``, when a
+    later statement says that ``clause`` holds (with ``negated``: that it does not)."""
+
+    starts: int
+    ends: int
+    at: datetime | None = None
+    cron: str = ""
+    words: tuple[str, ...] = ()
+    negated: bool = False
+    clause: str = ""
+
+
+def may_hold_one(text: str) -> bool:
+    """Whether it is worth while to look closer: a cue and a word of condition are somewhere in ``text``."""
+    return may_cue(text) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
+
+
+def found_in(text: str, *, zone: str, written_at: datetime) -> list[Intention]:
+    """The intentions of ``text``, at most 20, as they were meant at ``written_at`` in ``zone``.
+
+    None lies before that, and none more than 90 days behind it.
+    """
+    if not may_hold_one(text):
+        return []
+    found = (_of(each, zone, written_at) for each in sentences(text) if not each.asks)
+    return [each for each in found if each is not None][:MOST]
+
+
+def _of(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+    if EXCEPT.search(sentence.text):
+        return None
+    clause = _clause_of(sentence.text)
+    main = _without(sentence.text, clause)
+    found = (_said(sentence, clause, own_times(main, cue), zone=zone, written_at=written_at) for cue in cues_in(main))
+    return next((each for each in found if each is not None), None)
+
+
+def _said(
+    sentence: Sentence, clause: tuple[int, int] | None, own: str, *, zone: str, written_at: datetime
+) -> Intention | None:
+    """What a cue with its ``own`` times and the conditional clause of its sentence come to."""
+    inner = sentence.text[slice(*clause)] if clause else ""
+    waits = bool(inner) and not POLITE.match(inner) and not _is_time(inner)
+    if waits and _goes_first(clause, own) and (found := _predicate(sentence, inner)):
+        return found
+    if waits and IF.match(inner):
+        return None
+    said = own if waits or times.spans(own) else inner
+    return _timed(sentence, times.when(said, zone=zone, base=written_at), written_at)
+
+
+def _is_time(inner: str) -> bool:
+    """Whether a clause is nothing but a time: "after Monday", "after 3 days"."""
+    return not words_of(MARKER.sub("", _blanked(inner, times.spans(inner)), count=1))
+
+
+def _goes_first(clause: tuple[int, int] | None, own: str) -> bool:
+    """Whether the clause decides: nothing else says when, or that is counted from when it holds."""
+    return not times.spans(own) or (clause is not None and not own[: clause[0]].strip(" -*"))
+
+
+def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -> Intention | None:
+    if timed is None or not written_at < timed.at <= written_at + FARTHEST:
+        return None
+    return Intention(sentence.starts, sentence.ends, timed.at, timed.cron)
+
+
+def _predicate(sentence: Sentence, inner: str) -> Intention | None:
+    said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
+    negated = DENIAL.search(said) is not None
+    if GENERAL.search(said) or (negated and timed):
+        return None
+    words = words_of(DENIAL.sub(" ", MARKER.sub("", _blanked(inner, timed), count=1)))
+    if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
+        return None
+    return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=" ".join(said.split()))
+
+
+def _clause_of(text: str) -> tuple[int, int] | None:
+    """Where the conditional clause of a sentence stands, its first word included."""
+    for found in MARKER.finditer(text):
+        before = text[: found.start()]
+        if INDIRECT.search(before) and not LET_KNOW.search(before):
+            continue
+        end = CLAUSE_END.search(text, found.end())
+        stops = end.start() if end else len(text.rstrip(" .!)"))
+        return found.start(), _before_order(text, found.end(), stops) if not before.strip(" -*") else stops
+    return None
+
+
+def _before_order(text: str, begins: int, stops: int) -> int:
+    """Without a comma ("when the invoice clears tell finance") the clause ends where the order begins."""
+    for found in CUE.finditer(text, begins, stops):
+        if len(words_of(text[begins : found.start()])) >= LEAST_WORDS:
+            return found.start()
+    return stops
+
+
+def _without(text: str, clause: tuple[int, int] | None) -> str:
+    """The main clause; a comma stands where the other was."""
+    if clause is None:
+        return text
+    first, last = clause
+    return f"{text[:first]}, {text[last:]}"
+
+
+def _blanked(text: str, taken: list[tuple[int, int]]) -> str:
+    for first, last in taken:
+        text = text[:first] + " " * (last - first) + text[last:]
+    return text

@@ -1,0 +1,401 @@
+"""Times in words: an instant behind the moment at which they were written, or a cron expression. Pure.
+
+A day without a time is 09:00 in the zone. What lies in the past is no time at all.
+"""
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from memory.host import cron
+
+WORDS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "fourteen": 14,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
+    "sixty": 60,
+    "ninety": 90,
+}
+HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+NUMBER = rf"(?:\d{{1,3}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
+)
+PARTS = {
+    "morning": time(9),
+    "noon": time(12),
+    "midday": time(12),
+    "afternoon": time(14),
+    "evening": time(18),
+    "tonight": time(20),
+    "night": time(20),
+    "midnight": time(0),
+    "eod": time(17),
+    "cob": time(17),
+    "end of day": time(17),
+    "end of the day": time(17),
+}
+AFTERNOON = time(14)
+HALF = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+CLOCK = re.compile(
+    r"(?:\b(?:at|by|around|before)\s+|@\s*)(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\s*(?P<half>[ap]\.?m\b\.?|o'clock|h\b)?"
+    r"(?![\w:%]|[.,]\d|\s*(?:percent|dollars?|euros?|st|nd|rd|th|items?|people|days?|weeks?|months?|hours?|minutes?)\b"
+    rf"|\s*(?:of\s+)?{MONTH}(?!\w))|"
+    r"\b(?P<h2>\d{1,2}):(?P<m2>\d{2})\s*(?P<half2>[ap]\.?m\b\.?)?|\b(?P<h3>\d{1,2})\s?(?P<half3>[ap]\.?m\b\.?)|"
+    rf"\b(?:at|by|around|before)\s+(?:(?P<half_past>half past)\s+)?(?P<word>{HOUR})(?:\s+(?P<thirty>thirty))?"
+    r"(?:\s*(?P<half4>[ap]\.?m\b\.?|o'clock\b))?(?!\s*(?:percent|dollars?|euros?|items?|people|days?|weeks?|months?"
+    r"|hours?|minutes?|of)\b|[\w-])|"
+    rf"\b(?P<part>{'|'.join(sorted(PARTS, key=len, reverse=True))})\b",
+    re.IGNORECASE,
+)
+EVERY = re.compile(
+    rf"\b(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
+    rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|months?|years?|quarters?"
+    rf"|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
+    re.IGNORECASE,
+)
+PLURAL = re.compile(
+    r"\bon\s+(?P<days>(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    r"(?:\s+and\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)?)\b",
+    re.IGNORECASE,
+)
+ADVERB = re.compile(r"\b(?P<word>hourly|daily|weekly|monthly|once an? (?:hour|day|week|month))\b", re.IGNORECASE)
+DAY_OF_MONTH = re.compile(
+    r"\b(?:on )?the (?P<n>\d{1,2})(?:st|nd|rd|th) of (?:every|each) month\b"
+    r"|\b(?:every|each) month on the (?P<n2>\d{1,2})(?:st|nd|rd|th)\b"
+    r"|\bmonthly on the (?P<n3>\d{1,2})(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+RULES = (EVERY, PLURAL, ADVERB, DAY_OF_MONTH)
+RECURRING_WORDS = re.compile(WEEKDAY, re.IGNORECASE)
+STEPS = {"minute": (5, 60), "hour": (1, 24)}
+SPANS = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month"}
+MORNING = time(9)
+EVENING = time(17)
+UNITS = r"(?:minutes?|mins?|hours?|hrs?|days?|weeks?|fortnights?|months?)"
+RELATIVE = re.compile(
+    rf"\b(?:in|within|after)\s+(?P<n>half an|{NUMBER})\s+(?P<unit>{UNITS})\b|"
+    rf"\b(?P<n2>{NUMBER})\s+(?P<unit2>{UNITS})\s+(?:from now|hence|later)\b",
+    re.IGNORECASE,
+)
+ABSOLUTE = re.compile(
+    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
+    rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s+\d{{4}}\b)?",
+    re.IGNORECASE,
+)
+NAMED = re.compile(
+    r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<tonight>tonight)|(?P<today>today)|"
+    r"(?P<this>this (?:morning|afternoon|evening))|(?P<week>next week)|(?P<month>next month)|"
+    r"(?P<end>end of (?:the |this )?(?P<span>day|week|month|year)|eod|cob))\b",
+    re.IGNORECASE,
+)
+DAY = re.compile(
+    rf"\b(?:(?P<past>last|past|previous|since)\s+)?(?P<how>(?:(?:on|by|before|until|for|next|this|coming)\s+){{0,2}})"
+    rf"(?P<day>{WEEKDAY})\b(?!s\b)",
+    re.IGNORECASE,
+)
+ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
+YEAR = re.compile(r"\d{4}")
+
+
+def number_of(word: str) -> float:
+    """The number that a word or digits say."""
+    folded = word.casefold()
+    return 0.5 if folded == "half an" else WORDS.get(folded) or int(folded)
+
+
+def weekday_of(word: str) -> int:
+    """0 for Monday."""
+    return next(number for number, day in enumerate(DAYS) if day.startswith(word.casefold()[:3]))
+
+
+def clock_in(text: str) -> time | None:
+    """The first time of the day in ``text`` that there is; a clock before a part of the day, which says which half."""
+    found = [time_of(each) for each in CLOCK.finditer(text) if not each["part"]]
+    parts = [PARTS[each["part"].casefold()] for each in CLOCK.finditer(text) if each["part"]]
+    clock, part = next((each for each in found if each), None), next(iter(parts), None)
+    if clock and part and part >= AFTERNOON and 1 <= clock.hour < 12 and not HALF.search(text):
+        return clock.replace(hour=clock.hour + 12)
+    return clock or part
+
+
+def time_of(found: re.Match[str]) -> time | None:
+    """What a clock shows; None when no clock does."""
+    hour = WORDS[found["word"].casefold()] if found["word"] else int(found["h"] or found["h2"] or found["h3"])
+    minute = 30 if found["half_past"] or found["thirty"] else int(found["m"] or found["m2"] or 0)
+    half = (found["half"] or found["half2"] or found["half3"] or found["half4"] or "").casefold()[:1]
+    if half in ("a", "p"):
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return time(hour, minute) if hour < 24 and minute < 60 else None
+
+
+def is_meant(text: str) -> bool:
+    """Whether ``text`` speaks of something that comes again, be it or be it not a cron expression."""
+    return any(rule.search(text) for rule in RULES)
+
+
+def cron_of(text: str, local: datetime) -> str:
+    """The cron expression of what ``text`` says, as written at ``local``; "" when there is none that says the same."""
+    clock = clock_in(text) or MORNING
+    if found := DAY_OF_MONTH.search(text):
+        day = int(found["n"] or found["n2"] or found["n3"])
+        return f"{clock.minute} {clock.hour} {day} * *" if 1 <= day <= 31 else ""
+    if found := PLURAL.search(text):
+        return _on_days(found["days"], clock)
+    if found := ADVERB.search(text):
+        word = found["word"].casefold()
+        return _spans(SPANS.get(word) or word.split()[-1], text, clock, local)
+    every = EVERY.search(text)
+    if every is None or every["other"]:
+        return ""
+    return _every(every, text, clock, local)
+
+
+def _every(found: re.Match[str], text: str, clock: time, local: datetime) -> str:
+    unit, amount = found["unit"].casefold(), int(number_of(found["n"] or "one"))
+    if unit.rstrip("s") in STEPS:
+        return _steps(unit.rstrip("s"), amount)
+    if amount != 1:
+        return ""
+    return _on_days(unit, clock) if RECURRING_WORDS.match(unit) else _spans(unit.rstrip("s"), text, clock, local)
+
+
+def _steps(unit: str, amount: int) -> str:
+    """Every so many minutes or hours, where that divides the hour or the day; nothing faster than five minutes."""
+    least, whole = STEPS[unit]
+    if not least <= amount <= whole // 2 and (unit, amount) != ("hour", 1):
+        return ""
+    if whole % amount:
+        return ""
+    return f"*/{amount} * * * *" if unit == "minute" else f"0 */{amount} * * *" if amount > 1 else "0 * * * *"
+
+
+def _on_days(words: str, clock: time) -> str:
+    days = sorted({weekday_of(each) + 1 for each in RECURRING_WORDS.findall(words)})
+    return f"{clock.minute} {clock.hour} * * {','.join(str(day % 7) for day in days)}"
+
+
+def _spans(unit: str, text: str, clock: time, local: datetime) -> str:
+    """Every day, week or month; a week and a month come again on the day on which it was written, if on no other."""
+    at = f"{clock.minute} {clock.hour}"
+    named = next((number for number, day in enumerate(DAYS, 1) if day in text.casefold()), local.weekday() + 1)
+    return {
+        "hour": f"{clock.minute} * * * *",
+        "day": f"{at} * * *",
+        "morning": f"{at} * * *",
+        "afternoon": f"{at} * * *",
+        "evening": f"{at} * * *",
+        "night": f"{at} * * *",
+        "weekday": f"{at} * * 1-5",
+        "working day": f"{at} * * 1-5",
+        "business day": f"{at} * * 1-5",
+        "week": f"{at} * * {named % 7}",
+        "month": f"{at} {min(local.day, 28)} * *",
+    }.get(unit, "")
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """An instant, and with ``cron`` the first of many."""
+
+    at: datetime
+    cron: str = ""
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where words of time stand in ``text``."""
+    rules = (RELATIVE, ABSOLUTE, NAMED, DAY, ORDINAL, CLOCK, *RULES)
+    return sorted(found.span() for rule in rules for found in rule.finditer(text))
+
+
+def when(text: str, *, zone: str, base: datetime) -> When | None:
+    """The time that ``text`` speaks of, as written at ``base``; None when there is none, or it was before ``base``."""
+    local = base.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    if is_meant(text):
+        return _repeated(text, zone, base, local)
+    exact = _exact(text, base)
+    if exact is not None:
+        return exact
+    wall = _wall(text, local)
+    if wall is None:
+        return None
+    at = cron.instant_of(wall, zone)
+    return When(at) if at > base else None
+
+
+def _repeated(text: str, zone: str, base: datetime, local: datetime) -> When | None:
+    repeats = cron_of(text, local)
+    first = cron.next_after(repeats, zone, base) if repeats else None
+    return When(first, repeats) if first else None
+
+
+def _exact(text: str, base: datetime) -> When | None:
+    """So many minutes or hours from then: by the clock that never jumps."""
+    found = RELATIVE.search(text)
+    unit = _unit(found) if found else ""
+    if found is None or unit[0] not in "mh" or unit.startswith("mo"):
+        return None
+    amount = number_of(found["n"] or found["n2"])
+    return When(base + amount * (timedelta(hours=1) if unit[0] == "h" else timedelta(minutes=1)))
+
+
+def _unit(found: re.Match[str]) -> str:
+    return str(found["unit"] or found["unit2"]).casefold()
+
+
+def _wall(text: str, local: datetime) -> datetime | None:
+    """What the clock on the wall will show."""
+    clock = clock_in(text)
+    for look in (_relative, _absolute, _named, _weekday, _ordinal):
+        found = look(text, local, clock)
+        if found is not False:
+            return found if isinstance(found, datetime) else None
+    return _today(local, clock) if clock else None
+
+
+Found = datetime | None | bool
+
+
+def _relative(text: str, local: datetime, clock: time | None) -> Found:
+    found = RELATIVE.search(text)
+    if found is None:
+        return False
+    unit, amount = _unit(found), int(number_of(found["n"] or found["n2"]))
+    if unit.startswith("month"):
+        return datetime.combine(_months_on(local.date(), amount), clock or MORNING)
+    days = {"d": 1, "w": 7, "f": 14}[unit[0]] * amount
+    return datetime.combine(local.date() + timedelta(days=days), clock or MORNING)
+
+
+def _months_on(day: date, months: int) -> date:
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def _absolute(text: str, local: datetime, clock: time | None) -> Found:
+    """A date of the calendar; without a year the next one to come."""
+    found = ABSOLUTE.search(text)
+    if found is None:
+        return False
+    words = found[0].replace(".", "").replace(",", " ")
+    day = _parsed(words, local)
+    if day is None:
+        return None
+    wall = datetime.combine(day.date(), clock or MORNING)
+    if wall <= local and day.date() == local.date() and not clock:
+        wall = datetime.combine(day.date(), EVENING)
+    return wall
+
+
+def _parsed(words: str, local: datetime) -> datetime | None:
+    parsed = _parser(local.date()).get_date_data(words).date_obj
+    return parsed if isinstance(parsed, datetime) and parsed.tzinfo is None else None
+
+
+@cache
+def _days() -> Any:
+    from dateparser.date import DateDataParser
+
+    return DateDataParser
+
+
+def _parser(day: date) -> Any:
+    """dateparser, in one language and from a given day, so that it says the same every time."""
+    settings = {
+        "PREFER_DATES_FROM": "future",
+        "RELATIVE_BASE": datetime.combine(day, time()),
+        "TIMEZONE": "UTC",
+        "RETURN_AS_TIMEZONE_AWARE": False,
+        "STRICT_PARSING": False,
+        "PARSERS": ["absolute-time"],
+        "DATE_ORDER": "DMY",
+    }
+    return _days()(languages=["en"], settings=settings)
+
+
+def _named(text: str, local: datetime, clock: time | None) -> Found:
+    found = NAMED.search(text)
+    if found is None:
+        return False
+    today = local.date()
+    if found["after"] or found["tomorrow"]:
+        days = 2 if found["after"] else 1
+        return datetime.combine(today + timedelta(days=days), clock or MORNING)
+    if found["week"]:
+        return datetime.combine(today + timedelta(days=7 - today.weekday()), clock or MORNING)
+    if found["month"]:
+        return datetime.combine(_months_on(today.replace(day=1), 1), clock or MORNING)
+    if found["end"] and (found["span"] or "day").casefold() != "day":
+        return datetime.combine(_end_of(found["span"].casefold(), today), clock or EVENING)
+    return _today(local, clock)
+
+
+def _end_of(span: str, today: date) -> date:
+    if span == "week":
+        return today + timedelta(days=(4 - today.weekday()) % 7)
+    if span == "year":
+        return date(today.year, 12, 31)
+    return today.replace(day=calendar.monthrange(today.year, today.month)[1])
+
+
+def _today(local: datetime, clock: time | None) -> datetime:
+    """Today at that time; without one in the morning, or when that is over in the evening."""
+    chosen = clock or (MORNING if local.time() < MORNING else EVENING)
+    return datetime.combine(local.date(), chosen)
+
+
+def _weekday(text: str, local: datetime, clock: time | None) -> Found:
+    """The next day of that name, today only when its time is still to come; the next one, when it is called that, is
+    the one of the week that begins on the next Monday."""
+    found = next((each for each in DAY.finditer(text) if not each["past"] and _is_day(each)), None)
+    if found is None:
+        return False
+    wanted, today = weekday_of(found["day"]), local.weekday()
+    if "next" in found["how"].casefold():
+        return datetime.combine(local.date() + timedelta(days=7 - today + wanted), clock or MORNING)
+    wall = datetime.combine(local.date() + timedelta(days=(wanted - today) % 7), clock or MORNING)
+    return wall + timedelta(days=7) if wall <= local else wall
+
+
+def _is_day(found: re.Match[str]) -> bool:
+    """A short form such as "sat" is a day only behind a word such as "on"."""
+    return len(found["day"]) > 5 or bool(found["how"].strip())
+
+
+def _ordinal(text: str, local: datetime, clock: time | None) -> Found:
+    """The next day of the month of that number."""
+    found = ORDINAL.search(text)
+    if found is None:
+        return False
+    wanted, month = int(found["n"]), local.date().replace(day=1)
+    for ahead in range(3):
+        first = _months_on(month, ahead)
+        if 1 <= wanted <= calendar.monthrange(first.year, first.month)[1]:
+            wall = datetime.combine(first.replace(day=wanted), clock or MORNING)
+            if wall > local:
+                return wall
+    return None

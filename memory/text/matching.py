@@ -1,0 +1,257 @@
+"""How text is searched and how a subject is recognised in it. Pure.
+
+*Exact* is a whole name, as it stands or in an encoding of it: ``ana@x.org`` in "write to ana@x.org.", in
+``mailto:ANA%40x.org`` and inside base64. *Suspected* is what may be somebody else, and a person decides about it: a
+name inside a longer word (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), or with a tag
+(``ana+news@x.org``, which is the same mailbox only where the mail host says so).
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import re2
+
+from memory.host.erasure import Remains
+from memory.text import encodings
+
+FORGOTTEN = "[FORGOTTEN]"
+SURE_BASE64 = 6  # letters of base64 that no other text has by chance
+NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
+MOST_MEMORY = 256 * 1024 * 1024
+_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+Rule = Callable[[tuple[str, ...], str], bool]
+
+
+class Mention(IntEnum):
+    """How surely a text names the subject."""
+
+    NONE = 0
+    SUSPECTED = 1
+    EXACT = 2
+
+
+def search_form(text: str) -> str:
+    """The form in which text is searched and subjects are matched: compatibility-normalised, casefolded, and with one
+    space wherever there is white space, so that a name is found across a line break."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def name_form(name: str) -> str:
+    """A name as it is looked for: in search form, without what shows nothing (a joiner in a Persian name or an emoji),
+    as it is left out of what is searched too."""
+    return search_form(encodings.visible(name))
+
+
+def hidden_form(text: str) -> str:
+    """What ``text`` says beyond its search form, without diacritics and in search form: decoded, and without what shows
+    nothing. Empty for most texts. It is stored beside the search form, so that a scan for ``needles`` finds every form.
+    """
+    if text.isascii() and not encodings.may_be_encoded(text):
+        return ""
+    folded = search_form(text)
+    found = dict.fromkeys(encodings.bare(search_form(reading)) for reading in encodings.readings(text))
+    return "\n".join(form for form in found if form and form != folded)
+
+
+@lru_cache(maxsize=64)
+def needles(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Strings of which every text that mentions a name has one, in its search form or in its hidden form."""
+    found: set[str] = set()
+    for term in terms:
+        local, at, domain = term.partition("@")
+        found |= {term, _bare(term), *_transliterated(term)}
+        found |= {f"{_bare(local)}+"} if at and local and domain else set()
+        found |= {_bare(term).replace(" ", "+")} if _is_spaced(term) else set()
+    return tuple(each for each in sorted(found) if not any(other in each for other in found if other != each))
+
+
+def mention(terms: tuple[str, ...], text: str) -> Mention:
+    """How surely ``text``, as it was written, names the subject."""
+    looked_for, found = needles(terms), Mention.NONE
+    for reading in encodings.readings(text):
+        folded = search_form(reading)
+        bare = encodings.bare(folded)
+        if any(needle in folded or needle in bare for needle in looked_for):
+            known = _patterns(terms)
+            if known.whole.search(folded) or (known.spaced and known.spaced.search(_with_spaces(folded))):
+                return Mention.EXACT
+            if not found and known.part.search(bare):
+                found = Mention.SUSPECTED
+    return found
+
+
+def is_exact(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` holds one of the names as a whole, in whatever encoding."""
+    return mention(terms, text) is Mention.EXACT
+
+
+def is_mentioned(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` holds one of the names at all, or what may be one."""
+    return mention(terms, text) is not Mention.NONE
+
+
+class _Patterns:
+    """The names as they are looked for in one reading of a text, in search form."""
+
+    def __init__(self, terms: tuple[str, ...]) -> None:
+        self.whole = _whole(terms)
+        apart = [term for term in terms if _is_spaced(term)]
+        self.spaced = _whole(apart) if apart else None
+        parts = {re.escape(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
+        parts |= {re.escape(_bare(term)).replace(r"\ ", r"[ +]") for term in apart}
+        tagged = (_bare(term).partition("@") for term in terms)
+        parts |= {
+            rf"{re.escape(local)}\+[^\s@]*@{re.escape(domain)}" for local, _, domain in tagged if local and domain
+        }
+        self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
+
+
+@lru_cache(maxsize=64)
+def _patterns(terms: tuple[str, ...]) -> _Patterns:
+    return _Patterns(terms)
+
+
+def _whole(names: Iterable[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?<!\w[.@+\-])(?:{either})(?!\w)(?![.@\-]\w)")
+
+
+def _is_spaced(term: str) -> bool:
+    """Whether it is a name of several words, which an address writes with a plus between them."""
+    return " " in term and "@" not in term
+
+
+def _with_spaces(folded: str) -> str:
+    return " ".join(folded.replace("+", " ").split())
+
+
+def _bare(term: str) -> str:
+    return encodings.bare(encodings.visible(term))
+
+
+def _transliterated(term: str) -> tuple[str, ...]:
+    """Mueller for Müller."""
+    written = term.translate(_TWO_LETTERS)
+    return (encodings.bare(written),) if written != term else ()
+
+
+@lru_cache(maxsize=16)
+def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any]:
+    """Two patterns (RE2) of the forms in which a text may be written that mentions a name: in base64, and others."""
+    found: dict[str, None] = {}
+    payloads: dict[str, None] = {}
+    for term in terms:
+        local, at, domain = _bare(term).partition("@")
+        found |= dict.fromkeys(encodings.spelled(each) for each in (term, _bare(term), *_transliterated(term)))
+        if at and local and domain:
+            tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
+            found[encodings.spelled(f"{local}+") + tag + sign + encodings.spelled(domain)] = None
+        if not term.isascii():
+            found[encodings.spelled(encodings.in_punycode(term))] = None
+        for each in sorted({term, quote(term), quote(term, safe="")}):
+            payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
+    options = re2.Options()
+    options.max_mem = MOST_MEMORY
+    return re2.compile("|".join(payloads) or NO_TEXT, options), re2.compile("|".join(found), options)
+
+
+def shadows(terms: tuple[str, ...], text: str) -> bool:
+    """Whether ``text`` may mention a name: found by the name's encodings in the text as it is, nothing is decoded.
+
+    What a receipt rests on: another path than ``mention``, for the same forms. Letters of base64 that are all small are
+    words to both: nobody could decide about them.
+    """
+    payload, other = _shadow(terms)
+    if other.search(text) is not None:
+        return True
+    return any(not encodings.is_in_words(text, *found.span()) for found in payload.finditer(text))
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every string and every number inside a JSON value, the keys of objects too: a telephone number may be either."""
+    if isinstance(value, str):
+        yield value
+    elif _is_number(value):
+        yield json.dumps(value)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from texts_in(item)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def whole_text(value: Any) -> str:
+    """All that a JSON value says as one text, for a look that knows nothing of which part holds what. What ends in one
+    part and begins in the next is no name."""
+    return "\x00".join(texts_in(value))
+
+
+def mentioned_in(terms: tuple[str, ...], value: Any, rule: Rule = is_mentioned) -> bool:
+    """Whether any string inside a JSON value names the subject, by ``rule``."""
+    return any(rule(terms, text) for text in texts_in(value))
+
+
+def mention_in(terms: tuple[str, ...], value: Any) -> Mention:
+    """How surely the strings inside a JSON value name the subject: the surest of them."""
+    return max((mention(terms, text) for text in texts_in(value)), default=Mention.NONE)
+
+
+def without_subject(terms: tuple[str, ...], value: Any, rule: Rule) -> Any:
+    """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
+    if isinstance(value, str):
+        return FORGOTTEN if rule(terms, value) else value
+    if _is_number(value):
+        return FORGOTTEN if rule(terms, json.dumps(value)) else value
+    if isinstance(value, list):
+        return [without_subject(terms, item, rule) for item in value]
+    if isinstance(value, dict):
+        replaced = (tuple(without_subject(terms, each, rule) for each in member) for member in value.items())
+        return encodings.all_members(replaced)
+    return value
+
+
+def rule_for(*, ticked: bool) -> Rule:
+    """What goes of a row: whole names; of one that a person ticked, every mention."""
+    return is_mentioned if ticked else is_exact
+
+
+def judged(
+    terms: tuple[str, ...], found: Iterable[tuple[UUID, str]], chosen: frozenset[UUID], spared: frozenset[UUID]
+) -> Remains:
+    """What is left among ``found`` rows and their texts: whole names and ticked rows had to go.
+
+    A text is looked through for the encodings of the names; only what has one is decoded, to see how sure it is.
+    """
+    return counted(((row, second_look(terms, text)) for row, text in found), chosen, spared)
+
+
+def counted(found: Iterable[tuple[UUID, Mention]], chosen: frozenset[UUID], spared: frozenset[UUID]) -> Remains:
+    """What is left among rows that were looked at already."""
+    left = undecided = 0
+    for row, how in found:
+        had_to_go = how is Mention.EXACT or (how is Mention.SUSPECTED and row in chosen)
+        left += had_to_go
+        undecided += how is Mention.SUSPECTED and not had_to_go and row not in spared
+    return Remains(left, undecided)
+
+
+def second_look(terms: tuple[str, ...], text: str) -> Mention:
+    """How surely ``text`` names the subject, found by another path than ``mention``: what has the look of an encoded
+    name is suspected at least, whatever it decodes to."""
+    if shadows(terms, text):
+        return max(mention(terms, text), Mention.SUSPECTED)
+    bare = encodings.bare(search_form(text))
+    return mention(terms, text) if any(needle in bare for needle in needles(terms)) else Mention.NONE

@@ -1,0 +1,20 @@
+"""Which statements say the same, and which newer one replaces an older one. Pure: no database, no Django, no chance."""
+
+from memory.text.similarity.reading import Ids, Reading, Signatures, Statement, comparable, packed, unpacked
+from memory.text.similarity.reconciling import METHOD, Merge, Reconciliation, Supersession, reconcile, resolved
+
+__all__ = [
+    "METHOD",
+    "Ids",
+    "Merge",
+    "Reading",
+    "Reconciliation",
+    "Signatures",
+    "Statement",
+    "Supersession",
+    "comparable",
+    "packed",
+    "reconcile",
+    "resolved",
+    "unpacked",
+]

@@ -1,0 +1,355 @@
+"""What a statement claims that a newer one may replace: a value, a state, a preference, or where something is now.
+
+A claim's key holds everything else that the statement says: who, of what, which order. Two claims with one key and
+different values are about the same thing. What happened (paid, sent, visited), what is denied or asked, and what holds
+under a condition (over $100) claims nothing: a newer event replaces no older one.
+"""
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+from dataclasses import dataclass
+
+from memory.text.similarity import values
+from memory.text.similarity.statements import Leaf, Spoken
+from memory.text.similarity.tokens import (
+    AND,
+    ASKS,
+    BITS,
+    BREAK,
+    CAPITAL,
+    FILLER,
+    HAPPENS,
+    MASKED,
+    NEGATION,
+    PREFERS,
+    PREPOSITION,
+    SAID,
+    STATUS,
+    TURN,
+    VALUE,
+    WORD,
+    Token,
+    code_of,
+)
+
+REJECTING = frozenset("over than instead to versus vs rather".split())
+JOINING = values.COPULAS | {"if", "when", "and", "or"}
+TURNING = values.TURNS | values.DROPPED | {"has", "have"}
+CONDITIONS = frozenset(
+    "if when whenever once while unless until who which that whose must may can could should".split()
+)
+ARTICLES = frozenset({"a", "an", "the"})
+MANNER = frozenset({"as", "by", "via", "in"})
+OFFICES = frozenset("office headquarters warehouse address location store shop".split())
+STARTING: dict[str, list[list[str]]] = {}
+MOVING = values.ATTRIBUTES | values.MOVES | values.LIVES
+MOST_IN_A_SLOT = 5
+COMPARING = frozenset("over under above below than least most exceeding beyond between".split())
+WHY = {"money": "amount", "percent": "percentage", "time": "date", "phone": "value", "email": "value"}
+DATING = values.DATED | values.CHANGES | values.COPULAS
+SAYING = values.STATES | values.CHANGES
+PRESENT = frozenset("is are has have must may will can should".split()) | frozenset(
+    word for word in values.STATES if word.endswith("s")
+)
+NAME = CAPITAL | PREPOSITION
+UNTIL = frozenset({"until", "till"})
+PASSIVE = frozenset({"is", "are", "be", "been", "being"})
+PRICE = code_of("w price")
+PRICES = frozenset("cost costs price prices priced".split())
+VERSIONS = frozenset("version release".split())
+REACHED_AT = frozenset("address email e-mail phone telephone number mobile cell fax contact extension hotline".split())
+SORTS = frozenset("money percent number date time version phone email".split())
+SALT = {name: code_of(f"claim {name}") for name in (*SORTS, "slot", "preference", "status")}
+SLOT = code_of("claimed here")
+MOST_RUNS = 6
+
+
+for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, reverse=True):
+    STARTING.setdefault(_phrase[0], []).append(_phrase)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The value stands in ``tokens[start:end]``; ``sort`` is what two values must have in common."""
+
+    kind: str
+    why: str
+    tokens: list[Token]
+    start: int
+    end: int
+    explicit: bool
+    sort: str
+
+
+def preferred(said: Spoken, raws: set[str]) -> Slot | None:
+    """One of a known line, said to be preferred: "prefers phone over email" claims the phone."""
+    tokens, kinds = said.tokens, values.KINDS_OF_PREFERENCE
+    verb = next((at for at, token in enumerate(tokens) if token.kind & PREFERS), len(tokens))
+    behind = [at for at in range(verb + 1, len(tokens)) if tokens[at].raw in kinds]
+    front = [at for at in range(min(verb, 3)) if tokens[at].raw in kinds and at and tokens[0].kind & PREPOSITION]
+    if verb == len(tokens) or not (behind or front):
+        return None
+    bound = [at for at in behind if tokens[at - 1].raw in MANNER or tokens[at - 2].raw == "as"]
+    at = (front or bound or behind)[0]
+    kind = kinds[tokens[at].raw]
+    tail, dropped = _without_rejected(tokens[at + 1 :])
+    whole = [*tokens[: at + 1], *tail]
+    others = [token for place, token in enumerate(whole) if place != at and kinds.get(token.raw) == kind]
+    end = at + 2 if not dropped and at + 1 < len(whole) and whole[at + 1].raw in values.PREFERENCE_NOUNS else at + 1
+    if any(token in whole[verb:] for token in others):
+        return None
+    explicit = tokens[verb].raw not in values.TASTES or dropped or bool(raws & values.DROPPED)
+    return Slot("preference", "preference", whole, at, end, explicit=explicit, sort=kind)
+
+
+def _without_rejected(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """Without "over email", "rather than email", "instead of email" at the beginning."""
+    for at, token in enumerate(tokens[:4]):
+        if token.raw in values.KINDS_OF_PREFERENCE:
+            rejected = any(each.raw in REJECTING for each in tokens[:at])
+            return (tokens[at + 1 :], True) if rejected else (tokens, False)
+    return tokens, False
+
+
+def status(said: Spoken, _raws: set[str]) -> Slot | None:
+    """One word or phrase for a state, said of the one thing that the statement is about: "is (now) closed"."""
+    tokens = said.tokens
+    found = [(at, size) for at in range(len(tokens)) if (size := _status_at(tokens, at))]
+    apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
+    stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size)]
+    if len(stated) != 1:
+        return None
+    [(at, size)] = stated
+    if any(token.raw in CONDITIONS for token in tokens[:at]):
+        return None
+    start = at
+    while start and tokens[start - 1].raw in ARTICLES:
+        start -= 1
+    sort = values.STATUSES[" ".join(token.raw for token in tokens[at : at + size])]
+    return Slot("status", "value", [*tokens[:start], *tokens[at:]], start, start + size, explicit=True, sort=sort)
+
+
+def _status_at(tokens: list[Token], at: int) -> int:
+    for phrase in STARTING.get(tokens[at].raw, ()):
+        if len(phrase) == 1 or [token.raw for token in tokens[at : at + len(phrase)]] == phrase:
+            return len(phrase)
+    return 0
+
+
+def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
+    """Whether it is said of something: behind "is", "=" or "priority", or as "a gold customer", "high priority"."""
+    back = at - 1
+    while back >= 0 and (tokens[back].raw in ARTICLES or tokens[back].kind & FILLER or not tokens[back].raw):
+        back -= 1
+    before = tokens[back].raw if back >= 0 else ""
+    if before in values.COPULAS or before in ("=", "has", "have", "gets") or before in values.STATUS_NOUNS:
+        follows = tokens[at + size] if at + size < len(tokens) else None
+        return before in values.COPULAS or before == "=" or not follows or follows.raw in values.STATUS_NOUNS
+    return False
+
+
+def turned(said: Spoken, raws: set[str]) -> Slot | None:
+    """ "The owner of X is now Y", "X moved to Y", "X lives in Y"."""
+    tokens = said.tokens
+    if raws.isdisjoint(MOVING):
+        return None
+    turn = next((at for at, token in enumerate(tokens) if token.raw in values.TURNS), len(tokens))
+    end = next((at for at in range(turn, len(tokens)) if tokens[at].raw not in TURNING), len(tokens))
+    place = end < len(tokens) and tokens[end].kind & PREPOSITION and tokens[end].raw in values.PLACES
+    start = end + 1 if place else end
+    stop = _end_of_place(tokens, start) if place else len(tokens)
+    before, after = tokens[:turn], [token for token in tokens[start:stop] if token.kind & SAID]
+    owned = any(token.raw in values.ATTRIBUTES for token in before)
+    moved, lives = bool(raws & values.MOVES), bool(raws & values.LIVES)
+    if not any(token.kind & SAID for token in before) or not 0 < len(after) <= MOST_IN_A_SLOT or "from" in raws:
+        return None
+    if (not owned and not (place and (moved or lives))) or any(token.raw in JOINING for token in after):
+        return None
+    housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & OFFICES)
+    named = [token for token in after if housed or token.code in said.named or token.kind & VALUE]
+    plain = sorted(token.code for token in after if token not in named)
+    whole = [*tokens[:turn], *tokens[start:]]
+    return Slot(
+        "slot",
+        "place" if place else "value",
+        whole,
+        turn,
+        turn + stop - start,
+        explicit=moved or housed or bool(raws & values.NOW),
+        sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
+    )
+
+
+def _end_of_place(tokens: list[Token], start: int) -> int:
+    """Where "Elm Avenue, Leeds" ends: before "and", or with the statement."""
+    return next(
+        (at for at in range(start, len(tokens)) if tokens[at].kind & AND and tokens[at].raw == "and"), len(tokens)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``rest`` is the statement with a mark where the value was; only an ``explicit`` claim replaces others."""
+
+    key: int
+    why: str
+    values: tuple[str, ...]
+    rest: tuple[Token, ...]
+    explicit: bool
+    sort: str = ""
+
+
+def claims_of(said: Spoken) -> list[Claim]:
+    """What the statement claims."""
+    if said.leaves:
+        return [_leaf(leaf) for leaf in said.leaves if leaf.changes]
+    tokens, kinds = said.tokens, said.kinds
+    if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & (MASKED | PREFERS | TURN | STATUS):
+        return []
+    raws = {token.raw for token in tokens}
+    found: list[Claim] = []
+    if kinds & MASKED and not (kinds & HAPPENS and _happened(tokens)):
+        found += _values(tokens, raws)
+    for bit, claims in ((PREFERS, preferred), (STATUS, status), (TURN, turned)):
+        slot = claims(said, raws) if kinds & bit else None
+        if slot:
+            found.append(_claim(tokens, slot))
+    return found
+
+
+def _denies(tokens: list[Token]) -> bool:
+    """Whether it says what is not; "without approval" is a part of what is."""
+    return any(token.kind & NEGATION and token.word not in ("without", "except") for token in tokens)
+
+
+def _leaf(leaf: Leaf) -> Claim:
+    return Claim(leaf.rest, "value", (leaf.value,), (), explicit=True, sort="leaf")
+
+
+def _claim(tokens: list[Token], slot: Slot) -> Claim:
+    rest = _marked(slot.tokens, slot.start, slot.end, "")
+    key = (_key(rest) + code_of(slot.sort) + SALT[slot.kind]) & BITS
+    said = tuple(token.word for token in tokens_said(slot))
+    return Claim(key, slot.why, said, rest, slot.explicit, slot.sort)
+
+
+def tokens_said(slot: Slot) -> list[Token]:
+    return [token for token in slot.tokens[slot.start : slot.end] if token.kind & SAID]
+
+
+def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token, ...]:
+    """The statement without words for a change, and with one mark for the value."""
+    last = tokens[end - 1]
+    mark = Token("", "", SLOT, b"", VALUE | (last.kind & BREAK), mask)
+    kept = [*tokens[:start], mark, *tokens[end:]]
+    return tuple(token for token in kept if token.raw not in values.DROPPED and token.raw not in PRICES)
+
+
+def _key(rest: tuple[Token, ...]) -> int:
+    return sum([token.code for token in rest if token.kind & SAID]) & BITS
+
+
+def _values(tokens: list[Token], raws: set[str]) -> list[Claim]:
+    """One claim for each value that the statement gives, were it the only one to differ."""
+    tokens = _without_former(tokens, raws)
+    sorts = [_sort(tokens, at) for at in range(len(tokens))]
+    runs: list[tuple[int, int]] = []
+    for at, sort in enumerate(sorts):
+        if sort and runs and runs[-1][1] == at and sorts[at - 1] == sort and sort in ("date", "number", "phone"):
+            runs[-1] = (runs[-1][0], at + 1)
+        elif sort:
+            runs.append((at, at + 1))
+    found = []
+    for number, (start, end) in enumerate(runs[:MOST_RUNS]):
+        since = runs[number - 1][1] if number else 0
+        sort = sorts[start]
+        if _states(tokens, since, start, end, sort):
+            rest = _marked(tokens, start, end, sort)
+            if any(token.kind & WORD for token in rest):
+                said = " ".join(token.word for token in tokens[start:end])
+                key = (_key(rest) + SALT[sort]) & BITS
+                explicit = _explicit(tokens[start:end], raws, sort)
+                found.append(Claim(key, WHY.get(sort, sort), (said,), rest, explicit))
+    return found
+
+
+def _explicit(run: list[Token], raws: set[str], sort: str) -> bool:
+    """Whether it may replace an older value. A bare weekday or month is rather part of a name, and "was" is over."""
+    changed = bool(raws & values.DROPPED)
+    if sort in ("date", "time") and not changed:
+        bare = all(token.mask == "date" and not token.word[0].isdigit() for token in run)
+        return "only" in raws if bare else bool(raws & values.DATED or raws & UNTIL)
+    return changed or not raws & {"was", "were"}
+
+
+def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) -> bool:
+    """Whether the value is what the statement is about: said of it, not a condition and not a part of its name."""
+    before = {token.raw for token in tokens[since:first]}
+    near = {token.raw for token in tokens[max(0, first - 2) : first]}
+    behind = {token.raw for token in tokens[end:]}
+    if near & COMPARING:
+        return False
+    if sort in ("date", "time"):
+        return bool(before & DATING) or (first < 2 and bool(behind & values.DATED or "only" in behind))
+    if sort in ("phone", "email"):
+        all_said = {token.raw for token in tokens}
+        return bool(all_said & REACHED_AT) and bool(all_said & (values.TURNS | values.REACHES | values.DROPPED))
+    if first == 1 and tokens[0].kind & PREPOSITION:
+        return bool(behind & SAYING)
+    return bool(before & SAYING) or (first == 0 and end < len(tokens) and tokens[end].raw in values.COPULAS)
+
+
+def _happened(tokens: list[Token]) -> bool:
+    """Whether it tells of something that happened once: "paid", but neither "is paid" nor "agreed ... is"."""
+    before = ""
+    for at, token in enumerate(tokens):
+        if token.kind & HAPPENS and before not in PASSIVE and not _qualifies(tokens, at):
+            return True
+        before = before if token.kind & FILLER else token.raw
+    return False
+
+
+def _qualifies(tokens: list[Token], at: int) -> bool:
+    """Whether a verb follows, in the same clause, that says how things are."""
+    for token in tokens[at:]:
+        if token.raw in PRESENT:
+            return True
+        if token.kind & (BREAK | AND):
+            return False
+    return False
+
+
+def _without_former(tokens: list[Token], raws: set[str]) -> list[Token]:
+    """Of "raised from $49 to $59", the former value is dropped."""
+    if "from" not in raws or not raws & values.CHANGES:
+        return tokens
+    at = next(index for index, token in enumerate(tokens) if token.raw == "from")
+    if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE:
+        return tokens[:at] + tokens[at + 2 :]
+    return tokens
+
+
+def _sort(tokens: list[Token], at: int) -> str:
+    """What sort of value stands there; empty for none, and for a number that is a name."""
+    token = tokens[at]
+    if not token.kind & VALUE:
+        return ""
+    before, after = tokens[at - 1] if at else None, tokens[at + 1] if at + 1 < len(tokens) else None
+    if before and before.raw in VERSIONS and token.raw[0].isdigit() and "." in token.raw:
+        return "version"
+    if token.mask != "number":
+        return token.mask
+    near = [each for each in (before, after) if each]
+    if any(each.raw in values.CURRENCIES for each in near):
+        return "money"
+    if after and (after.raw in values.PERCENT or after.word == "percent"):
+        return "percent"
+    if any(each.word in values.MONTHS and each.kind & VALUE for each in near):
+        return "date"
+    return "" if before and _names(before) else "number"
+
+
+def _names(before: Token) -> bool:
+    return (
+        before.raw in values.NAMED_BY_NUMBER or before.word in values.NAMED_BY_NUMBER or before.kind & NAME == CAPITAL
+    )

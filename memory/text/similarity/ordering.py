@@ -1,0 +1,270 @@
+"""Whether two orders of the same words say the same: phrases move, the parts of a phrase and who does what do not.
+
+A phrase that its own first word binds ("on May 3", "for Acme", "if it rains") may stand in front or behind. Two clauses
+may change places around an "and" or a comma, and so may a name or value and what it is, around "is". Whatever else has
+moved is another statement: "A pays B" is not "B pays A", "from A to B" not "from B to A".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from memory.text.similarity.tokens import (
+    AND,
+    BREAK,
+    CAPITAL,
+    COMMON,
+    END,
+    HALT,
+    PREPOSITION,
+    PRONOUN,
+    SAID,
+    VALUE,
+    Token,
+)
+from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, MAY_BE_MISSING, MODALS, TIMES
+
+MOST_BLOCKS = 8
+DATES = frozenset({"date", "time"})
+
+
+@dataclass(slots=True)
+class Part:
+    """A word or value; ``lead`` is the preposition before it, ``rank`` how much of an end stands before it."""
+
+    code: int
+    token: Token
+    lead: str
+    rank: int
+    after_verb: bool
+    article: bool
+
+
+@dataclass(slots=True)
+class Block:
+    """Parts that stand together in both: ``one`` and ``other`` are the places of the first in each."""
+
+    one: int
+    other: int
+    size: int
+
+
+def parts_of(tokens: Sequence[Token], kinds: int) -> list[Part]:
+    """The tokens of these kinds, each with what stands before it."""
+    found: list[Part] = []
+    lead, rank, after_verb, article = "", 4, False, False
+    for token in tokens:
+        if token.kind & kinds and token.code:
+            found.append(Part(token.code, token, lead, rank, after_verb, article))
+            lead, rank, after_verb, article = "", 0, False, False
+        elif token.kind & PREPOSITION:
+            lead = token.raw
+        elif token.kind & AND:
+            lead, rank = "", max(rank, 1)
+        elif token.raw in ARTICLES:
+            article = True
+        elif token.raw:
+            lead, after_verb = "", True
+        if token.kind & BREAK:
+            rank = max(rank, 4 if token.kind & END else 3 if token.kind & HALT else 2)
+    return found
+
+
+def same_order(one: Sequence[Token], other: Sequence[Token], pronouns: bool) -> bool:
+    """Whether the two say the same, being of the same words; ``pronouns`` are of the same ones too."""
+    kinds = SAID | PRONOUN if pronouns else SAID
+    a, b = parts_of(one, kinds), parts_of(other, kinds)
+    codes, others = [part.code for part in a], [part.code for part in b]
+    if codes == others:
+        return all(map(_alike, a, b))
+    if sorted(codes) != sorted(others):
+        return False
+    if _is_list(a) and _is_list(b):
+        return sorted(_items(a)) == sorted(_items(b))
+    return Orders(a, b).may_be_one() or Orders(b, a).may_be_one()
+
+
+class Orders:
+    """Two statements of the same words, laid side by side."""
+
+    def __init__(self, one: list[Part], other: list[Part]) -> None:
+        self.one, self.other = one, other
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """In the order of the other."""
+        places: dict[int, list[int]] = {}
+        for at, part in enumerate(self.one):
+            places.setdefault(part.code, []).append(at)
+        blocks: list[Block] = []
+        for at, part in enumerate(self.other):
+            last, free = blocks[-1] if blocks else None, places[part.code]
+            if last and last.one + last.size in free:
+                free.remove(last.one + last.size)
+                last.size += 1
+            else:
+                blocks.append(Block(free.pop(0), at, 1))
+        return blocks
+
+    def may_be_one(self) -> bool:
+        """Whether all that has moved may move."""
+        blocks = self.blocks
+        if len(blocks) > MOST_BLOCKS or not self._led_alike():
+            return False
+        crossed = [
+            (first, second) for at, first in enumerate(blocks) for second in blocks[at + 1 :] if first.one > second.one
+        ]
+        moved = [pair for pair in crossed if not self._phrase(*pair) and not self._inverted(*pair)]
+        return not moved or (len(moved) == 1 and (self._clauses(*moved[0]) or self._equation()))
+
+    def _led_alike(self) -> bool:
+        return all(
+            _alike(self.one[block.one + at], self.other[block.other + at])
+            for block in self.blocks
+            for at in range(block.size)
+        )
+
+    @cached_property
+    def front(self) -> tuple[list[int], list[int]]:
+        """The places, in each of them, of the phrases that stand in front of it and elsewhere in the other."""
+        fronts: tuple[list[int], list[int]] = [], []
+        for block in sorted(self.blocks, key=lambda block: block.one):
+            if not self._bound(block, self.other, block.other):
+                break
+            fronts[0].append(block.one)
+        for block in self.blocks:
+            if not self._bound(block, self.one, block.one):
+                break
+            fronts[1].append(block.one)
+        return fronts
+
+    def _phrase(self, first: Block, second: Block) -> bool:
+        """Whether one of them stands in front, bound by its first word, and the other has no such phrase."""
+        if first.one in self.front[1] and self._lead(first) not in self._leads(second):
+            return True
+        return second.one in self.front[0] and self._lead(second) not in self._leads(first)
+
+    def _of(self, block: Block) -> list[Part]:
+        return self.one[block.one : block.one + block.size]
+
+    def _lead(self, block: Block) -> str:
+        head = self.one[block.one]
+        return f"{head.lead} date" if self._is_date(block) else head.lead or head.token.raw
+
+    def _leads(self, block: Block) -> set[str]:
+        parts = self._of(block)
+        return {f"{part.lead} date" if part.token.mask in DATES else part.lead for part in parts} | {
+            part.token.raw for part in parts if part.token.raw in HEADS or part.token.raw in TIMES
+        }
+
+    def _is_date(self, block: Block) -> bool:
+        parts = self._of(block)
+        said = parts[1:] if len(parts) > 1 and len(parts[0].token.raw) < 3 else parts
+        return all(part.token.kind & VALUE for part in said) and any(part.token.mask in DATES for part in said)
+
+    def _bound(self, block: Block, there: list[Part], at: int) -> bool:
+        """Whether the block is a phrase of its own there, where it does not stand in front."""
+        one, other, parts = self.one[block.one], self.other[block.other], self._of(block)
+        led = bool(one.lead and other.lead) or one.token.raw in HEADS
+        led = led or self._is_date(block) or all(part.token.raw in TIMES for part in parts)
+        return led and _ends(there, at + block.size)
+
+    def _clauses(self, first: Block, second: Block) -> bool:
+        """Whether two whole clauses have changed places, with an end between them and none that is less behind them."""
+        short = [block for block in (first, second) if block.size < 2 and self.one[block.one].token.raw]
+        if short or first.other + first.size != second.other:
+            return False
+        ends = (self.one, first.one, first.one + first.size), (self.other, second.other, second.other + second.size)
+        if not all(there[middle].rank and _rank(there, end) >= there[middle].rank for there, middle, end in ends):
+            return False
+        starts = (self.one, second.one, first.one), (self.other, first.other, second.other)
+        if all(not there[start].rank for there, start, _ in starts):
+            before = self.one[second.one - 1].token.raw
+            return before not in MODALS and before not in HEADS
+        inner = all(there[start].rank >= there[middle].rank for there, start, middle in starts)
+        return inner and self._are_no_steps(first, second)
+
+    def _are_no_steps(self, first: Block, second: Block) -> bool:
+        """Whether it makes no difference which comes first: "load the truck and ship it" is an order to be kept."""
+        parts = [*self._of(first), *self._of(second)]
+        if any(part.after_verb or part.token.raw == "first" for part in parts):
+            return True
+        heads = self.one[first.one], self.one[second.one]
+        return all(
+            head.article or head.token.kind & VALUE or not head.token.kind & COMMON or head.token.raw.endswith("s")
+            for head in heads
+        )
+
+    def _equation(self) -> bool:
+        """ "The limit is $5" and "$5 is the limit"."""
+        if len(self.blocks) != 2:
+            return False
+        first, second = self.blocks
+        named = [_is_name(self._of(each)) for each in self.blocks]
+        return named[0] != named[1] and self.other[second.other].after_verb and self.one[first.one].after_verb
+
+    def _inverted(self, verb: Block, subject: Block) -> bool:
+        """Whether a verb goes before its subject, a phrase being in front: "Le 3 mai sera livrée la commande"."""
+        parts = self.other[verb.other : verb.other + verb.size]
+        before = [block for block in self.blocks if block.other < verb.other]
+        return (
+            not subject.one
+            and verb.size <= 2
+            and verb.other + verb.size == subject.other
+            and all(not part.token.kind & (VALUE | CAPITAL) and not part.lead for part in parts)
+            and bool(before)
+            and all(block.one in self.front[1] for block in before)
+        )
+
+
+def _is_name(parts: list[Part]) -> bool:
+    """Whether the first of them are a name or a value, up to the first comma."""
+    end = next((at for at, part in enumerate(parts) if part.rank and at), len(parts))
+    return all(part.token.kind & (VALUE | CAPITAL) or not part.token.kind & COMMON for part in parts[:end])
+
+
+def _rank(parts: list[Part], at: int) -> int:
+    if at == len(parts) or parts[at].token.raw in HEADS:
+        return 4
+    return parts[at].rank
+
+
+def _ends(parts: list[Part], at: int) -> bool:
+    """Whether a phrase ends before that place."""
+    if at >= len(parts):
+        return True
+    part, before = parts[at], parts[at - 1].token
+    if part.rank or part.lead or part.after_verb or part.article or part.token.raw in HEADS | TIMES:
+        return True
+    if part.token.kind & (CAPITAL | VALUE):
+        return False
+    named = before.kind & (VALUE | CAPITAL) or not before.kind & COMMON
+    return bool(before.kind & CAPITAL) or bool(named and part.token.kind & COMMON)
+
+
+def _alike(one: Part, other: Part) -> bool:
+    if not one.token.raw:
+        return True
+    a, b = ALIKE.get(one.lead, one.lead), ALIKE.get(other.lead, other.lead)
+    return a == b or ((not a or not b) and (a or b) in MAY_BE_MISSING)
+
+
+def _is_list(parts: list[Part]) -> bool:
+    """Whether every part between commas is of the form ``key=value``."""
+    return any(part.token.raw == "=" for part in parts) and all("=" in item for item in _texts(parts))
+
+
+def _texts(parts: list[Part]) -> list[list[str]]:
+    found: list[list[str]] = []
+    for part in parts:
+        if part.rank > 1:
+            found.append([])
+        found[-1].append(part.token.raw)
+    return found
+
+
+def _items(parts: list[Part]) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = []
+    for part in parts:
+        found = [*found, (part.code,)] if part.rank > 1 else [*found[:-1], (*found[-1], part.code)]
+    return found

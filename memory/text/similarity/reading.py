@@ -1,0 +1,252 @@
+"""Many statements read at once: what each says, and its keys in arrays, so that equals are found without comparing all.
+
+Three tables of (key, owner): what equals what; what a slip of the pen would make equal; what claims the same.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.text.similarity.claims import Claim, claims_of
+from memory.text.similarity.ordering import same_order
+from memory.text.similarity.statements import Spoken, spoken
+from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, Token, Tokens
+from memory.text.similarity.words import IDENTITY_TAGS
+
+BINDING = (NEGATION, DIRECTION)
+Keys = NDArray[np.uint64]
+Owners = NDArray[np.int64]
+Tick = Callable[[int], None]
+OFTEN = 5000
+_tokens = Tokens()
+Ids = NDArray[np.void]
+Short = NDArray[np.uint32]
+ID = np.dtype("V16")
+CUT = np.uint64(0xFFFFFFFF)
+TABLES = ("exact", "slips", "meant", "claimed")
+# What a new statement's table is looked up in: a slip where it was meant, and the other way round.
+COUNTERPARTS = (("exact", "exact"), ("slips", "meant"), ("meant", "slips"), ("claimed", "claimed"))
+
+
+def agree(a: Spoken, b: Spoken) -> bool:
+    """Whether they do."""
+    if a.strict or b.strict:
+        return a.strict == b.strict
+    if (a.kinds ^ b.kinds) & PAST or not (a.persons <= b.persons or b.persons <= a.persons):
+        return False
+    if not same_order(a.tokens, b.tokens, pronouns=a.persons == b.persons):
+        return False
+    return all(a.bound(kind) == b.bound(kind) or a.bound(kind, True) == b.bound(kind, True) for kind in BINDING)
+
+
+def still_about(newer: tuple[Token, ...], older: tuple[Token, ...]) -> bool:
+    """Whether two statements without their values are about the same."""
+    if newer == older:
+        return True
+    speaking = [frozenset(token.code for token in each if token.kind & PRONOUN) for each in (newer, older)]
+    return speaking[0] == speaking[1] and same_order(newer, older, pronouns=True)
+
+
+def owners(tags: Iterable[str]) -> dict[str, frozenset[str]]:
+    """What the tags say of whose the statement is: ``customer:acme``, ``order=1001``."""
+    found: dict[str, set[str]] = {}
+    for tag in tags:
+        name, _, value = tag.replace("=", ":", 1).partition(":")
+        if value and name.casefold() in IDENTITY_TAGS:
+            found.setdefault(name.casefold(), set()).add(value.casefold())
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def same_owner(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
+    """Whether nothing that both say of the owner differs."""
+    return all(other.get(name, value) == value for name, value in one.items())
+
+
+def is_owned_alike(one: dict[str, frozenset[str]], other: dict[str, frozenset[str]]) -> bool:
+    """Whether all that the one says of its owner the other says too, so that it can stand for both."""
+    return all(other.get(name) == value for name, value in one.items())
+
+
+def silent(_: int) -> None:
+    """Nobody waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One entry as consolidation weighs it. ``said_at`` is when it was last said; ``protected`` ones are left alone.
+
+    What different ones have said is never one, and none of it replaces the other's: ``said_by`` is who.
+    """
+
+    id: UUID
+    text: str
+    said_at: datetime
+    tags: tuple[str, ...] = ()
+    protected: bool = False
+    said_by: str = ""
+
+
+class Table:
+    """Keys and the numbers of the statements that have them; a statement may have many."""
+
+    def __init__(self) -> None:
+        self._keys, self._owners = array("Q"), array("q")
+
+    def add(self, owner: int, keys: Sequence[int]) -> None:
+        self._keys.extend(keys)
+        self._owners.extend([owner] * len(keys))
+
+    @property
+    def keys(self) -> Keys:
+        return np.frombuffer(self._keys, dtype=np.uint64) if self._keys else np.empty(0, np.uint64)
+
+    @property
+    def owners(self) -> Owners:
+        return np.frombuffer(self._owners, dtype=np.int64) if self._owners else np.empty(0, np.int64)
+
+
+class Reading:
+    """Statements in an order of their own, whatever the order they came in, and their tables."""
+
+    def __init__(self, statements: Sequence[Statement], tick: Tick = silent) -> None:
+        """``tick`` is told now and then how many have been read, and goes on being told while they are compared."""
+        self.tick = tick
+        free = (statement for statement in statements if not statement.protected)
+        self.statements = sorted(free, key=lambda each: (each.said_at, each.text, each.id))
+        self.is_of_several = len({each.said_by for each in self.statements}) > 1
+        self.spoken: list[Spoken] = []
+        self.claims: dict[int, list[Claim]] = {}
+        self.exact, self.slips, self.meant, self.claimed = Table(), Table(), Table(), Table()
+        self._looked_into = np.zeros(len(self.statements), dtype=bool)
+        for number, statement in enumerate(self.statements):
+            said = spoken(statement.text, _tokens)
+            self.spoken.append(said)
+            self.exact.add(number, [said.key])
+            if not number % OFTEN:
+                tick(number)
+
+    def look_into(self, wanted: NDArray[np.bool_]) -> None:
+        """The ``wanted`` statements stand in all tables. What is one with another need not be, which saves most."""
+        for place, number in enumerate(np.flatnonzero(wanted & ~self._looked_into).tolist(), 1):
+            self._look_into(number, self.spoken[number])
+            if not place % OFTEN:
+                self.tick(len(self.statements))
+        self._looked_into |= wanted
+
+    def _look_into(self, number: int, said: Spoken) -> None:
+        if not said.strict:
+            key = said.key
+            unknown, common = said.spelled
+            self.slips.add(number, [(key - token.code) & BITS for token in unknown])
+            self.meant.add(number, [(key - token.code) & BITS for token in common])
+        claims = claims_of(said)
+        if claims:
+            self.claims[number] = claims
+            self.claimed.add(number, [claim.key for claim in claims])
+
+    def owner(self, number: int) -> dict[str, frozenset[str]]:
+        tags = self.statements[number].tags
+        return owners(tags) if tags else {}
+
+    def said_by(self, number: int) -> str:
+        return self.statements[number].said_by
+
+    def rank(self, number: int) -> tuple[Any, ...]:
+        """Which of several equals stays: said in full, said last."""
+        statement, said = self.statements[number], self.spoken[number]
+        full = sum([1 for token in said.tokens if token.kind & (PREPOSITION | PRONOUN)])
+        return (full, statement.said_at, statement.text, statement.id)
+
+
+def groups(keys: Keys, members: Owners) -> list[list[int]]:
+    """The members that share a key, where there are two or more; each group rising."""
+    order = np.argsort(keys, kind="stable")
+    keys, listed = keys[order], members[order].tolist()
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.empty(0, np.int64)
+    ends = np.append(starts[1:], len(keys))
+    several = ends - starts > 1
+    return [listed[a:b] for a, b in zip(starts[several].tolist(), ends[several].tolist(), strict=True)]
+
+
+def packed(ids: list[UUID]) -> Ids:
+    """Ids as they stand in signatures."""
+    return np.frombuffer(b"".join([each.bytes for each in ids]), dtype=ID)
+
+
+def comparable(ids: Ids) -> NDArray[np.bytes_]:
+    """Ids as numpy can sort them; a byte behind each keeps a zero at its end."""
+    guarded = np.ones((len(ids), 17), dtype=np.uint8)
+    guarded[:, :16] = np.frombuffer(ids.tobytes(), dtype=np.uint8).reshape(len(ids), 16)
+    return guarded.reshape(-1).view("S17")
+
+
+def unpacked(ids: Ids | NDArray[np.bytes_]) -> list[UUID]:
+    return [UUID(bytes=bytes(each)[:16]) for each in ids.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Ids, and for each table the keys with how many of them each statement has."""
+
+    ids: Ids
+    tables: dict[str, tuple[Short, NDArray[np.uint16]]]
+
+    @classmethod
+    def of(cls, reading: Reading, left: NDArray[np.bool_]) -> Self:
+        """Of the statements of ``reading`` that are ``left``."""
+        reading.look_into(left)
+        ids = packed([each.id for each, kept in zip(reading.statements, left.tolist(), strict=True) if kept])
+        return cls(ids, {name: _cut(getattr(reading, name), left) for name in TABLES})
+
+    @classmethod
+    def from_bytes(cls, stored: bytes) -> Self:
+        """What ``to_bytes`` gave."""
+        sizes = np.frombuffer(stored, dtype=np.uint64, count=1 + len(TABLES)).tolist()
+        count, at = sizes[0], 8 * len(sizes)
+        ids = np.frombuffer(stored, dtype=ID, count=count, offset=at)
+        at += 16 * count
+        tables = {}
+        for name, size in zip(TABLES, sizes[1:], strict=True):
+            keys = np.frombuffer(stored, dtype=np.uint32, count=size, offset=at)
+            counts = np.frombuffer(stored, dtype=np.uint16, count=count, offset=at + 4 * size)
+            tables[name] = keys, counts
+            at += 4 * size + 2 * count
+        return cls(ids, tables)
+
+    def to_bytes(self) -> bytes:
+        sizes = [len(self.ids), *(len(self.tables[name][0]) for name in TABLES)]
+        parts: list[Any] = [np.array(sizes, dtype=np.uint64), self.ids]
+        parts += [part for name in TABLES for part in self.tables[name]]
+        return b"".join(part.tobytes() for part in parts)
+
+    def holds_any(self, ids: list[UUID]) -> bool:
+        """Whether one of these is among them."""
+        return bool(ids) and bool(np.isin(comparable(self.ids), comparable(packed(ids))).any())
+
+    def candidates(self, new: Reading) -> list[UUID]:
+        """Those that a statement of ``new`` might be merged with, replace, or be replaced by."""
+        new.look_into(np.ones(len(new.statements), dtype=bool))
+        found = np.zeros(len(self.ids), dtype=bool)
+        for theirs, ours in COUNTERPARTS:
+            wanted = np.unique(_short(getattr(new, theirs)))
+            keys, counts = self.tables[ours]
+            if len(wanted) and len(keys):
+                places = np.searchsorted(wanted, keys).clip(max=len(wanted) - 1)
+                found[np.repeat(np.arange(len(counts)), counts)[wanted[places] == keys]] = True
+        return unpacked(self.ids[found])
+
+
+def _short(table: Table) -> Short:
+    short: Short = (table.keys & CUT).astype(np.uint32)
+    return short
+
+
+def _cut(table: Table, left: NDArray[np.bool_]) -> tuple[Short, NDArray[np.uint16]]:
+    counts = np.bincount(table.owners, minlength=len(left)) if len(left) else np.zeros(0, np.int64)
+    return _short(table)[left[table.owners]], counts[left].astype(np.uint16)

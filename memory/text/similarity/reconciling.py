@@ -1,0 +1,309 @@
+"""Which statements are one, and which are no longer so: a whole corpus, until nothing is left to do.
+
+Pure and deterministic: the same statements in any order come to the same end, and what is left over comes to nothing.
+Every decision looks at the statements it is about and at no others, so nothing that is added elsewhere changes it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.text.similarity.claims import Claim
+from memory.text.similarity.reading import (
+    OFTEN,
+    Keys,
+    Owners,
+    Reading,
+    Statement,
+    Table,
+    Tick,
+    agree,
+    groups,
+    is_owned_alike,
+    same_owner,
+    silent,
+    still_about,
+)
+from memory.text.similarity.tokens import BITS, CAPITAL, UNKNOWN, Token
+from memory.text.similarity.words import FORMS, is_slip, is_slip_of_an_odd_word, without_one
+
+METHOD = "words-3"
+# How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
+MOST_COMPARED = 64
+MOST_AGREED = 16
+MOST_ORDERS = 8
+MOST_IN_VAIN = 64
+MOST_PAIRS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """``merged`` say what ``survivor`` says, which keeps its text as it is."""
+
+    survivor: UUID
+    merged: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """``newer`` gives another value of what ``older`` is about; ``why`` is a fixed word for the sort of value."""
+
+    older: UUID
+    newer: UUID
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    merges: tuple[Merge, ...]
+    superseded: tuple[Supersession, ...]
+
+
+def reconcile(statements: Sequence[Statement], *, tick: Tick = silent) -> Reconciliation:
+    """What becomes of the statements; doing it to what is left changes nothing. ``tick`` as ``Reading`` has it."""
+    return resolved(Reading(statements, tick))
+
+
+def resolved(reading: Reading) -> Reconciliation:
+    """The same, of statements that have been read."""
+    return _Work(reading).done()
+
+
+class _Work:
+    """The statements that are left, what was merged into each, and when each was last said."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        count = len(reading.statements)
+        self.left = np.ones(count, dtype=bool)
+        self.merged: dict[int, list[int]] = {}
+        self.into: dict[int, int] = {}
+        self.said: dict[int, datetime] = {}
+        self.superseded: dict[int, tuple[int, str]] = {}
+        self.steps = 0
+
+    def done(self) -> Reconciliation:
+        while any((self._equals(), self._slips(), self._claims())):
+            pass
+        ids = [statement.id for statement in self.reading.statements]
+        merges = tuple(
+            Merge(ids[survivor], tuple(ids[each] for each in sorted(merged)))
+            for survivor, merged in sorted(self.merged.items())
+        )
+        superseded = tuple(
+            Supersession(ids[older], ids[self._last(newer)], why)
+            for older, (newer, why) in sorted(self.superseded.items())
+        )
+        return Reconciliation(merges, superseded)
+
+    def _step(self) -> None:
+        """Whoever waits is told now and then that the work goes on."""
+        self.steps += 1
+        if not self.steps % OFTEN:
+            self.reading.tick(len(self.reading.statements))
+
+    def _last(self, number: int) -> int:
+        """What stands for it in the end."""
+        while number in self.superseded or number in self.into:
+            number = self.superseded[number][0] if number in self.superseded else self.into[number]
+        return number
+
+    def _said(self, number: int) -> datetime:
+        return self.said.get(number) or self.reading.statements[number].said_at
+
+    def _merge(self, survivor: int, other: int) -> None:
+        self.left[other] = False
+        self.into[other] = survivor
+        self.merged.setdefault(survivor, []).extend([other, *self.merged.pop(other, [])])
+        self.said[survivor] = max(self._said(survivor), self._said(other))
+
+    def _groups(self, table: Table) -> list[list[int]]:
+        owners = table.owners
+        kept = self.left[owners]
+        found = groups(table.keys[kept], owners[kept])
+        return [part for group in found for part in self._by_speaker(group)] if self.reading.is_of_several else found
+
+    def _by_speaker(self, group: list[int]) -> list[list[int]]:
+        parts: dict[str, list[int]] = {}
+        for number in group:
+            parts.setdefault(self.reading.said_by(number), []).append(number)
+        return [part for part in parts.values() if len(part) > 1]
+
+    def _rank(self, number: int) -> tuple[Any, ...]:
+        """Which of several equals stays: the one that says most of whose it is, first of all."""
+        return (len(self.reading.owner(number)), *self.reading.rank(number))
+
+    def _equals(self) -> int:
+        """Statements of the same words are one where they agree."""
+        return sum(self._gather(group) for group in self._groups(self.reading.exact))
+
+    def _gather(self, group: list[int]) -> int:
+        """Each goes to the first that it agrees with; where too many fit nowhere, only those of one order still do."""
+        reading, done, in_vain = self.reading, 0, 0
+        ranked = sorted(group, key=self._rank, reverse=True)
+        found: list[list[tuple[bytes, int]]] = []
+        known: dict[tuple[bytes, str], int] = {}
+        for number in ranked:
+            self._step()
+            order, owner = reading.spoken[number].order, self.reading.owner(number)
+            name = (order, repr(sorted((key, sorted(value)) for key, value in owner.items())) if owner else "")
+            place = known.get(name)
+            if place is None:
+                compared, place = self._place(number, order, found[:MOST_COMPARED] if in_vain < MOST_IN_VAIN else [])
+                in_vain += compared and place is None
+                known[name] = len(found) if place is None else place
+            if place is None:
+                found.append([(order, number)])
+                continue
+            if len(found[place]) < MOST_ORDERS and all(order != each for each, _ in found[place]):
+                found[place].append((order, number))
+            self._merge(found[place][0][1], number)
+            done += 1
+        return done
+
+    def _place(self, number: int, order: bytes, found: list[list[tuple[bytes, int]]]) -> tuple[bool, int | None]:
+        """Where it belongs, and whether any had to be compared for it."""
+        said, owner, compared = self.reading.spoken[number], self.reading.owner(number), 0
+        for place, members in enumerate(found):
+            if not is_owned_alike(owner, self.reading.owner(members[0][1])):
+                continue
+            if all(order == other or agree(said, self.reading.spoken[member]) for other, member in members):
+                return compared > 0, place
+            compared += 1
+            if compared == MOST_AGREED:
+                break
+        return compared > 0, None
+
+    def _slips(self) -> int:
+        """A statement with a slip of the pen is that with the word that was meant, where only one word can be meant."""
+        self.reading.look_into(self.left)
+        meant: dict[int, dict[str, list[int]]] = {}
+        for mistyped, well, slip, word in self._slipped():
+            self._step()
+            if may_be_meant(slip, word) and self._agree(mistyped, well, slip, word):
+                meant.setdefault(mistyped, {}).setdefault(word.word, []).append(well)
+        done = 0
+        for mistyped, words in sorted(meant.items()):
+            wells = [well for well in next(iter(words.values())) if self.left[well] and self.left[mistyped]]
+            fits = [well for well in wells if is_owned_alike(self.reading.owner(mistyped), self.reading.owner(well))]
+            if len(words) == 1 and fits:
+                self._merge(max(fits, key=self._rank), mistyped)
+                done += 1
+        return done
+
+    def _agree(self, mistyped: int, well: int, slip: Token, word: Token) -> bool:
+        one, other = self.reading.spoken[mistyped], self.reading.spoken[well]
+        return self.reading.said_by(mistyped) == self.reading.said_by(well) and agree(
+            one.with_meant({slip.code: word}), other
+        )
+
+    def _slipped(self) -> Iterator[tuple[int, int, Token, Token]]:
+        """Pairs that differ in one word, unknown on one side and common on the other."""
+        reading = self.reading
+        slip_keys, slip_owners = _kept(reading.slips, self.left)
+        if not len(slip_keys):
+            return
+        keys, owners = _kept(reading.meant, self.left)
+        found = np.isin(keys, slip_keys)
+        wells: dict[int, list[int]] = {}
+        for key, owner in zip(keys[found].tolist(), owners[found].tolist(), strict=True):
+            wells.setdefault(key, []).append(owner)
+        mistyped: dict[int, list[int]] = {}
+        for key, owner in zip(slip_keys.tolist(), slip_owners.tolist(), strict=True):
+            if key in wells:
+                mistyped.setdefault(key, []).append(owner)
+        for key, slips_of_it in mistyped.items():
+            yield from near(
+                [(owner, self._left_out(owner, key)) for owner in slips_of_it],
+                [(owner, self._left_out(owner, key)) for owner in wells[key]],
+            )
+
+    def _left_out(self, number: int, key: int) -> Token:
+        said = self.reading.spoken[number]
+        code = (said.key - key) & BITS
+        return next(token for token in said.tokens if token.code == code)
+
+    def _claims(self) -> int:
+        """Of statements that claim different values of one thing, the last one said is left."""
+        done = 0
+        for group in self._groups(self.reading.claimed):
+            self._step()
+            by_key: dict[int, list[tuple[int, Claim]]] = {}
+            for number in group:
+                for claim in self.reading.claims[number]:
+                    by_key.setdefault(claim.key, []).append((number, claim))
+            for claims in by_key.values():
+                done += self._replace(claims) if len(claims) > 1 else 0
+        return done
+
+    def _replace(self, claims: list[tuple[int, Claim]]) -> int:
+        claims = [each for each in claims if self.left[each[0]]]
+        if len(claims) < 2:
+            return 0
+        claims.sort(key=lambda each: self._moment(each[0]), reverse=True)
+        same: dict[tuple[Token, ...], list[tuple[int, Claim]]] = {}
+        for each in reversed(claims):
+            same.setdefault(each[1].rest, []).append(each)
+        done, in_vain = 0, 0
+        for at, (newer, last) in enumerate(claims):
+            same[last.rest].pop()
+            if not last.explicit or not self.left[newer]:
+                continue
+            olders = claims[at + 1 :] if in_vain < MOST_PAIRS else same[last.rest][::-1]
+            replaced = self._replaced(newer, last, olders)
+            in_vain += len(olders) - replaced
+            done += replaced
+        return done
+
+    def _replaced(self, newer: int, last: Claim, olders: Sequence[tuple[int, Claim]]) -> int:
+        """How many of the ``olders`` it replaces; it does so from now on."""
+        done = 0
+        for older, claim in olders:
+            self._step()
+            if self.left[older] and self._replaces(newer, last, older, claim):
+                self.left[older] = False
+                self.superseded[older] = (newer, last.why)
+                done += 1
+        return done
+
+    def _moment(self, number: int) -> tuple[datetime, UUID]:
+        return self._said(number), self.reading.statements[number].id
+
+    def _replaces(self, newer: int, last: Claim, older: int, claim: Claim) -> bool:
+        if not last.explicit or last.values == claim.values or last.sort != claim.sort:
+            return False
+        if not same_owner(self.reading.owner(newer), self.reading.owner(older)):
+            return False
+        return still_about(last.rest, claim.rest)
+
+
+def near(slips: list[tuple[int, Token]], wells: list[tuple[int, Token]]) -> Iterator[tuple[int, int, Token, Token]]:
+    """Which of the first may be slips of which of the second; of very many, those that share all letters but one."""
+    if len(slips) * len(wells) <= MOST_PAIRS:
+        yield from ((one, other, slip, word) for one, slip in slips for other, word in wells)
+        return
+    forms: dict[str, list[tuple[int, Token]]] = {}
+    for other, word in wells:
+        for form in without_one(word.raw):
+            forms.setdefault(form, []).append((other, word))
+    for one, slip in slips:
+        met = {other: word for form in without_one(slip.raw) for other, word in forms.get(form, ())}
+        yield from ((one, other, slip, word) for other, word in sorted(met.items(), key=lambda each: each[0]))
+
+
+def may_be_meant(slip: Token, word: Token) -> bool:
+    """Whether the one is the other, or a word that says the same, mistyped."""
+    if word.kind & UNKNOWN:
+        return not slip.kind & CAPITAL and is_slip_of_an_odd_word(slip.raw, word.raw)
+    return any(is_slip(slip.raw, form) for form in FORMS.get(word.word, (word.raw,)))
+
+
+def _kept(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:
+    owners = table.owners
+    kept = left[owners]
+    return table.keys[kept], owners[kept]

@@ -1,0 +1,280 @@
+"""A text as the statement it makes, without what is said around it, and the keys under which its equals are found.
+
+Texts whose order or layout carries meaning (JSON, very long ones, other scripts than Latin) are ``strict``:
+they equal only what is the same but for case and white space.
+"""
+
+# ruff: noqa: RUF001 -- the signs are meant
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from memory.text.similarity import values
+from memory.text.similarity.tokens import (
+    AND,
+    ASIDE,
+    ASKS,
+    BINDS,
+    BITS,
+    BREAK,
+    CAPITAL,
+    COMMON,
+    END,
+    FOREIGN,
+    HALT,
+    NEGATION,
+    PHRASE,
+    PRONOUN,
+    PROPER,
+    SAID,
+    SHOUTED,
+    TALK,
+    UNKNOWN,
+    WORD,
+    Token,
+    Tokens,
+    code_of,
+    proper,
+)
+from memory.text.similarity.words import PHRASES
+
+MOST_LEAVES = 40
+WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+LONGEST = 200
+BULLETS = re.compile(r"(?m)^\s*(?:[>*•–+-]+\s+)+")
+BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
+INTRODUCTION, POSTSCRIPT = 9, 6
+QUESTION = code_of("question")
+# In a text that writes names with a capital, a long word without one is no name, though nobody knows it.
+ODD = 6
+SPELLED = COMMON | UNKNOWN | NEGATION
+ORDERED = SAID | PRONOUN | BINDS
+_starting: dict[str, list[tuple[str, ...]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One scalar; ``rest`` is the number of all else that the record holds and of where the scalar stands."""
+
+    rest: int
+    value: str
+    changes: bool
+
+
+def record(text: str) -> tuple[int, tuple[Leaf, ...]] | None:
+    """The number of what the text holds, 64 bits, and its scalars; None when it is no JSON of modest size."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    leaves = list(_leaves(found, ()))
+    if len(leaves) > MOST_LEAVES:
+        return None
+    codes = [code_of(f"leaf {path} {shown}") for path, shown in leaves]
+    whole = sum(codes) & BITS
+    happened = any(_words(path) & values.HAPPENING for path, _ in leaves)
+    told = tuple(
+        Leaf(
+            (whole - code + code_of(f"at {path}")) & BITS,
+            shown,
+            not happened and len(leaves) > 1 and bool(_words(path[-1:]) & values.CHANGING),
+        )
+        for (path, shown), code in zip(leaves, codes, strict=True)
+    )
+    return whole, told
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, dict) and value:
+        for key in sorted(value):
+            yield from _leaves(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        for at, each in enumerate(value):
+            yield from _leaves(each, (*path, str(at)))
+    else:
+        yield path, json.dumps(value)
+
+
+def _words(path: tuple[str, ...]) -> set[str]:
+    return {word.casefold() for key in path[-1:] for word in WORDS.findall(key)}
+
+
+for _phrase in sorted(PHRASES, key=len, reverse=True):
+    _starting.setdefault(_phrase[0], []).append(_phrase)
+
+
+@dataclass(slots=True)
+class Spoken:
+    """The tokens that make the statement, in their order; none of them when it is ``strict``."""
+
+    tokens: list[Token]
+    kinds: int
+    strict: int = 0
+    leaves: tuple[Leaf, ...] = ()
+
+    @property
+    def key(self) -> int:
+        """The same for statements of the same words, values and negations in whatever order; 64 bits."""
+        if self.strict:
+            return self.strict
+        total = sum([token.code for token in self.tokens if token.kind & SAID])
+        return (total + QUESTION if self.kinds & ASKS else total) & BITS
+
+    @property
+    def order(self) -> bytes:
+        """The same for statements that say the same in the same order; of two with one key, no more need be asked."""
+        return b"".join([token.bytes for token in self.tokens if token.kind & ORDERED])
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The codes of the words that a capital inside a sentence marks as names. A title and a shout mark none."""
+        if not self.kinds & CAPITAL:
+            return frozenset()
+        inside = [
+            token.code
+            for before, token in zip(self.tokens, self.tokens[1:], strict=False)
+            if token.kind & CAPITAL and not before.kind & END and token.kind & WORD
+        ]
+        words = sum([1 for token in self.tokens if token.kind & WORD])
+        return frozenset(inside) if inside and 2 * len(inside) <= words else frozenset()
+
+    @property
+    def persons(self) -> frozenset[int]:
+        """Codes of those it speaks of as I, you, she."""
+        if not self.kinds & PRONOUN:
+            return frozenset()
+        return frozenset(token.code for token in self.tokens if token.kind & PRONOUN)
+
+    def bound(self, kind: int, within_clause: bool = False) -> list[tuple[int, int]]:
+        """Each negation, or word of direction, with what it is said of: what follows it, or else what went before."""
+        if not self.kinds & kind:
+            return []
+        said = [token for token in self.tokens if token.kind & (SAID | AND)] if within_clause else self._said()
+        pairs = []
+        for at, token in enumerate(said):
+            if token.kind & kind:
+                last = at + 1 == len(said) or (within_clause and (token.kind & BREAK or said[at + 1].kind & AND))
+                pairs.append((token.code, said[at - 1 if last else at + 1].code))
+        return sorted(pairs)
+
+    def with_meant(self, meant: dict[int, Token]) -> "Spoken":
+        """With the words that were meant for the codes of slips."""
+        tokens = [meant.get(token.code, token) for token in self.tokens]
+        return Spoken(tokens, self.kinds | reduce(or_, (word.kind for word in meant.values()), 0))
+
+    def _said(self) -> list[Token]:
+        return [token for token in self.tokens if token.kind & SAID]
+
+    @property
+    def spelled(self) -> tuple[list[Token], list[Token]]:
+        """The words that may be a slip of the pen, and those that may be what was meant: never a name."""
+        if self.strict:
+            return [], []
+        names = self.named
+        loose = [token for token in self.tokens if token.kind & SPELLED and token.code not in names]
+        slips = [token for token in loose if token.kind & UNKNOWN]
+        odd = [token for token in slips if names and not token.kind & CAPITAL and len(token.raw) >= ODD]
+        return slips, [token for token in loose if not token.kind & UNKNOWN] + odd
+
+
+def spoken(text: str, tokens: Tokens) -> Spoken:
+    """What ``text`` says."""
+    text = BULLETS.sub(" ", text) if BULLETED.search(text) else text
+    if text.lstrip()[:1] in ("{", "["):
+        return _record(text)
+    found = tokens.of(text)
+    kinds = 0
+    for token in found:
+        kinds |= token.kind
+    if kinds & FOREIGN or len(found) > LONGEST:
+        return _strict(text)
+    if kinds & PHRASE:
+        found = _without_phrases(found)
+    if kinds & ASIDE:
+        found = _without_postscript(_without_introduction(found))
+    if found and found[0].raw == ">":
+        found = found[1:]
+    if kinds & PROPER:
+        found = _with_proper(found)
+    return Spoken(found, kinds) if kinds & SAID else _strict(text)
+
+
+def _with_proper(tokens: list[Token]) -> list[Token]:
+    """With small words that are names here, by a capital inside the sentence or by all capitals; titles have none."""
+    words = [token for token in tokens[1:] if token.kind & WORD]
+    inside = sum([1 for token in words if token.kind & CAPITAL])
+    if 2 * inside > max(len(words), 2):
+        return tokens
+    return [
+        proper(token) if token.kind & PROPER and _is_proper(tokens[at - 1] if at else None, token) else token
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _is_proper(before: Token | None, token: Token) -> bool:
+    if token.kind & SHOUTED:
+        return True
+    return before is not None and not before.kind & (END | HALT) and not token.kind & PRONOUN
+
+
+def _record(text: str) -> Spoken:
+    found = record(text)
+    return Spoken([], 0, found[0] or 1, found[1]) if found else _strict(text)
+
+
+def _strict(text: str) -> Spoken:
+    """Objects keep their case; prose does not, nor the sign that ends it."""
+    whole = " ".join(unicodedata.normalize("NFKC", text).split())
+    if whole[:1] not in ("{", "["):
+        whole = whole.casefold().rstrip(".!。 ")
+    return Spoken([], 0, code_of(f"strict {whole}") or 1)
+
+
+def _without_phrases(tokens: list[Token]) -> list[Token]:
+    kept: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        length = _phrase_at(tokens, at)
+        at += length
+        if not length:
+            kept.append(tokens[at])
+            at += 1
+    return kept if any(token.kind & SAID for token in kept) else tokens
+
+
+def _phrase_at(tokens: list[Token], at: int) -> int:
+    for phrase in _starting.get(tokens[at].raw, ()):
+        if tuple(token.raw for token in tokens[at : at + len(phrase)]) == phrase:
+            return len(phrase)
+    return 0
+
+
+def _without_introduction(tokens: list[Token]) -> list[Token]:
+    """Without "Just to confirm:", "Please note that" and the like, as often as they come."""
+    aside = 0
+    for at, token in enumerate(tokens[:INTRODUCTION]):
+        if not token.kind & TALK:
+            return tokens
+        aside |= token.kind & ASIDE
+        if aside and (token.kind & BREAK or token.raw == "that"):
+            rest = tokens[at + 1 :]
+            return _without_introduction(rest) if any(each.kind & SAID for each in rest) else tokens
+    return tokens
+
+
+def _without_postscript(tokens: list[Token]) -> list[Token]:
+    """Without ", as you know" and the like behind the last comma."""
+    end = next((back for back, token in enumerate(reversed(tokens)) if token.raw), 0)
+    tokens = tokens[: len(tokens) - end]
+    for back in range(1, min(POSTSCRIPT, len(tokens) - 1) + 1):
+        if not tokens[-back].kind & TALK:
+            return tokens
+        if tokens[-back - 1].kind & BREAK and any(token.kind & ASIDE for token in tokens[-back:]):
+            return tokens[:-back]
+    return tokens

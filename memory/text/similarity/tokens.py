@@ -1,0 +1,288 @@
+"""Text to tokens: what each piece of it is, and the 64-bit number that stands for it.
+
+Casefolded and NFKC-normalised; ``a-b``, ``a.b``, addresses and ``$1.23`` stay whole. A token's number is the same on
+every machine, in every process and for every corpus.
+"""
+# ruff: noqa: RUF001 -- the signs are meant
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memory.text.similarity import values, words
+from memory.text.similarity.words import CANONICAL
+
+KEPT_CHUNKS = 200_000
+BITS = (1 << 64) - 1
+
+# What a token is: a set of bits, because a stop word may be a preposition too.
+WORD, VALUE, NEGATION, STOP, FILLER, PRONOUN, PREPOSITION, DIRECTION = (1 << place for place in range(8))
+TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFERS, TURN, PHRASE = (
+    1 << place for place in range(8, 21)
+)
+BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER = (1 << place for place in range(21, 29))
+SAID = WORD | VALUE | NEGATION
+BREAKING = BREAK | END | HALT | ASKS
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``word`` stands for its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
+
+    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name.
+    """
+
+    word: str
+    raw: str
+    code: int
+    bytes: bytes
+    kind: int
+    mask: str = ""
+
+
+PIECES = re.compile(
+    r"\[redacted:[^\]\s]*\]|<redacted:[^>\s]*>"
+    r"|[a-z][a-z0-9+.\-]*://[^\s\"'<>)\]]+"
+    r"|[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+"
+    r"|[#§]?[+\-−]?[$€£¥₹]?\d\w*(?:[.,:/]\d\w*|-\w+)*%?\+?"
+    r"|[@#]?\w+(?:[-_.'’&]\w+)*(?:\+\+|\#)?"
+    r"|[^\s\w]"
+)
+IGNORED = frozenset(".,;:!?\"'()[]{}…-–—*_`/\\|~•·“”‘’«»„†‡¡¿、。「」『』\u200b\u200c\u200d\ufeff\u00ad")
+BREAKS = ",:;—–.!?"
+ENDS = ".!?:"
+HALTS = ";—–"
+PHONE = re.compile(r"\+\d{7,15}")
+EMAIL = re.compile(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
+VERSION = re.compile(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
+PARTS_OF_PHONE = re.compile(r"\+\d[\d ()/\-]{5,}\d")
+MONEY = re.compile(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th)")
+TIME = re.compile(r"\d{1,2}(?::\d{2}){1,2}(?:am|pm)?|\d{1,2}(?:am|pm)")
+NUMBER = re.compile(r"[+\-−]?\d{1,5}(?:\.\d+)?[km]?\+?|[1-9]\d*000|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+MASKS = {
+    "phone": PHONE,
+    "email": EMAIL,
+    "version": VERSION,
+    "money": MONEY,
+    "date": DATE,
+    "time": TIME,
+    "number": NUMBER,
+}
+WITH_UNIT = re.compile(r"([+\-−]?\d[\d.,]*)([a-z]+)")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+CENTS = re.compile(r"(?<=\d)\.0+(?=$|[kmb]$)")
+# A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
+AS_WRITTEN = re.compile(
+    r"\*+|--?[a-z][\w\-]*(?:=\S*)?|(?:~|\.{1,2})?/[\w.~\-*][^\s]*|[^\s]*\\[^\s]*|[^\s/]+/[^\s/]+/[^\s]*|[^\s]*\*[^\s]*",
+    re.IGNORECASE,
+)
+EXACT_SIGNS = frozenset("/\\*-")
+AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
+EMPHASIS = re.compile(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
+# Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
+LIKE_A_NAME = re.compile(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
+DIGITS = "0123456789"
+ALPHABETIC = re.compile(r"[A-Za-z0-9]+")
+CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+# The word of each phrase that most statements do not have.
+STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
+TELLING = frozenset(max(phrase, key=lambda word: (word not in words.STOP, len(word))) for phrase in words.PHRASES)
+LATIN_END = 0x250
+
+
+def code_of(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+class Tokens(dict[str, tuple[Token, ...]]):
+    """The tokens of each run of non-space characters, worked out once."""
+
+    def __missing__(self, chunk: str) -> tuple[Token, ...]:
+        if len(self) >= KEPT_CHUNKS:
+            self.clear()
+        found = self[chunk] = tuple(_of_chunk(chunk))
+        return found
+
+    def of(self, text: str) -> list[Token]:
+        """The tokens of ``text`` in their order."""
+        if "+" in text:
+            text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
+        whole = text if text.isascii() else unicodedata.normalize("NFKC", text)
+        return [token for chunk in whole.split() for token in self[chunk]]
+
+
+def _of_chunk(chunk: str) -> Iterable[Token]:
+    if not EXACT_SIGNS.isdisjoint(chunk):
+        exact = _as_written(chunk)
+        if exact:
+            return exact
+    folded = chunk.casefold()
+    capital = _capital(chunk)
+    found: list[Token] = []
+    for piece in PIECES.finditer(folded):
+        text = piece.group()
+        written = chunk[piece.start() : piece.end()] if len(folded) == len(chunk) else text
+        if text in IGNORED:
+            found = _marked(found, text)
+        elif _is_code(written):
+            found += _value(f"as written {written}", text, "")
+        else:
+            found += _of_piece(text, capital if not found else 0)
+    return found
+
+
+def _capital(chunk: str) -> int:
+    bare = chunk.lstrip("\"'([“‘«*_")
+    if not bare[:1].isupper():
+        return 0
+    word = bare.replace("’", "'").split("'", 1)[0]
+    return CAPITAL | SHOUTED if word[1:2].isalpha() and word.isupper() else CAPITAL
+
+
+def _as_written(chunk: str) -> list[Token]:
+    """The chunk as one value, with what ends a clause behind it; empty when it is prose."""
+    text = EMPHASIS.sub("", chunk).lstrip(AROUND).rstrip(AROUND + ".")
+    if not AS_WRITTEN.fullmatch(text) or "://" in text or not (text.strip("*") == "" or re.search(r"[^\W\d]", text)):
+        return []
+    found = _value(f"as written {text}", text.casefold(), "")
+    for sign in chunk[chunk.rfind(text) + len(text) :]:
+        found = _marked(found, sign)
+    return found
+
+
+def _is_code(written: str) -> bool:
+    """Whether its case is no matter of style: "aBcDeF" is not "abcdef", while "GitHub" is "github"."""
+    if "@" in written or "://" in written:
+        return False
+    if "_" in written.strip("_"):
+        return True
+    if written.islower() or written.isupper():
+        return False
+    return any(_is_mixed(part) for part in ALPHABETIC.findall(written))
+
+
+def _is_mixed(part: str) -> bool:
+    core = part.strip(DIGITS)
+    if core.islower() or core.isupper() or not core or LIKE_A_NAME.fullmatch(core):
+        return False
+    return core.casefold() not in values.UNITS
+
+
+def proper(token: Token) -> Token:
+    """The word as a name: IT is not it, nor is the A of Vitamin A an article."""
+    code = code_of(f"w proper {token.raw}")
+    return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), WORD | CAPITAL | token.kind & BREAKING)
+
+
+def _marked(found: list[Token], sign: str) -> list[Token]:
+    """A comma ends a clause, and a question mark asks; one that stands alone is a token that says nothing."""
+    extra = sum(bit for bit, signs in ((ASKS, "?"), (BREAK, BREAKS), (END, ENDS), (HALT, HALTS)) if sign in signs)
+    if not extra:
+        return found
+    last = found[-1] if found else Token("", "", 0, b"", 0)
+    return [*found[:-1], Token(last.word, last.raw, last.code, last.bytes, last.kind | extra, last.mask)]
+
+
+def _of_piece(text: str, capital: int) -> list[Token]:
+    text = text.replace("’", "'")
+    if text.endswith("n't"):
+        stem = {"ca": "can", "wo": "will", "sha": "shall"}.get(text[:-3], text[:-3])
+        return [*_of_piece(stem, capital), _negation("not", text)]
+    clitic = next((end for end in CLITICS if text.endswith(end)), "")
+    text = text.removesuffix(clitic) if clitic else text
+    if text in words.NEGATIONS:
+        return [_negation(words.NEGATIONS[text], text)]
+    if any(letter.isdigit() for letter in text) or "@" in text or "://" in text or text[0] in "[<#":
+        return _values(text)
+    if not text[0].isalnum():
+        return _value("percent" if text == "%" else f"sign {text}", text, "")
+    return [_word(text, capital)]
+
+
+def _negation(word: str, raw: str) -> Token:
+    code = code_of(f"n {word}")
+    direction = DIRECTION if word in words.DIRECTIONS else 0
+    return Token(word, raw, code, code.to_bytes(8, "little"), NEGATION | direction)
+
+
+def _values(text: str) -> list[Token]:
+    if text.startswith("<redacted:"):
+        text = f"[{text[1:-1]}]"
+    plain = CENTS.sub("", THOUSANDS.sub("", text))
+    if text.endswith("%") and NUMBER.fullmatch(text[:-1].lstrip("#")):
+        return _value(CENTS.sub("", plain.removesuffix("%")) + "%", text, "percent")
+    parts = WITH_UNIT.fullmatch(plain)
+    if parts and parts.group(2) in values.UNITS and not TIME.fullmatch(plain):
+        return [*_value(CENTS.sub("", parts.group(1)), text, "number"), _word(parts.group(2), 0)]
+    mask = next((name for name, form in MASKS.items() if form.fullmatch(plain)), "")
+    if not mask and NUMBER.fullmatch(text):
+        mask = "number"
+    if mask == "number" and len(plain) == 4 and plain == text and plain[:2] in ("19", "20"):
+        mask = "date"
+    return _value(plain, text, mask)
+
+
+def _value(text: str, raw: str, mask: str) -> list[Token]:
+    code = code_of(f"v {text}")
+    return [Token(text, raw, code, code.to_bytes(8, "little"), VALUE | (MASKED if mask else 0), mask)]
+
+
+def _word(text: str, capital: int) -> Token:
+    base = CANONICAL.get(text, text)
+    if base in values.WEEKDAYS or base in values.MONTHS:
+        unsure = base in ("may", "march") and not capital
+        return _value(base, text, "" if unsure else "date")[0]
+    if text in values.NUMBER_WORDS:
+        return _value(values.NUMBER_WORDS[text], text, "number")[0]
+    kind = capital | _roles(text)
+    if not kind & (STOP | FILLER | PRONOUN):
+        kind |= WORD | _spelled(text, base, capital)
+    if kind & UNKNOWN and not capital and words.is_slip_of_a_small_word(text):
+        kind = STOP | TALK
+    if capital and not kind & WORD and text not in words.SAID_WITH_CAPITALS:
+        kind |= PROPER
+    code = code_of(f"w {base}") if kind & WORD else code_of(f"p {words.PRONOUNS[text]}") if kind & PRONOUN else 0
+    shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
+    return Token(base, text, code, shown.to_bytes(8, "little"), kind)
+
+
+def _roles(text: str) -> int:
+    roles = (
+        (text in words.STOP, STOP | TALK),
+        (text in words.FILLERS, FILLER | TALK | ASIDE),
+        (text in words.PRONOUNS, PRONOUN),
+        (text in words.PREPOSITIONS, PREPOSITION),
+        (text in words.PREPOSITIONS and text not in ("of", "to"), BINDS),
+        (text in words.PAST, PAST | BINDS),
+        (text in ("and", "&", "plus"), AND),
+        (text in words.DIRECTIONS, DIRECTION),
+        (text in words.DISCOURSE, TALK | ASIDE),
+        (text in TELLING, PHRASE),
+        (text in values.PREFERS, PREFERS),
+        (text in STATING, STATUS),
+        (_happens(text), HAPPENS),
+        (text in values.TURNS, TURN),
+    )
+    return _together(roles)
+
+
+def _happens(text: str) -> bool:
+    past = text.endswith(("ed", "ó")) and len(text) > 4 and text not in values.UNEVENTFUL
+    return text in values.EVENTS or (past and text not in words.STOP)
+
+
+def _together(roles: Iterable[tuple[bool, int]]) -> int:
+    kind = 0
+    for holds, bits in roles:
+        kind |= bits if holds else 0
+    return kind
+
+
+def _spelled(text: str, base: str, capital: int) -> int:
+    if any(ord(letter) >= LATIN_END for letter in text):
+        return FOREIGN
+    standing = words.COMMON if base in CANONICAL else words.standing(text)
+    return COMMON if standing == words.COMMON else UNKNOWN if standing == words.UNKNOWN else 0

@@ -1,0 +1,528 @@
+"""Words of English by what they do in a statement. Data alone; all casefolded.
+
+``STOP`` may be dropped without another meaning. What changes a meaning (off, out, down, without, more, before, only,
+must, from) is in no list that drops words.
+"""
+
+from functools import cache
+from typing import Any
+
+from rs_bpe.bpe import openai
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+STOP = frozenset(
+    """
+    a an the this that these those there it its itself
+    is are am was were be been being has have had having do does did doing done
+    of to in on at for by with as into onto upon within via per and & plus
+    which who whom whose where teh hte adn taht thsi wiht
+    """.split()
+)
+# Said around a statement, not by it: one of these more or less makes no other statement.
+FILLERS = frozenset(
+    """
+    actually basically really simply just also too quite very pretty literally essentially truly certainly
+    definitely clearly obviously evidently apparently seemingly honestly frankly indeed naturally surely absolutely
+    totally completely well so ok okay yes please kindly fyi btw tbh imo imho afaik nb ps anyway anyhow however
+    moreover furthermore additionally besides therefore thus hence then currently presently now nowadays still
+    already generally basically overall ultimately importantly notably specifically particularly interestingly
+    incidentally hopefully fortunately unfortunately hey hi hello um uh er hmm oh again but
+    """.split()
+)
+# A capital makes none of these a name.
+SAID_WITH_CAPITALS = frozenset(
+    """
+    i fyi btw tbh imo imho afaik nb ps ok okay please the this that these those and of
+    was were been being has have had having do does did doing done
+    """.split()
+)
+# A clause of nothing but these, before a colon, a comma or "that", or behind a comma, says nothing of the matter.
+DISCOURSE = frozenset(
+    """
+    note noted notes noting reminder remind reminding remember remembered heads update info information record records
+    recorded recap summary mention mentioned mentioning discuss discussed discussion agreed say says said saying
+    told telling know knows known aware keep bear mind clear clarification confirms confirmed confirming
+    confirmation understand understood understanding believe think thinks thought seem seems appear
+    appears turns turned out worth case you we i me us your our my
+    conversation call chat earlier previously previous last far fact course general
+    short brief long way point reference future quick quickly small little important let want wanted add added adding
+    seen sources according based everything else things thing state stated stating report reported heard
+    learned learnt found notice noticed observe observed speaking words word simple put repeat repeating
+    reiterate time being moment honest sake completeness recall correctly
+    """.split()
+)
+PHRASES = tuple(
+    tuple(phrase.split())
+    for phrase in """
+    kind of
+    sort of
+    of course
+    as discussed
+    as mentioned
+    as noted
+    as agreed
+    as stated
+    as reported
+    as you know
+    as we know
+    per our conversation
+    per our discussion
+    per our call
+    at the end of the day
+    all in all
+    by and large
+    as a matter of fact
+    on record
+    to recap
+    in short
+    in fact
+    at the moment
+    at this point
+    at this time
+    at present
+    as of now
+    right now
+    for now
+    by the way
+    you know
+    i mean
+    i think
+    i believe
+    we believe
+    we think
+    to be clear
+    just to confirm
+    to confirm
+    just to clarify
+    to clarify
+    just so you know
+    just checking
+    to be honest
+    in general
+    after all
+    as well
+    as usual
+    as always
+    in any case
+    as far as i know
+    as far as we know
+    more or less
+    for the record
+    for your information
+    in the end
+    these days
+    if i recall correctly
+    if i remember correctly
+    if i remember right
+    if i am not mistaken
+    if i'm not mistaken
+    it seems
+    it seems that
+    it appears
+    it turns out
+    needless to say
+    i learned that
+    i learned
+    i heard that
+    we learned that
+    make sure
+    """.strip().splitlines()
+)
+NEGATIONS = {
+    "not": "not",
+    "no": "no",
+    "never": "never",
+    "none": "none",
+    "nothing": "none",
+    "nobody": "nobody",
+    "neither": "neither",
+    "nor": "nor",
+    "without": "without",
+    "cannot": "not",
+    **dict.fromkeys(
+        "dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt".split(), "not"
+    ),
+    "hardly": "hardly",
+    "barely": "hardly",
+    "except": "except",
+    "excluding": "except",
+    "unless": "unless",
+    "lacks": "without",
+    "lack": "without",
+    "lacking": "without",
+}
+# Bound to what follows: "before shipping" is not "shipping before".
+DIRECTIONS = frozenset(
+    """
+    before after until till since than over under above below between against instead versus vs unless except without
+    from despite beyond behind toward towards
+    """.split()
+)
+PREPOSITIONS = frozenset("to in on at for by with of from into onto upon within via per as than over under".split())
+ALIKE = {"on": "in", "at": "in", "within": "in", "upon": "in"}
+MAY_BE_MISSING = frozenset("of to in".split())
+ARTICLES = frozenset("the a an that this these those its".split())
+PAST = frozenset("was were had did".split())
+MODALS = frozenset("must should shall will would can could may might to please".split())
+# A phrase of these alone says when.
+TIMES = frozenset(
+    """
+    every each next last year month week day quarter night morning evening afternoon weekend today tomorrow monthly
+    weekly daily
+    """.split()
+)
+# A phrase that begins with one of these is bound by it, wherever it stands.
+HEADS = DIRECTIONS | frozenset(
+    """
+    if when whenever including once while because since during about after before through throughout across near
+    für am im bei mit ab zum zur pour à en sur dans chez dès para por con desde según per con presso entro
+    """.split()
+)
+PRONOUNS = {
+    **dict.fromkeys(("i", "me", "my", "mine", "myself"), "i"),
+    **dict.fromkeys(("you", "your", "yours", "yourself"), "you"),
+    **dict.fromkeys(("he", "him", "his", "himself"), "he"),
+    **dict.fromkeys(("she", "her", "hers", "herself"), "she"),
+    **dict.fromkeys(("we", "us", "our", "ours", "ourselves"), "we"),
+    **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), "they"),
+}
+# Tags and subjects of this shape say whose the entry is: two that differ are never one.
+IDENTITY_TAGS = frozenset(
+    """
+    subject customer client account user person contact order invoice ticket case contract project tenant org
+    organisation organization company team patient employee vendor supplier product sku device id email phone site
+    store lead deal
+    """.split()
+)
+# Common words that people are called by: one letter more or less, or another, makes another name of them.
+NAMES = frozenset(
+    """
+    mark bill rob will grace hope rose jack frank dean grant drew chase art ray dawn joy faith page cliff dale glen
+    lance miles pat penny pierce reed rich sandy sue victor violet wade ward warren brook brooks carol chuck clay cole
+    crystal daisy don earl eve gene ginger hazel heather holly iris ivy jasmine jay jean josh lily max melody nick
+    norm olive pearl rod ruby sage stone summer sterling amber angel autumn baker smith cook hunter mason carter cooper
+    taylor turner fisher king brown green black white gray young long hill wood woods field fields bell bush banks
+    wells rivers waters marsh moss love price rice cross church knight parker porter potter walker weaver carver
+    christian major noble paris robin guy buddy destiny harmony mercy patience prudence trinity winter berry
+    """.split()
+)
+# Verbs, in their base form; regular forms are made by the rules of English, the irregular ones stand below.
+VERBS = """
+buy purchase
+begin start commence
+finish complete conclude
+fix repair
+help assist
+delete remove erase
+ask inquire enquire
+answer reply respond
+choose select pick
+use utilize utilise
+allow permit
+need require
+prefer favor favour
+show display
+receive obtain
+cancel terminate
+build construct
+try attempt
+contact reach
+live reside
+keep retain
+send dispatch
+plan schedule
+promise guarantee
+damage break
+request solicit
+increase raise
+reduce decrease lower
+verify check validate
+modify alter change
+hire recruit
+inform notify
+gather collect
+organize organise
+manage handle
+authorize authorise
+own possess
+move relocate
+postpone delay
+speak communicate
+solve resolve
+like enjoy
+give provide
+"""
+NOUNS = """
+customer client
+email e-mail
+phone telephone
+company firm
+vacation holiday
+error mistake fault
+problem issue
+picture image photo photograph
+car automobile
+lawyer attorney
+document doc
+information info
+application app
+staff personnel
+colleague coworker co-worker
+doctor physician
+movie film
+shop store
+salary wage
+objective goal
+sign-in signin log-in login sign-on signon
+website web-site
+invoice bill
+help assistance
+delivery shipment
+parcel package
+agreement contract
+meeting appointment
+supplier vendor
+summary overview
+warehouse depot
+limit cap
+license licence
+program programme
+catalog catalogue
+color colour
+center centre
+organization organisation
+inquiry enquiry
+"""
+OTHERS = """
+fast quick rapid speedy quickly rapidly
+big large
+biggest largest
+price cost
+mobile cell
+staff employees
+small little
+annual yearly annually
+approximately about around roughly circa approx
+frequently often
+immediately instantly straightaway
+usually normally typically
+happy glad pleased
+easy simple
+entire whole
+mandatory compulsory obligatory
+each every
+enough sufficient
+new brand-new
+main primary
+maximum max
+minimum min
+wrong incorrect
+favorite favourite preferred
+canceled cancelled
+canceling cancelling
+labeled labelled
+traveling travelling
+grey gray
+dept department
+mgmt management
+mgr manager
+acct account
+qty quantity
+amt amount
+addr address
+asap promptly
+january jan
+february feb
+april apr
+june jun
+july jul
+august aug
+september sep sept
+october oct
+november nov
+december dec
+hour hours
+minute minutes
+day days
+week weeks
+month months
+year years
+monday mon mondays
+tuesday tue tues tuesdays
+wednesday wed wednesdays
+thursday thu thur thurs thursdays
+friday fri fridays
+saturday saturdays
+sunday sundays
+"""
+# What the rules would get wrong: form -> (base, ending).
+IRREGULAR = {
+    "bought": ("buy", "ed"),
+    "began": ("begin", "ed"),
+    "begun": ("begin", "ed"),
+    "beginning": ("begin", "ing"),
+    "chose": ("choose", "ed"),
+    "chosen": ("choose", "ed"),
+    "shown": ("show", "ed"),
+    "built": ("build", "ed"),
+    "spoke": ("speak", "ed"),
+    "spoken": ("speak", "ed"),
+    "gave": ("give", "ed"),
+    "given": ("give", "ed"),
+    "cancelled": ("cancel", "ed"),
+    "cancelling": ("cancel", "ing"),
+    "kept": ("keep", "ed"),
+    "sent": ("send", "ed"),
+    "broke": ("break", "ed"),
+    "broken": ("break", "ed"),
+    "planned": ("plan", "ed"),
+    "planning": ("plan", "ing"),
+    "preferred": ("prefer", "ed"),
+    "preferring": ("prefer", "ing"),
+    "permitted": ("allow", "ed"),
+    "permitting": ("allow", "ing"),
+}
+COMMON, UNKNOWN, OTHER = "common", "unknown", "other"
+SHORTEST, LONG = 4, 8
+NAME_RATIO = 1.5
+ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "ly", "ment", "able")
+BEGINNINGS = ("re", "un", "pre", "over", "non", "mis", "sub")
+
+
+def _forms(verb: str) -> dict[str, str]:
+    """Each regular form of a verb with its ending; the third person is a form of its own."""
+    stem = verb.removesuffix("e")
+    third = verb + "es" if verb.endswith(("s", "sh", "ch", "x", "z")) else verb + "s"
+    past, going = stem + "ed", stem + "ing"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        third, past = verb[:-1] + "ies", verb[:-1] + "ied"
+    return {verb: "", third: "+s", past: "+ed", going: "+ing"}
+
+
+def _plural(noun: str) -> str:
+    return noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+
+
+def _table() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for line in OTHERS.strip().splitlines():
+        first, *rest = line.split()
+        table.update(dict.fromkeys((first, *rest), first))
+    for line in NOUNS.strip().splitlines():
+        first, *rest = line.split()
+        table.update(dict.fromkeys((first, *rest), first))
+        table.update({_plural(word): f"{first}+s" for word in (first, *rest)})
+    for line in VERBS.strip().splitlines():
+        first = line.split()[0]
+        for verb in line.split():
+            for form, ending in _forms(verb).items():
+                table.setdefault(form, first + ending)
+    table.update({form: f"{table.get(base, base)}+{ending}" for form, (base, ending) in IRREGULAR.items()})
+    return table
+
+
+CANONICAL: dict[str, str] = _table()
+
+
+# All that stand for one.
+FORMS: dict[str, list[str]] = {}
+
+
+for _form, _base in CANONICAL.items():
+    FORMS.setdefault(_base, []).append(_form)
+
+
+@cache
+def _vocabulary() -> Any:
+    return openai.cl100k_base()
+
+
+def _rank(word: str) -> int:
+    """The place of a word that is one token, a small number when it is a frequent one; 0 for any other."""
+    found = _vocabulary().encode(f" {word}")
+    return int(found[0]) if len(found) == 1 else 0
+
+
+def standing(word: str) -> str:
+    """``COMMON``, ``UNKNOWN``, or ``OTHER``: names, short words, and whatever is not plain letters."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return OTHER
+    lower, name = _rank(word), _rank(word.capitalize())
+    if lower:
+        return OTHER if name and name * NAME_RATIO < lower else COMMON
+    if name:
+        return OTHER
+    return COMMON if any(_rank(base) for base in _bases(word)) else UNKNOWN
+
+
+def _bases(word: str) -> list[str]:
+    """What the word may be made of, when it is longer than three letters."""
+    cut = [word.removesuffix(end) for end in ENDINGS if word.endswith(end) and _takes(word.removesuffix(end), end)]
+    cut += [base + "e" for base in cut if not word.endswith("s")]
+    cut += [word.removeprefix(start) for start in BEGINNINGS if word.startswith(start)]
+    return [base for base in cut if len(base) > SHORTEST]
+
+
+def _takes(base: str, ending: str) -> bool:
+    """Whether a base may have that ending: neither addresss nor invoicees."""
+    if ending == "es":
+        return base.endswith(("s", "x", "z", "ch", "sh", "o"))
+    return base.endswith("e") if ending == "d" else not (ending == "s" and base.endswith("s"))
+
+
+def is_slip(slip: str, word: str) -> bool:
+    """Whether ``slip`` is the common ``word``, mistyped; of one that is a name too, with two letters swapped."""
+    most = 2 if len(word) >= LONG else 1
+    if word in NAMES and sorted(slip) != sorted(word):
+        return False
+    if slip[0] != word[0] or (slip[-1] != word[-1] and sorted(slip) != sorted(word)):
+        return False
+    return len(word) >= SHORTEST and abs(len(slip) - len(word)) <= most and distance(slip, word, most) <= most
+
+
+def is_slip_of_an_odd_word(one: str, other: str) -> bool:
+    """Whether two words that nobody knows, and that are no names, are one but for a slip that is in no ending."""
+    ends_alike = one[-2:] == other[-2:] or sorted(one) == sorted(other)
+    return (
+        one != other
+        and min(len(one), len(other)) > SHORTEST
+        and ends_alike
+        and one[0] == other[0]
+        and (distance(one, other, 1) == 1)
+    )
+
+
+def distance(a: str, b: str, most: int) -> int:
+    """Keystrokes between two words: one letter more, less or other, or two neighbours swapped; ``most`` + 1 is more."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        above, row, oldest = row, [i], before
+        for j, other in enumerate(b, 1):
+            best = min(row[j - 1] + 1, above[j] + 1, above[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                best = min(best, oldest[j - 2] + 1)
+            row.append(best)
+        before = above
+        if min(row) > most:
+            return most + 1
+    return row[-1]
+
+
+def without_one(word: str) -> set[str]:
+    """The word, and all that is left of it when one letter is taken away: words one keystroke apart share one."""
+    return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
+
+
+_NEAR = {form: word for word in sorted(STOP) if len(word) >= 3 for form in without_one(word)}
+
+
+def is_slip_of_a_small_word(word: str) -> bool:
+    """Whether an unknown word is a word that may be dropped, with two letters swapped."""
+    for form in without_one(word):
+        near = _NEAR.get(form)
+        if near and len(near) > 5 and is_slip(word, near):
+            return True
+        if near and sorted(near) == sorted(word) and distance(word, near, 1) == 1:
+            return True
+    return False
