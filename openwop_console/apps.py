@@ -6,7 +6,7 @@ from typing import Any
 
 from django.apps import AppConfig
 
-from openwop_console import process_ties
+from openwop_console.process import lifetime
 
 
 class ConsoleConfig(AppConfig):
@@ -24,7 +24,7 @@ class ConsoleConfig(AppConfig):
         advertised.provide(_discovery_document)
         audit.on_page(slots.breathe)
         if "OPENWOP_PROCESS" in os.environ:
-            process_ties.tie_descendants()
+            lifetime.tie_descendants()
         # What was imported stays. To go through it again took 80 ms of a transaction, or of the event loop, each time.
         gc.freeze()
 

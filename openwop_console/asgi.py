@@ -13,7 +13,7 @@ def _application() -> object:
     """Django, and in front of it what reads bodies and sends answers."""
     django = get_wsgi_application()
     get_resolver().url_patterns  # noqa: B018  # brings all views, before the first request instead of in it
-    from openwop_console.serving import Console  # only now are the models there that it stands on
+    from openwop_console.process.server import Console  # only now are the models there that it stands on
 
     gc.collect()
     gc.freeze()  # as in ``apps``

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from openwop_console import error_envelope
+from openwop_console import errors
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -26,7 +26,7 @@ def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], Ge
         of_page = middleware(get_response)
 
         def answer(request: HttpRequest) -> HttpResponse:
-            is_page = error_envelope.face_of(request.path) == "page"
+            is_page = errors.face_of(request.path) == "page"
             response: HttpResponse = of_page(request) if is_page else get_response(request)
             return response
 

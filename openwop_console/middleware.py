@@ -18,7 +18,8 @@ from memory.host import bodies, pages, tenancy
 from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
-from openwop_console import denials, error_envelope, idempotent, listening, sign_in
+from openwop_console import errors, idempotency, sign_in
+from openwop_console.process import listening
 from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
@@ -53,9 +54,9 @@ class ConsoleMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        face = error_envelope.face_of(request.path)
+        face = errors.face_of(request.path)
         if not request.path.isprintable():
-            return error_envelope.answer(request, NotFound())
+            return errors.answer(request, NotFound())
         request.principal = None  # type: ignore[attr-defined]
         refused: Refusal | None = request.META.get(bodies.REFUSED)
         try:
@@ -64,12 +65,12 @@ class ConsoleMiddleware:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
             if refused:
                 raise refused
-            response = idempotent.answer(request, self.get_response, clock=timezone.now)
-        except (Refusal, *error_envelope.DATABASE_FAILURES) as problem:
-            response = error_envelope.answer(request, error_envelope.refusal_of(problem))
+            response = idempotency.answer(request, self.get_response, clock=timezone.now)
+        except (Refusal, *errors.DATABASE_FAILURES) as problem:
+            response = errors.answer(request, errors.refusal_of(problem))
         if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):
-            response = error_envelope.answer(request, denied)
-        denials.put_on_record(request, response, now=timezone.now())
+            response = errors.answer(request, denied)
+        errors.put_on_record(request, response, now=timezone.now())
         if face == "page":
             patch_vary_headers(response, ["HX-Request"])
             _show_bidi(response)
@@ -89,17 +90,17 @@ class ConsoleMiddleware:
         unknown = _unknown_parameters(request, view)
         if not unknown:
             return None
-        errors = [{"field": name[:100], "message": "is not a parameter of this address"} for name in unknown]
-        return error_envelope.answer(request, UnknownParameter(errors=errors))
+        problems = [{"field": name[:100], "message": "is not a parameter of this address"} for name in unknown]
+        return errors.answer(request, UnknownParameter(errors=problems))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """A refusal of a page, or a database that does not answer. Visitors are sent to sign in and back; a bug stays
         a bug, for Django to report."""
-        if not isinstance(exception, Refusal) and not error_envelope.is_unavailable(exception):
+        if not isinstance(exception, Refusal) and not errors.is_unavailable(exception):
             return None
-        if isinstance(exception, Unauthenticated) and error_envelope.face_of(request.path) == "page":
+        if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
             return _to_login(request)
-        return error_envelope.answer(request, error_envelope.refusal_of(exception))
+        return errors.answer(request, errors.refusal_of(exception))
 
 
 def _show_bidi(response: HttpResponse) -> None:
@@ -130,7 +131,7 @@ def _denial(request: HttpRequest) -> Forbidden | None:
 
 
 def _unknown_parameters(request: HttpRequest, view: Callable[..., HttpResponse]) -> list[str]:
-    if error_envelope.face_of(request.path) == "page":
+    if errors.face_of(request.path) == "page":
         return pages.undeclared(request, view)
     operation = operation_of(view, request.method or "") if request.path.startswith(EXTENSION) else None
     return sorted(set(request.GET) - operation.parameters) if operation else []

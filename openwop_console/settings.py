@@ -13,7 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 from environs import Env, validate
 
-from openwop_console import data_folder, databases
+from openwop_console import databases
+from openwop_console.process import data_folder
 
 env = Env()
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
@@ -150,7 +151,7 @@ MIDDLEWARE = [
     "openwop_console.middleware.ConsoleMiddleware",
 ]
 ROOT_URLCONF = "openwop_console.urls"
-CSRF_FAILURE_VIEW = "openwop_console.error_envelope.csrf_failure"
+CSRF_FAILURE_VIEW = "openwop_console.errors.csrf_failure"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -180,7 +181,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memory.host.bodies.JsonAlone",
     "DEFAULT_PARSER_CLASSES": ["memory.host.bodies.StrictJSONParser"],
-    "EXCEPTION_HANDLER": "openwop_console.error_envelope.drf_exception_handler",
+    "EXCEPTION_HANDLER": "openwop_console.errors.drf_exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is no door
     "UNAUTHENTICATED_USER": None,
@@ -200,8 +201,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
     "PATH_CONVERTER_OVERRIDES": {"schedule_name": str},
-    "PREPROCESSING_HOOKS": ["openwop_console.api_document.served"],
-    "POSTPROCESSING_HOOKS": ["openwop_console.api_document.completed"],
+    "PREPROCESSING_HOOKS": ["openwop_console.openapi.served"],
+    "POSTPROCESSING_HOOKS": ["openwop_console.openapi.completed"],
 }
 
 # --- database, cache, queue -----------------------------------------------------------------------------------------
@@ -233,7 +234,7 @@ CACHES = {
     # In the database because the limits on failed sign-ins must hold across processes.
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "console_cache"},
     # django-q2 writes its statistics twice a second; they become the workers' heartbeat.
-    "queue": {"BACKEND": "openwop_console.readiness.WorkerStatistics"},
+    "queue": {"BACKEND": "openwop_console.health.WorkerStatistics"},
 }
 TASK_TIMEOUT = 60
 Q_CLUSTER = {

@@ -4,18 +4,18 @@ from allauth.account import views as account
 from django.urls import URLPattern, include, path
 
 from memory.host import pages as host_pages
-from openwop_console import api_document, error_envelope, sign_in, views
+from openwop_console import errors, openapi, sign_in, views
 
-handler400 = error_envelope.bad_request
-handler403 = error_envelope.permission_denied
-handler404 = error_envelope.not_found
-handler500 = error_envelope.server_error
+handler400 = errors.bad_request
+handler403 = errors.permission_denied
+handler404 = errors.not_found
+handler500 = errors.server_error
 
 public: list[URLPattern] = [
-    path(".well-known/openwop", api_document.discovered, name="discovery"),
-    path("v1/openapi.json", api_document.openapi, name="api-document"),
-    path("healthz", api_document.health, name="health"),
-    path("readyz", api_document.readiness, name="readiness"),
+    path(".well-known/openwop", openapi.discovered, name="discovery"),
+    path("v1/openapi.json", openapi.openapi, name="api-document"),
+    path("healthz", openapi.health, name="health"),
+    path("readyz", openapi.readiness, name="readiness"),
     path("login", host_pages.parameters("next")(sign_in.SignIn.as_view()), name="account_login"),
     path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
 ]

@@ -25,8 +25,8 @@ from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 from memory.wire import instant
-from openwop_console import api_document, api_page, attention, sign_in
-from openwop_console.attention import Attention
+from openwop_console import dashboard, openapi, sign_in
+from openwop_console.dashboard import Attention
 from proposals import policy_review, review
 
 READS = "manifest:read"  # what every role has but the auditor's
@@ -81,7 +81,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     if scope.can(auditing.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
-    found = attention.of(scope, advertised.document(), now=now)
+    found = dashboard.of(scope, advertised.document(), now=now)
     if request.GET.get("format") == "json":
         return exports.document(_needs(found))
     context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
@@ -95,7 +95,7 @@ def in_navigation(request: HttpRequest) -> dict[str, Any]:
 
 def _nav_counts(request: HttpRequest) -> dict[str, str]:
     signed_in = getattr(request, "principal", None) is not None
-    return attention.nav_counts(tenancy.scope_of(request), now=timezone.now()) if signed_in else {}
+    return dashboard.nav_counts(tenancy.scope_of(request), now=timezone.now()) if signed_in else {}
 
 
 def _needs(found: Attention) -> dict[str, object]:
@@ -212,15 +212,15 @@ def _permissions(mine: frozenset[str]) -> list[Permission]:
 def api(request: HttpRequest) -> HttpResponse:
     """The API of this host, from the document that clients read."""
     tenancy.scope_of(request)
-    document = api_document.document()
-    groups = api_page.groups(document)
+    document = openapi.document()
+    groups = openapi.groups(document)
     context = {
         "nav": "settings",
         "info": document["info"],
         "openapi": document["openapi"],
         "groups": groups,
         "count": sum(len(group.operations) for group in groups),
-        "schemas": api_page.schemas(document),
+        "schemas": openapi.schemas(document),
         "as_json": reverse("api-document"),
     }
     return pages.render(request, "console/api.html", context)

@@ -1,4 +1,4 @@
-"""Refusals: what the domain says no with. One table (``openwop_console.error_envelope``) turns them into answers.
+"""Refusals: what the domain says no with. One table (``openwop_console.errors``) turns them into answers.
 
 A refusal carries a stable code, a message fit for a stranger, and details without content or secrets.
 """

@@ -5,8 +5,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from openwop_console import data_folder
 from openwop_console.demo.story import Story
+from openwop_console.process import data_folder
 
 KEPT = "demo_login.json"
 SHOWN = "demo-login.txt"

@@ -14,7 +14,7 @@ from django.db import connection, models
 
 from memory.host import errors, events
 from memory.host.models import TenantFK, TenantOwned
-from openwop_console import error_envelope
+from openwop_console import errors as error_table
 
 ROOT = Path(settings.BASE_DIR)
 OURS = ("host", "memory", "proposals", "runtime")
@@ -164,7 +164,7 @@ def test_the_clock_is_read_at_the_edges_alone() -> None:
 
 @pytest.mark.parametrize("refusal", refusals(), ids=lambda kind: kind.__name__)
 def test_every_refusal_has_a_status_and_a_code_of_its_own_or_its_parent_s(refusal: type[errors.Refusal]) -> None:
-    assert 400 <= error_envelope.answer_of(refusal).status <= 599
+    assert 400 <= error_table.answer_of(refusal).status <= 599
     assert refusal.code
     assert refusal.code != errors.Refusal.code
 
@@ -174,8 +174,8 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
     caught = places(rf"except \(?[^\n]*\b({names})\b")
     assert caught <= {
         "openwop_console/middleware.py",
-        "openwop_console/serving.py",  # a body that was not read: the middleware answers
-        "openwop_console/commanding.py",
+        "openwop_console/process/server.py",  # a body that was not read: the middleware answers
+        "openwop_console/management/base.py",
         "memory/openintent/api/http.py",  # raised again after the permission was asked
         "openwop_console/runtime/executing.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record

@@ -11,7 +11,7 @@ from memory.host import access, audit, denials, event_log, ids, runs, sql, tenan
 from memory.host.event_log import Recorded
 from memory.host.models import AuditRecord, Operator
 from memory.host.run_orders import RunOrder
-from openwop_console.denials import is_denial
+from openwop_console.errors import is_denial
 from tests import building, proposing
 
 pytestmark = pytest.mark.django_db

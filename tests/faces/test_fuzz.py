@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from schemathesis import Case, GenerationMode
 
-from openwop_console import api_document
+from openwop_console import openapi
 from tests.budgets import THOROUGH
 from tests.conformance import schemas
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
@@ -37,7 +37,7 @@ ENDLESS = frozenset({"subscribeToIntent", "subscribeToAgent"})
 
 
 def operations() -> Iterator[Any]:
-    document = schemathesis.openapi.from_dict(api_document.document())
+    document = schemathesis.openapi.from_dict(openapi.document())
     document.app = WSGIHandler()
     document.config.generation.update(with_security_parameters=False)
     for found in document.get_all_operations():
@@ -93,7 +93,7 @@ def _refusal_is_wrong(name: str, kind: str, body: bytes) -> str:
         return f"a refusal as {kind}"
     try:
         if OPERATIONS[name].path.startswith("/api/"):
-            Draft202012Validator(api_document.OPENINTENT_ERROR).validate(json.loads(body))
+            Draft202012Validator(openapi.OPENINTENT_ERROR).validate(json.loads(body))
         else:
             schemas.check("error-envelope", json.loads(body))
     except (ValueError, ValidationError) as problem:
@@ -105,7 +105,7 @@ def _success_is_wrong(documented: dict[str, Any], body: bytes) -> str:
     content = documented.get("content", {}).get("application/json")
     if content is None:
         return "" if not body else "a body where none is documented"
-    whole = {**content["schema"], "components": api_document.document()["components"]}
+    whole = {**content["schema"], "components": openapi.document()["components"]}
     checker = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
     wrong = next(iter(checker.iter_errors(json.loads(body))), None)
     return f"not as documented: {wrong.json_path} {wrong.message[:200]}" if wrong else ""

@@ -18,7 +18,7 @@ from memory.host import access, audit, idempotency, ids, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
-from openwop_console import idempotent
+from openwop_console import idempotency as replayed_answers
 from openwop_console.runtime import intake, interrupts
 from tests import building, proposing
 from tests.conformance import schemas
@@ -177,7 +177,7 @@ def test_neither_the_key_nor_a_header_of_the_connection_is_kept(ada: Caller) -> 
     assert "a-key-of-mine" not in json.dumps(
         [str(getattr(record, field.attname)) for field in record._meta.concrete_fields]
     )
-    assert not {name.lower() for name in record.headers} & idempotent.NOT_STORED
+    assert not {name.lower() for name in record.headers} & replayed_answers.NOT_STORED
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
@@ -243,7 +243,7 @@ def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
 
 
 def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotent, "WAIT_S", 0.1)
+    monkeypatch.setattr(replayed_answers, "WAIT_S", 0.1)
     claim = under_way(ada, NOOP)
     waiting = ada.send("/v1/runs", NOOP)
     body = refused(waiting, 409, "idempotency_in_flight")

@@ -16,7 +16,8 @@ from drf_spectacular.validation import validate_schema
 
 from memory.host import access
 from memory.host.operations import operations_of
-from openwop_console import api_document, api_page, listening, middleware
+from openwop_console import middleware, openapi
+from openwop_console.process import listening
 from tests import building
 from tests.pages.conftest import body_of
 
@@ -41,7 +42,7 @@ ROUTES = {path: view for path, view in routes() if path.startswith(FACES)}
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
-    return list(api_document.operations_in(api_document.document()))
+    return list(openapi.operations_in(openapi.document()))
 
 
 @pytest.mark.parametrize("path", ROUTES, ids=str)
@@ -49,7 +50,7 @@ def test_every_route_of_a_face_is_in_the_document_with_all_its_methods(path: str
     view = ROUTES[path]
     assert hasattr(view, "cls"), f"{path} is no endpoint of the REST framework"
     methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
-    documented = {method.upper() for method in api_document.document()["paths"].get(path, {})}
+    documented = {method.upper() for method in openapi.document()["paths"].get(path, {})}
     assert documented == methods
 
 
@@ -63,7 +64,7 @@ def test_every_view_has_said_what_it_is(path: str) -> None:
 
 
 def test_the_document_is_valid_openapi_3_1() -> None:
-    document = api_document.document()
+    document = openapi.document()
     assert document["openapi"].startswith("3.1.")
     validate_schema(document)
 
@@ -89,7 +90,7 @@ def test_what_needs_no_permission_is_public_or_opened_by_a_token() -> None:
 
 
 def test_every_refusal_is_the_one_envelope_of_its_face() -> None:
-    document = api_document.document()
+    document = openapi.document()
     for path, method, each in operations():
         refusals = {status: answer for status, answer in each["responses"].items() if status[0] in "45"}
         assert "500" in refusals
@@ -129,7 +130,7 @@ def test_every_route_of_openintent_says_its_answer_who_calls_and_which_version_i
 
 
 def test_bodies_are_closed() -> None:
-    document = api_document.document()
+    document = openapi.document()
     for path, method, each in operations():
         for media in each.get("requestBody", {}).get("content", {}).values():
             name = media["schema"].get("$ref", "").rpartition("/")[2]
@@ -156,7 +157,7 @@ def test_it_is_public_cacheable_and_the_same_for_everybody(client: Client) -> No
     answer = client.get("/v1/openapi.json")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     assert answer["Cache-Control"] == "public, max-age=300"
-    assert answer.json() == json.loads(json.dumps(api_document.document()))
+    assert answer.json() == json.loads(json.dumps(openapi.document()))
     same = client.get("/v1/openapi.json", HTTP_IF_NONE_MATCH=answer["ETag"])
     assert (same.status_code, same.content, same["ETag"]) == (304, b"", answer["ETag"])
     other = client.get("/v1/openapi.json", HTTP_ACCEPT="text/html", **building.headers("globex"))
@@ -182,7 +183,7 @@ def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: 
     shown = body_of(client.get("/api"))
     for path, method, each in operations():
         assert f'id="{each["operationId"]}"' in shown, f"{method} {path}"
-    for name in api_document.document()["components"]["schemas"]:
+    for name in openapi.document()["components"]["schemas"]:
         assert f'id="schema-{name}"' in shown
     for target in re.findall(r'href="#([^"]+)"', shown):
         assert f'id="{target}"' in shown, target
@@ -212,16 +213,16 @@ def test_who_reads_nothing_but_the_audit_log_may_read_of_the_api_too(client: Cli
     ],
 )
 def test_a_schema_is_said_in_few_words(schema: dict[str, Any], words: str) -> None:
-    assert api_page.kind(schema) == words
+    assert openapi.kind(schema) == words
 
 
 def test_callers_that_ask_for_the_document_at_the_same_moment_get_the_same_one() -> None:
-    expected, interval = api_document.document(), sys.getswitchinterval()
-    api_document._document.cache_clear()
+    expected, interval = openapi.document(), sys.getswitchinterval()
+    openapi._document.cache_clear()
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(4) as together:
-            found = list(together.map(lambda _: api_document.document(), range(4)))
+            found = list(together.map(lambda _: openapi.document(), range(4)))
     finally:
         sys.setswitchinterval(interval)
     assert found == [expected] * 4

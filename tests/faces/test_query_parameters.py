@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from memory.host import ids
-from openwop_console import error_envelope
+from openwop_console import errors
 from tests import building, peopled
 from tests.budgets import THOROUGH
 from tests.pages.conftest import body_of
@@ -32,7 +32,7 @@ def page_routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
         place = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from page_routes(pattern.url_patterns, place)
-        elif isinstance(pattern, URLPattern) and error_envelope.face_of(f"/{place}") == "page" and place not in PROBES:
+        elif isinstance(pattern, URLPattern) and errors.face_of(f"/{place}") == "page" and place not in PROBES:
             yield place
 
 

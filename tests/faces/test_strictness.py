@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from openwop_console import api_document
+from openwop_console import openapi
 from tests import building
 from tests.budgets import THOROUGH
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
@@ -43,7 +43,7 @@ def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each operation that takes a JSON object, with the properties of that object."""
-    for _, _, each in api_document.operations_in(api_document.document()):
+    for _, _, each in openapi.operations_in(openapi.document()):
         schema = resolved(each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {}))
         if schema.get("properties") and each["operationId"] in OPERATIONS and each["operationId"] != DOCUMENT:
             yield each["operationId"], schema["properties"]
@@ -55,7 +55,7 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
         if choice in schema:
             return resolved(next((each for each in schema[choice] if each.get("type") != "null"), {}))
     named = schema.get("$ref", "").rpartition("/")[2]
-    return resolved(api_document.document()["components"]["schemas"][named]) if named else schema
+    return resolved(openapi.document()["components"]["schemas"][named]) if named else schema
 
 
 def mistyped(schema: dict[str, Any]) -> Iterator[Any]:

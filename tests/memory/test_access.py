@@ -15,7 +15,7 @@ from django.utils import timezone
 from memory.host import access, ids, operators, tenancy
 from memory.host.errors import Conflict, KeyRevoked, LastOwner, Unauthenticated
 from memory.host.models import AuditRecord, Membership, Operator
-from openwop_console.commanding import administrator_scope
+from openwop_console.management.base import administrator_scope
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

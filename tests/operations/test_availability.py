@@ -21,7 +21,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from psycopg import sql
 
-from openwop_console import error_envelope, readiness
+from openwop_console import errors, health
 from openwop_console.postgresql import Connection
 from tests import building, plugin, postgres
 from tests.fixtures_console import ConsoleProcess, fresh_database
@@ -81,7 +81,7 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
         if plugin.engine() == plugin.POSTGRES:  # a locked SQLite is read as before, and so a sign-in is answered
             _refused_soon(page)
             assert "The database of this host does not answer now" in page.text
-            assert (ready.status_code, ready.json()["reason"]) == (503, readiness.NO_DATABASE)
+            assert (ready.status_code, ready.json()["reason"]) == (503, health.NO_DATABASE)
         assert openwop.json()["error"] == "store_unavailable"
         assert {"message", "details"} <= openwop.json().keys()
         assert openintent.json()["error"] == "STORE_UNAVAILABLE"
@@ -150,7 +150,7 @@ def test_a_postgresql_that_is_frozen_is_503_soon_and_serves_again_afterwards(
             openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
             _refused_soon(first, openintent, *(each.result() for each in later))
             assert _timed(client, "GET", "/healthz").status_code == 200
-            assert _timed(client, "GET", "/readyz").json()["reason"] == readiness.NO_DATABASE
+            assert _timed(client, "GET", "/readyz").json()["reason"] == health.NO_DATABASE
         _until_ready(client)
         assert client.post("/v1/runs", json={"workflowId": "conformance-noop"}).status_code == 201
 
@@ -259,13 +259,13 @@ def _until_ready(client: httpx.Client) -> None:
 
 @pytest.mark.django_db
 def test_a_host_without_a_worker_is_not_ready_and_says_so(client: Client) -> None:
-    caches["default"].delete(readiness.HEARTBEAT)
+    caches["default"].delete(health.HEARTBEAT)
 
     alone = client.get("/readyz")
-    readiness.WorkerStatistics("", {}).set("django_q:statistics", "of a worker", 3)
+    health.WorkerStatistics("", {}).set("django_q:statistics", "of a worker", 3)
     together = client.get("/readyz")
 
-    assert (alone.status_code, alone.json()["reason"]) == (503, readiness.NO_WORKER)
+    assert (alone.status_code, alone.json()["reason"]) == (503, health.NO_WORKER)
     assert (together.status_code, together.json()["ready"]) == (200, True)
 
 
@@ -276,7 +276,7 @@ def test_a_database_that_lacks_a_migration_is_not_ready(client: Client) -> None:
 
     answer = client.get("/readyz")
 
-    assert (answer.status_code, answer.json()["reason"]) == (503, readiness.NO_MIGRATIONS)
+    assert (answer.status_code, answer.json()["reason"]) == (503, health.NO_MIGRATIONS)
     assert answer.json()["checks"] == {"database": True, "migrations": False}
 
 
@@ -305,7 +305,7 @@ def test_a_statement_that_sqlite_does_not_understand_stays_a_bug() -> None:
     with pytest.raises(OperationalError) as caught, connection.cursor() as cursor:
         cursor.execute("SELECT nothing FROM nowhere")
 
-    assert not error_envelope.is_unavailable(caught.value)
+    assert not errors.is_unavailable(caught.value)
 
 
 @pytest.mark.only_db("sqlite")

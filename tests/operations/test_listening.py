@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from openwop_console import listening
-from openwop_console.listening import Address
+from openwop_console.process import listening
+from openwop_console.process.listening import Address
 
 # The database has no part in this.
 pytestmark = [pytest.mark.only_db("sqlite"), pytest.mark.engines]

@@ -18,8 +18,8 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from openwop_console import serving
-from openwop_console.listening import Address
+from openwop_console.process import server
+from openwop_console.process.listening import Address
 from openwop_console.runtime import streaming
 from openwop_console.slots import Slots
 from tests import awaiting, plugin
@@ -264,7 +264,7 @@ def test_a_reader_that_stalls_is_cut_off_and_sees_that_the_download_is_not_whole
         begun = reader.recv(4096)
         head, _, body = begun.partition(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        time.sleep((serving.STALLS + 1) * BODY_SECONDS)
+        time.sleep((server.STALLS + 1) * BODY_SECONDS)
         received = len(body)
         while more := reader.recv(65536):
             received += len(more)
@@ -424,7 +424,7 @@ def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch:
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [b"done"]
 
-    async def ask(console: serving.Console, method: str, path: str) -> tuple[int, dict[bytes, bytes]]:
+    async def ask(console: server.Console, method: str, path: str) -> tuple[int, dict[bytes, bytes]]:
         sent: list[dict[str, Any]] = []
 
         async def send(message: dict[str, Any]) -> None:
@@ -438,8 +438,8 @@ def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch:
         return sent[0]["status"], dict(sent[0]["headers"])
 
     async def flood() -> None:
-        console = serving.Console(application)
-        tries = [asyncio.create_task(ask(console, "POST", "/login")) for _ in range(serving.SIGN_INS + 1)]
+        console = server.Console(application)
+        tries = [asyncio.create_task(ask(console, "POST", "/login")) for _ in range(server.SIGN_INS + 1)]
         await asyncio.sleep(0.2)
         others = [ask(console, "GET", "/memory") for _ in range(10)]
         assert {status for status, _ in await asyncio.gather(*others)} == {200}

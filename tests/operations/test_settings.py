@@ -11,8 +11,8 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from openwop_console import data_folder
-from openwop_console.commanding import DatabaseCommand
+from openwop_console.management.base import DatabaseCommand
+from openwop_console.process import data_folder
 
 # The database has no part in this.
 pytestmark = [pytest.mark.only_db("sqlite"), pytest.mark.engines]

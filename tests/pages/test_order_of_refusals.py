@@ -123,7 +123,7 @@ def signed_in(role: str) -> Client:
 
 
 def test_who_may_not_is_refused_before_what_a_form_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for render in ("openwop_console.error_envelope.render", "django.shortcuts.render"):
+    for render in ("openwop_console.errors.render", "django.shortcuts.render"):
         monkeypatch.setattr(render, undrawn)
     world, browsers = World("acme"), {role: signed_in(role) for role in ROLES}
     wrong, taking = {}, set()

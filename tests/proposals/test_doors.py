@@ -359,7 +359,7 @@ def test_every_door_answers_everybody_in_every_state_as_the_tables_say(
 ) -> None:
     world = World()
     # In this order: a module that is loaded for the first time here must not keep the other one for good.
-    for render in ("openwop_console.error_envelope.render", "django.shortcuts.render"):
+    for render in ("openwop_console.errors.render", "django.shortcuts.render"):
         monkeypatch.setattr(render, doors.undrawn)
     settings.OPENWOP_PROPOSALS_ACTIVATION = mode
     wrong = [problem for state in STATES for problem in problems_in(world, surface, state, mode)]

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from memory.host import access, ids, runs
 from memory.host.models import Run, Tenant
-from openwop_console import data_folder, supervision
-from openwop_console.listening import Address
+from openwop_console.process import data_folder, supervision
+from openwop_console.process.listening import Address
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan

@@ -8,7 +8,7 @@ from django.db import Error
 from django.utils import timezone
 
 from openwop_console import backups
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 
 
 class Command(DatabaseCommand):

@@ -15,7 +15,8 @@ from django.db import Error, connection, connections
 from django.utils import timezone
 
 from memory import retention
-from openwop_console import data_folder, listening, schedules, supervision, ticking
+from openwop_console import schedules, ticking
+from openwop_console.process import data_folder, listening, supervision
 from openwop_console.runtime import clock
 
 WEB, WORKER = "web", "worker"

@@ -7,7 +7,13 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access, keys
-from openwop_console.commanding import DatabaseCommand, administrator_scope, expiry_of, refusals_as_errors, tenant_named
+from openwop_console.management.base import (
+    DatabaseCommand,
+    administrator_scope,
+    expiry_of,
+    refusals_as_errors,
+    tenant_named,
+)
 
 
 class Command(DatabaseCommand):

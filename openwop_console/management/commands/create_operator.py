@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):

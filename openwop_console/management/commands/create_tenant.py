@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 
 
 class Command(DatabaseCommand):

@@ -12,7 +12,7 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.openintent import workflow_file
 from memory.openintent.workflow_file import Workflow
-from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
+from openwop_console.management.base import DatabaseCommand, acting_as, operator_scope, tenant_named
 
 SCOPES = frozenset({"agents:manage", "memory:read", "memory:write"})
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory import agent_manifests, inventory
 from memory.host import advertised, tenancy
-from openwop_console.commanding import DatabaseCommand, read_json, refusals_as_errors, tenant_named
+from openwop_console.management.base import DatabaseCommand, read_json, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):

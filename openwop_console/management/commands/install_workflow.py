@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 from openwop_console.runtime import definitions
 
 

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import ids, keys
-from openwop_console.commanding import DatabaseCommand, administrator_scope, table, tenant_named
+from openwop_console.management.base import DatabaseCommand, administrator_scope, table, tenant_named
 
 MOST = 10_000
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from memory.host import operators
-from openwop_console.commanding import DatabaseCommand, administrator_scope, table, tenant_named
+from openwop_console.management.base import DatabaseCommand, administrator_scope, table, tenant_named
 
 MOST = 10_000
 

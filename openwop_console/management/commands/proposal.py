@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory.host import ids
 from memory.host.tenancy import TenantScope
-from openwop_console.commanding import DatabaseCommand, acting_as, operator_scope, tenant_named
+from openwop_console.management.base import DatabaseCommand, acting_as, operator_scope, tenant_named
 from proposals import comments, inbox, lifecycle, overrides, review, rules
 from proposals.api.reviewing import review_document
 from proposals.drafts import Change

@@ -13,7 +13,13 @@ from jsonschema import Draft202012Validator
 
 from memory.host import access, keys
 from memory.host.models import ApiKey, Membership, Tenant
-from openwop_console.commanding import DatabaseCommand, administrator_scope, expiry_of, read_json, refusals_as_errors
+from openwop_console.management.base import (
+    DatabaseCommand,
+    administrator_scope,
+    expiry_of,
+    read_json,
+    refusals_as_errors,
+)
 
 TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
 ROLE = {"enum": list(access.ROLES)}

@@ -9,8 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 from django.utils import timezone
 
-from openwop_console import backups, data_folder
-from openwop_console.commanding import refusals_as_errors
+from openwop_console import backups
+from openwop_console.management.base import refusals_as_errors
+from openwop_console.process import data_folder
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import keys
-from openwop_console.commanding import DatabaseCommand, key_named, refusals_as_errors
+from openwop_console.management.base import DatabaseCommand, key_named, refusals_as_errors
 
 
 class Command(DatabaseCommand):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memory.host import vault
 from memory.host.sealing import VaultLocked
-from openwop_console.commanding import DatabaseCommand
+from openwop_console.management.base import DatabaseCommand
 
 
 class Command(DatabaseCommand):

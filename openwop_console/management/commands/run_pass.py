@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory import background, tasks
 from memory.background import Wanted
 from memory.host import tenancy
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 
 SCOPES = frozenset({"memory:read", "passes:run"})
 

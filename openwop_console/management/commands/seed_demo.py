@@ -6,9 +6,9 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors
 from openwop_console.demo import logins, seeding, story
 from openwop_console.demo.seeding import RunStalled
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 
 
 class Command(DatabaseCommand):

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import access, operators
-from openwop_console.commanding import (
+from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
     operator_named,

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.host import vault
 from memory.host.models import SecretScope
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, tenant_named
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
 
 class Command(DatabaseCommand):

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import tenancy
-from openwop_console.commanding import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 from proposals import synthesis, tasks
 
 SCOPES = frozenset({"passes:run"})

@@ -24,8 +24,10 @@ from django.http import FileResponse
 
 from memory.host import bodies, errors
 from memory.host.errors import Refusal
-from openwop_console import error_envelope, listening, slots
+from openwop_console import errors as error_table
+from openwop_console import slots
 from openwop_console.documents import Answer, Documents, Headers
+from openwop_console.process import listening
 from openwop_console.runtime import notifier
 
 Scope = dict[str, Any]
@@ -241,7 +243,7 @@ class Console:
                     _close(response)
         except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
             file.close()
-            return self._computed(environ | {bodies.REFUSED: error_envelope.refusal_of(problem)})
+            return self._computed(environ | {bodies.REFUSED: error_table.refusal_of(problem)})
         length = file.tell()
         file.seek(0)
         return Download(status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close)

@@ -19,7 +19,7 @@ from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
-from openwop_console import readiness
+from openwop_console import health
 
 LOOK_EVERY = 0.2
 
@@ -32,7 +32,7 @@ class DatabaseCommand(BaseCommand):
 
     def check_migrations(self) -> None:
         try:
-            missing = readiness.unapplied_migrations()
+            missing = health.unapplied_migrations()
         except Error as refused:
             raise CommandError(f"The database cannot be used: {' '.join(str(refused).split())}") from refused
         if missing:

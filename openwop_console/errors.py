@@ -8,7 +8,8 @@ import logging
 import sqlite3
 import sys
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeGuard
 
 import psycopg
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -16,12 +17,14 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import resolve
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from memory.host import errors, ids
-from memory.host.errors import Refusal
+from memory.host import denials, errors, ids
+from memory.host.errors import Forbidden, Refusal
+from memory.host.tenancy import scope_of
 from openwop_console import slots
 
 log = logging.getLogger(__name__)
@@ -68,6 +71,8 @@ TABLE: dict[type[Refusal], Answer] = {
     errors.GuardrailViolation: Answer(403, "GUARDRAIL_VIOLATION"),
     errors.Internal: Answer(500, "INTERNAL_ERROR"),
 }
+
+
 FRAMEWORK: dict[type[Exception], type[Refusal]] = {
     Http404: errors.NotFound,
     PermissionDenied: errors.Forbidden,
@@ -82,6 +87,8 @@ FRAMEWORK: dict[type[Exception], type[Refusal]] = {
     drf.NotAcceptable: errors.Invalid,
     drf.Throttled: errors.RateLimited,
 }
+
+
 # What a database that is down, locked, full or out of connections raises, through Django or from its driver directly; a
 # pool's timeout is one of psycopg's.
 DATABASE_FAILURES = (
@@ -91,12 +98,16 @@ DATABASE_FAILURES = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
 )
+
+
 FACES = {
     "/v1/": "openwop",
     "/.well-known/openwop": "openwop",
     "/api/": "openintent",
     "/.well-known/openintent": "openintent",
 }
+
+
 TITLES = {
     400: "That request could not be read",
     401: "Sign in first",
@@ -263,3 +274,35 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return answer(request, errors.CrossSiteForgery())
+
+
+def put_on_record(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:
+    """A denial among the answers, of an authenticated principal, is on record once."""
+    refusal = getattr(response, "refusal", None)
+    if getattr(request, "principal", None) is None or not is_denial(refusal):
+        return
+    try:
+        _record(request, refusal, now)
+    except Exception:
+        log.exception("a denial could not be put on record; it stays a denial")
+
+
+def is_denial(refusal: object) -> TypeGuard[Forbidden]:
+    """Whether this says that a principal lacks a permission or is barred by a rule, and is not on record yet."""
+    if not isinstance(refusal, Forbidden) or refusal.on_record:
+        return False
+    return "requiredScope" in refusal.details or "rule" in refusal.details
+
+
+def _record(request: HttpRequest, refusal: Forbidden, now: datetime) -> None:
+    """The action is the method and the name of the route; a resource is an id, never a word somebody typed."""
+    route = request.resolver_match or resolve(request.path_info)
+    named = {name: value for name, value in route.kwargs.items() if ids.is_wire(value)}
+    denials.record(
+        scope_of(request),
+        refusal,
+        action=f"{request.method} {route.view_name}",
+        resource=next(iter(named.values()), ""),
+        run_id=ids.parse("run", named.get("run_id", "")),
+        now=now,
+    )

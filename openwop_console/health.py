@@ -51,12 +51,12 @@ def _last_migrations() -> list[tuple[str, str]]:
 
 def is_worker_alive() -> bool:
     """Whether any worker on this database was heard of lately. Without the cache's table none ever was."""
-    from openwop_console import error_envelope  # what it imports takes longer than most commands
+    from openwop_console import errors  # what it imports takes longer than most commands
 
     try:
         return caches["default"].get(HEARTBEAT) is not None
     except DatabaseError as problem:
-        if error_envelope.is_unavailable(problem):
+        if errors.is_unavailable(problem):
             raise
         return False
 
@@ -72,7 +72,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 def _first_reason(checks: dict[str, bool]) -> str:
     """Why this host cannot serve; empty when it can. ``checks`` is filled as far as it was looked."""
-    from openwop_console import error_envelope
+    from openwop_console import errors
 
     try:
         checks["database"] = True
@@ -81,6 +81,6 @@ def _first_reason(checks: dict[str, bool]) -> str:
             return NO_MIGRATIONS
         checks["worker"] = is_worker_alive()
         return "" if checks["worker"] else NO_WORKER
-    except error_envelope.DATABASE_FAILURES:
+    except errors.DATABASE_FAILURES:
         checks["database"] = False
         return NO_DATABASE

@@ -19,8 +19,8 @@ from typing import IO
 
 from django.conf import settings
 
-from openwop_console import process_ties
-from openwop_console.listening import Address, answers
+from openwop_console.process import lifetime
+from openwop_console.process.listening import Address, answers
 
 POLL = 0.1
 # Connections that a web process holds open: most of them wait, which costs a descriptor and little memory.
@@ -117,7 +117,7 @@ def _start(
 
 def _begin(supervisor: int) -> None:
     """What a child does first: it ends with its parent, and may have as many descriptors open as it serves clients."""
-    process_ties.die_with_parent(supervisor)
+    lifetime.die_with_parent(supervisor)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
