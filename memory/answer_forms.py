@@ -16,7 +16,7 @@ from memory.host.errors import Forbidden
 from memory.host.json_depth import MAX_DEPTH, depth_of
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
-from memory.trail import Question
+from memory.run_timeline import Question
 
 EDITED = "resumeValue.editedArtifactData"
 WHOLE = "resumeValue"

@@ -6,11 +6,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, forget_requests, inventory, masking, trail
+from memory import adapter, agents, forget_requests, masking, run_timeline
+from memory.agents import AgentRow
 from memory.host import interrupts, pages, sql
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
-from memory.inventory import AgentRow
 from memory.models import ForgetRequest, ForgetState
 from proposals import inbox, overrides, policy_review, rules
 from proposals.models import PolicyChange, Vote
@@ -94,7 +94,7 @@ def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
         "answers": interrupts.awaiting(scope, now=now)
         if scope.can(interrupts.SCOPE) and scope.can("runs:read")
         else None,
-        "failed": trail.failed_since(scope, now - FAILED_WITHIN)
+        "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
         "forgets": forget_requests.unfinished(scope) if erases else None,
@@ -151,7 +151,7 @@ def _sum(counts: list[tuple[int, bool]]) -> str:
 
 
 def _degraded(scope: TenantScope, document: Mapping[str, Any], now: datetime) -> list[AgentRow]:
-    return [row for row in inventory.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
+    return [row for row in agents.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
 
 
 def _writes(scope: TenantScope, days: list[date], now: datetime) -> list[Writes]:

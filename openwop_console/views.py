@@ -17,7 +17,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memory import adapter, archives, background, commitments, forget_requests, inventory
+from memory import adapter, agents, archives, background, commitments, forget_requests
 from memory import search as memory_search
 from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
 from memory.host.errors import NotFound
@@ -135,7 +135,7 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         name, find = FINDERS[prefix]
         yield name, wire_id, lambda: find(scope, found, now)
         return
-    yield "agent", words, lambda: scope.can("agents:read") and inventory.entry(scope, words, advertised.document())
+    yield "agent", words, lambda: scope.can("agents:read") and agents.entry(scope, words, advertised.document())
     of_node = LedgerFilter(node=words, state="all")
     yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
 

@@ -11,7 +11,7 @@ class ProposalsConfig(AppConfig):
         from memory import tasks as memory_tasks
         from memory.host import erasure, installing, interrupts, runs
         from memory.host.events import ApprovalOverridden, ApprovalRejected
-        from proposals import activation, gate, prompts, synthesis, tasks
+        from proposals import activation, gate, learning, prompts, tasks
         from proposals import erasure as proposals_erasure
 
         interrupts.register(gate.GATE_TYPE, activation.resolve_interrupt)
@@ -19,6 +19,6 @@ class ProposalsConfig(AppConfig):
         for kind in (ApprovalOverridden, ApprovalRejected):
             event_notes.on_reasons(kind.type, gate.reasons_of)
         installing.register(prompts.INSTALLER)
-        memory_tasks.queues(synthesis.KIND, tasks.enqueue_synthesis)
+        memory_tasks.queues(learning.KIND, tasks.enqueue_synthesis)
         for store in proposals_erasure.STORES:
             erasure.register(store)

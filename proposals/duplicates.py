@@ -18,7 +18,7 @@ from django.db.models import F
 
 from memory.host import ids, registry
 from memory.host.models import Installation
-from proposals import artifacts, structures
+from proposals import artifacts, fingerprints
 from proposals.models import UNDER_REVIEW, Revision
 
 ALIKE = 0.8
@@ -104,8 +104,8 @@ def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> 
 
 def _said_alike(rows: Any, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
     """How much each of these says of the same, in the order of ``wired``."""
-    words = structures.words_of(text) if wired else frozenset()
-    likeness = {row: structures.likeness(words, structures.words_of(other)) for row, other in _texts(rows, wired)}
+    words = fingerprints.words_of(text) if wired else frozenset()
+    likeness = {row: fingerprints.likeness(words, fingerprints.words_of(other)) for row, other in _texts(rows, wired)}
     return ((likeness[row], reference) for row, reference in wired.items() if row in likeness)
 
 
@@ -121,8 +121,8 @@ def _facts_of(kind: str, text: str) -> _Facts:
     facts = _known.get(kind, sha256)
     if facts is None:
         name = registry.digest(artifacts.name_in(kind, text))
-        structure, skeleton = structures.structure_of(text), structures.skeleton_of(text)
-        facts = _Facts(structure, skeleton, name, len(structures.words_of(text)))
+        structure, skeleton = fingerprints.structure_of(text), fingerprints.skeleton_of(text)
+        facts = _Facts(structure, skeleton, name, len(fingerprints.words_of(text)))
         _known.keep(kind, sha256, facts)
     return facts
 

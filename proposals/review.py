@@ -11,9 +11,8 @@ from memory.host import auditing, ids, registry
 from memory.host.errors import NotFound
 from memory.host.models import AuditRecord, Installation
 from memory.host.tenancy import TenantScope
-from proposals import artifacts, comments, effects, electorate, policies, revisions
-from proposals.effects import Effect
-from proposals.electorate import Electorate
+from proposals import artifacts, comments, impact, policies, revisions, voters
+from proposals.impact import Effect
 from proposals.models import (
     UNDER_REVIEW,
     Comment,
@@ -27,6 +26,7 @@ from proposals.models import (
     Vote,
 )
 from proposals.policies import Policy
+from proposals.voters import Electorate
 
 RECORDS_SHOWN = 100
 WITHDRAWN = "proposal.gate.withdraw"
@@ -139,7 +139,7 @@ def detail(scope: TenantScope, proposal_id: UUID | None) -> Detail:
     found = find(scope, proposal_id)
     made = revisions.all_of(found)
     policy = policies.of_kind(found.tenant_id, found.kind)
-    return Detail(found, made, ballots_of(found), effects.of(found, made), comments.of_proposal(found), policy)
+    return Detail(found, made, ballots_of(found), impact.of(found, made), comments.of_proposal(found), policy)
 
 
 def ballots_of(proposal: Proposal) -> list[Ballot]:
@@ -161,14 +161,14 @@ def _withdrawn(proposal: Proposal) -> dict[str, str]:
     return {details["approvalId"]: actor for actor, details in rows.values_list("actor", "details")}
 
 
-def voters(scope: TenantScope, told: Detail, *, now: datetime) -> Electorate:
+def who_may_vote(scope: TenantScope, told: Detail, *, now: datetime) -> Electorate:
     """Who may vote now, at the gate under way or at one that would be opened, and who may not and why."""
     scope.check("proposals:read")
     gate, open_one = told.gate, told.last if told.gate else None
     voted = {vote.principal: vote.decision for vote in open_one.votes} if open_one else {}
     roles = gate.eligible_roles if gate and gate.eligible_roles else told.policy.eligible_roles
     barred = told.proposal.contributors
-    return electorate.of_tenant(scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now)
+    return voters.of_tenant(scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now)
 
 
 def versions(told: Detail) -> list[Installation]:

@@ -11,7 +11,7 @@ from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
 from memory.host.paging import behind
 from memory.text.matching import FORGOTTEN
-from proposals import diffs, structures
+from proposals import diffs, fingerprints
 from proposals.artifacts import Sealed
 from proposals.drafts import Texts
 from proposals.models import Gate, Proposal, Revision
@@ -33,7 +33,7 @@ def add(proposal: Proposal, sealed: Sealed, texts: Texts, *, against: str = "", 
         text=sealed.text,
         sha256=sealed.sha256,
         canonical_sha256=sealed.canonical_sha256,
-        structure=structures.structure_of(sealed.text),
+        structure=fingerprints.structure_of(sealed.text),
         lines_added=added,
         lines_removed=removed,
         revised_by=by,

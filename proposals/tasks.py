@@ -10,7 +10,7 @@ from django_q.tasks import async_task
 from memory import background
 from memory.models import Pass
 from memory.tasks import PASS_SECONDS, worker_name
-from proposals import synthesis
+from proposals import learning
 
 
 def enqueue_synthesis(row: Pass) -> None:
@@ -24,17 +24,17 @@ def synthesize(tenant: str, pass_id: str) -> None:
 
 def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     """The pass as it ended; None when it is not this process's to carry out."""
-    return background.carry_out(tenant_id, pass_id, holder=worker_name(), flow=synthesis, clock=timezone.now)
+    return background.carry_out(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
 
 
 def order_syntheses() -> int:
     """Every tenant that is due has its look of the day, queued with its order; returns how many."""
-    return sum(_order_daily(tenant_id) for tenant_id in synthesis.tenants_due(now=timezone.now()))
+    return sum(_order_daily(tenant_id) for tenant_id in learning.tenants_due(now=timezone.now()))
 
 
 @transaction.atomic
 def _order_daily(tenant_id: UUID) -> bool:
-    row = synthesis.order_daily(tenant_id, endpoint=settings.OPENWOP_SYNTHESIS_ENDPOINT, now=timezone.now())
+    row = learning.order_daily(tenant_id, endpoint=settings.OPENWOP_SYNTHESIS_ENDPOINT, now=timezone.now())
     if row is not None:
         enqueue_synthesis(row)
     return row is not None

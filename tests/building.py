@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from memory import adapter, agent_manifests, ledger, search
+from memory import adapter, agents, ledger, search
 from memory.drafts import EntryDraft
 from memory.host import access, advertised, ids, runs, tenancy
 from memory.host.models import Installation, Membership, Run, Tenant
@@ -182,4 +182,4 @@ def install_agent(slug: str, manifest: dict[str, Any]) -> Installation:
     """The agent of that manifest is installed in the tenant; what it does not say is filled in."""
     owner = tenancy.host_scope(tenant(slug), scopes=frozenset({"agents:manage"}))
     whole = {"persona": "Agent", "modelClass": "general", "systemPrompt": "You help.", **manifest}
-    return agent_manifests.install(owner, whole, advertised.document(), now=timezone.now())
+    return agents.install(owner, whole, advertised.document(), now=timezone.now())

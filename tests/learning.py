@@ -13,8 +13,10 @@ from memory.host.models import ArtifactKind, Run
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
 from openwop_console.runtime import intake
-from proposals import miners, synthesis, tasks
-from proposals.miners.traces import Evidence, Finding, Traces
+from proposals import learning as synthesis
+from proposals import tasks
+from proposals.learning import miners
+from proposals.learning.miners.traces import Evidence, Finding, Traces
 from tests import building, proposing
 
 PROMPT = "triage.summary"

@@ -14,8 +14,9 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from memory.host.models import ArtifactKind
-from proposals import artifacts, miners
-from proposals.miners.traces import (
+from proposals import artifacts
+from proposals.learning import miners
+from proposals.learning.miners.traces import (
     Correction,
     Finding,
     InstalledAgent,

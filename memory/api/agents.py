@@ -5,7 +5,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import agent_manifests, inventory
+from memory import agents
 from memory.api import schemas
 from memory.api.serializers import agent_document
 from memory.host import advertised
@@ -17,14 +17,14 @@ from memory.host.tenancy import scope_of
 @operation("listAgents", scope="manifest:read", gives={200: schemas.AGENTS}, tag="agents")
 @api_view(["GET"])
 def agent_list(request: Request) -> Response:
-    found = inventory.entries(scope_of(request), advertised.document())
+    found = agents.entries(scope_of(request), advertised.document())
     return Response({"agents": [agent_document(entry) for entry in found], "total": len(found)})
 
 
 @operation("getAgent", scope="manifest:read", gives={200: schemas.AGENT}, tag="agents")
 @api_view(["GET"])
 def agent(request: Request, agent_id: str) -> Response:
-    return Response(agent_document(inventory.entry(scope_of(request), agent_id, advertised.document())))
+    return Response(agent_document(agents.entry(scope_of(request), agent_id, advertised.document())))
 
 
 @operation("removeAgent", scope="agents:manage", gives={204: None}, method="DELETE", tag="agents")
@@ -41,11 +41,11 @@ def manifest(request: Request, agent_id: str) -> Response:
     """A manifest goes in, is replaced by a later version or removed; its prompt never comes out."""
     scope, now = scope_of(request), timezone.now()
     if request.method == "DELETE":
-        agent_manifests.remove(scope, agent_id, now=now)
+        agents.remove(scope, agent_id, now=now)
         return Response(status=204)
     document = advertised.document()
-    installed = agent_manifests.install(scope, _named(request.data, agent_id), document, now=now)
-    return Response(agent_document(inventory.entry_of(installed, document)))
+    installed = agents.install(scope, _named(request.data, agent_id), document, now=now)
+    return Response(agent_document(agents.entry_of(installed, document)))
 
 
 def _named(given: object, agent_id: str) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import json
 
-from memory import agent_manifests
+from memory import agents
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
 from memory.host.operations import (
@@ -68,7 +68,7 @@ DISPATCHED = closed(
     events=listed(closed(type=TEXT, agentId=TEXT)),
 )
 MANIFEST: Schema = {
-    key: value for key, value in json.loads(agent_manifests.SCHEMA.read_text()).items() if not key.startswith("$")
+    key: value for key, value in json.loads(agents.SCHEMA.read_text()).items() if not key.startswith("$")
 }
 
 ADDRESS = closed(

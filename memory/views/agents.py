@@ -8,10 +8,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import artifact_stops, capabilities, inventory
+from memory import agents as memory_agents
+from memory import artifact_stops, capabilities
+from memory.agents import AgentRow
 from memory.host import advertised, exports, pages, tenancy
 from memory.host.errors import NotFound
-from memory.inventory import AgentRow
 from memory.wire import instant
 
 COLUMNS = (
@@ -34,7 +35,7 @@ COLUMNS = (
 def agents(request: HttpRequest) -> HttpResponseBase:
     """Every installed agent with the health of its memory."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = inventory.agent_rows(scope, advertised.document(), now=now)
+    found = memory_agents.agent_rows(scope, advertised.document(), now=now)
     if request.GET.get("format") in exports.FORMATS:
         return exports.listing(request.GET["format"], "agents", map(_row, found), columns=COLUMNS)
     context = {
@@ -69,7 +70,7 @@ def _row(row: AgentRow) -> dict[str, Any]:
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     """One agent: the eight dimensions, each with where it is advertised and what it means when it is missing."""
     scope, now, document = tenancy.scope_of(request), timezone.now(), advertised.document()
-    rows = inventory.agent_rows(scope, document, now=now)
+    rows = memory_agents.agent_rows(scope, document, now=now)
     found = next((row for row in rows if row.entry.agent_id == agent_id), None)
     if found is None:
         raise NotFound("There is no installed agent by that id.")

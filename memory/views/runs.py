@@ -10,14 +10,14 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, trail
+from memory import answer_forms, run_timeline
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
-from memory.trail import Lane, RunFilter, Trail, TrailWrite
+from memory.run_timeline import Lane, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
@@ -64,9 +64,9 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
-    listed = trail.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
+    listed = run_timeline.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_run_row(run) for run in trail.every_run(scope, wanted))
+        rows = (_run_row(run) for run in run_timeline.every_run(scope, wanted))
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     names = events.names_of(scope, listed.runs)
     context = {
@@ -109,7 +109,7 @@ def _owners(found: Run) -> list[str]:
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
-    told = trail.of_run(scope, found, now=timezone.now())
+    told = run_timeline.of_run(scope, found, now=timezone.now())
     if request.GET.get("format") == "json":
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
@@ -145,7 +145,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
 def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
     """All that one event of OpenIntent says, which may be long."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
-    event, said = trail.note_of(scope, found, sequence)
+    event, said = run_timeline.note_of(scope, found, sequence)
     if request.GET.get("format") == "json":
         return exports.document({"sequence": sequence, "type": event.type, "note": said})
     context = {
@@ -191,7 +191,7 @@ def _took(told: Trail) -> Any:
 
 def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, Any]]:
     """Every event of the run as the protocol writes it."""
-    for event in trail.every_event(scope, run):
+    for event in run_timeline.every_event(scope, run):
         yield {
             "eventId": ids.wire("evt", event.event_id),
             "runId": ids.wire("run", run.id),

@@ -18,7 +18,7 @@ from uuid import UUID
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agent_manifests, background, passes
+from memory import agents, background, passes
 from memory.addresses import Address, Tier
 from memory.background import Wanted
 from memory.host import access, advertised, ids, registry, runs, tenancy, vault
@@ -325,7 +325,7 @@ def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime
     ref = f"agent:{manifest['agentId']}@{manifest['packVersion']}"
     if registry.by_ref(tenant.id, ref) is None:
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
-        agent_manifests.install(scope, manifest, advertised.document(), now=now)
+        agents.install(scope, manifest, advertised.document(), now=now)
         made["installations"] += 1
 
 

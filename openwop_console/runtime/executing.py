@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from memory import agent_manifests, harness, kept_reads
+from memory import agents, harness, kept_reads
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
@@ -149,10 +149,10 @@ def _check_agent(position: Position, now: datetime) -> None:
     A replay is not executed, so it notes none; nor does a node that fails.
     """
     run, node = position.run, position.node
-    under = agent_manifests.acted_under(run.tenant_id, position.agent.get("agentId", ""))
+    under = agents.acted_under(run.tenant_id, position.agent.get("agentId", ""))
     if under and under.is_disabled:
         raise NodeFailed(position, Failure(ArtifactDisabled.code, registry.disabled(under).message), final=True)
-    if agent_manifests.refused_tools(under, tools_of(node["typeId"], node["config"])):
+    if agents.refused_tools(under, tools_of(node["typeId"], node["config"])):
         raise NodeFailed(position, NOT_ALLOWED, final=True)
     if under and under.superseded_at is None:
         registry.note_use(run, under, node_id=position.node_id, now=now)

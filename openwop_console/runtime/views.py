@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import answer_forms, trail
+from memory import answer_forms, run_timeline
 from memory.answer_forms import AnswerForm
 from memory.host import ids, pages
 from memory.host.errors import Conflict, Invalid
@@ -63,7 +63,7 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
         sent = pages.submit(form, lambda _: _answer(request, form, run))
         if sent.result:
             return redirect("run", run_id=run_id)
-    question = trail.question_of(interrupt)
+    question = run_timeline.question_of(interrupt)
     context = {
         "nav": "memory",
         "now": timezone.now(),
@@ -77,7 +77,7 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
 
 def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
     scope, node_id, now = scope_of(request), form.interrupt.node_id, timezone.now()
-    mine = answer_forms.vote_of(scope, trail.question_of(form.interrupt))
+    mine = answer_forms.vote_of(scope, run_timeline.question_of(form.interrupt))
     if mine:
         said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
         raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")

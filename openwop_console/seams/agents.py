@@ -11,7 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import inventory
+from memory import agents
 from memory.api import schemas
 from memory.api import serializers as wire
 from memory.host import advertised, ids, runs
@@ -42,7 +42,7 @@ LOOK_EVERY = 0.05
 @seam
 def dispatch(request: Request, agent_id: str) -> Response:
     given, scope = checked(wire.DispatchAgent, request.data).validated_data, scope_of(request)
-    inventory.entry(scope, agent_id, advertised.document())
+    agents.entry(scope, agent_id, advertised.document())
     order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
     run = _ended(scope, intake.create_run(scope, order, now=timezone.now()))
     events, _ = intake.read_events(scope, run.id, after=-1)

@@ -16,7 +16,7 @@ from memory.host.serializing import Closed, Flag, checked
 from memory.host.tenancy import scope_of
 from memory.models import Pass
 from memory.wire import instant
-from proposals import synthesis, tasks
+from proposals import learning, tasks
 
 SYNTHESIS = closed("Synthesis", **WORK)
 READ, RUN = "proposals:read", "passes:run"
@@ -71,7 +71,7 @@ def synthesis_document(row: Pass) -> dict[str, Any]:
 def synthesis_order(request: Request) -> Response:
     """On record and queued together, or neither."""
     wanted = checked(OrderSynthesis, request.data).wanted()
-    row = synthesis.order(scope_of(request), **wanted, now=timezone.now())
+    row = learning.order(scope_of(request), **wanted, now=timezone.now())
     tasks.enqueue_synthesis(row)
     return Response(synthesis_document(row), status=202)
 
@@ -79,7 +79,7 @@ def synthesis_order(request: Request) -> Response:
 @operation("getSynthesis", scope=READ, gives={200: SYNTHESIS}, tag=TAG)
 @api_view(["GET"])
 def one_synthesis(request: Request, pass_id: str) -> Response:
-    return Response(synthesis_document(synthesis.find(scope_of(request), ids.parse("pass", pass_id))))
+    return Response(synthesis_document(learning.find(scope_of(request), ids.parse("pass", pass_id))))
 
 
 @operation("stopSynthesis", scope=RUN, gives={202: SYNTHESIS}, tag=TAG)
@@ -87,7 +87,7 @@ def one_synthesis(request: Request, pass_id: str) -> Response:
 def synthesis_stop(request: Request, pass_id: str) -> Response:
     """The synthesis leaves off before its next proposal; what it has proposed stands."""
     checked(Nothing, request.data)
-    row = synthesis.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    row = learning.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     return Response(synthesis_document(row), status=202)
 
 

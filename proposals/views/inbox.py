@@ -19,12 +19,12 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from proposals import denials, inbox, rules, selections
+from proposals import bulk_actions, denials, inbox, rules
 from proposals import inbox as proposals_inbox
+from proposals.bulk_actions import Drift, Selection
 from proposals.forms import EndForm, SavedFilterForm
 from proposals.inbox import Counts, InboxFilter, InboxPage, Row
 from proposals.models import Kind, Purpose, State
-from proposals.selections import Drift, Selection
 from proposals.views import review
 
 SHOWS = {inbox.NEEDS_ME: "Needs me", inbox.MINE: "Mine", inbox.ALL: "All"}
@@ -380,15 +380,15 @@ def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> d
 
 def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetime) -> dict[str, Any]:
     """What this principal may do to rows, and all that match as a selection when the page is not all of them."""
-    may = {action: rules.denial(scope, action, None) is None for action in (*selections.ACTIONS, "decide")}
+    may = {action: rules.denial(scope, action, None) is None for action in (*bulk_actions.ACTIONS, "decide")}
     may_end = may["reject"] or may["archive"]
-    more = may_end and len(page.rows) < page.total <= selections.MOST
-    everything = selections.all_matching(scope, wanted, now=now) if more else None
+    more = may_end and len(page.rows) < page.total <= bulk_actions.MOST
+    everything = bulk_actions.all_matching(scope, wanted, now=now) if more else None
     return {
         "may": may,
         "may_end": may_end,
-        "most": selections.MOST,
-        "every": selections.seal(scope, everything) if everything else "",
+        "most": bulk_actions.MOST,
+        "every": bulk_actions.seal(scope, everything) if everything else "",
         "every_count": len(everything.ids) if everything else 0,
     }
 
@@ -440,18 +440,18 @@ def end(request: HttpRequest) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
     if request.method == "POST":
-        asked = [each for each in selections.ACTIONS if each == given.get("action")]
-        denials.authorize_one_of(scope, asked or selections.ACTIONS, now=now)
+        asked = [each for each in bulk_actions.ACTIONS if each == given.get("action")]
+        denials.authorize_one_of(scope, asked or bulk_actions.ACTIONS, now=now)
     if not any(given.get(name) for name in ("chosen", "every", "id")):
         messages.error(request, "Choose at least one proposal.")
         return redirect(pages.back(request, reverse("proposals")))
     action, selection = given.get("action", ""), _selection(scope, given)
     if request.method != "POST":
-        drift = selections.drift(scope, selection, now=now)
+        drift = bulk_actions.drift(scope, selection, now=now)
         news: dict[str, Any] = {"drifted": _news(scope, drift, now)} if drift else {}
         return _confirm(request, scope, action, selection, now, status=409 if drift else 200, **news)
     form = EndForm(request.POST)
-    sent = pages.submit(form, lambda data: selections.end(scope, action, selection, reason=data["reason"], now=now))
+    sent = pages.submit(form, lambda data: bulk_actions.end(scope, action, selection, reason=data["reason"], now=now))
     if sent.result:
         number = len(sent.result)
         messages.success(request, f"{number} proposal{'s are' if number > 1 else ' is'} {DONE[action]}.")
@@ -463,7 +463,7 @@ def end(request: HttpRequest) -> HttpResponse:
 def _selection(scope: TenantScope, given: QueryDict) -> Selection:
     """What was chosen: a selection of before, everything that matched, or the boxes that were ticked."""
     sealed = given.get("chosen") or given.get("every")
-    return selections.unseal(scope, sealed) if sealed else selections.of_ids(given.getlist("id"))
+    return bulk_actions.unseal(scope, sealed) if sealed else bulk_actions.of_ids(given.getlist("id"))
 
 
 def _back(selection: Selection) -> str:
@@ -482,10 +482,10 @@ def _confirm(
     **more: Any,
 ) -> HttpResponse:
     """What would happen, with the reason to be given; more is what stood in the way."""
-    plan = selections.plan(scope, action, selection, now=now)
-    chosen = selections.seal(scope, selection)
-    left = selections.seal(scope, Selection(tuple(plan.possible))) if plan.possible and not plan.stands else ""
-    renewed = selections.all_matching(scope, selection.wanted, now=now) if selection.wanted else None
+    plan = bulk_actions.plan(scope, action, selection, now=now)
+    chosen = bulk_actions.seal(scope, selection)
+    left = bulk_actions.seal(scope, Selection(tuple(plan.possible))) if plan.possible and not plan.stands else ""
+    renewed = bulk_actions.all_matching(scope, selection.wanted, now=now) if selection.wanted else None
     context = {
         "nav": "proposals",
         "permalink": "",
@@ -497,7 +497,7 @@ def _confirm(
         "total": len(selection.ids),
         "form": form or EndForm(initial={"action": action, "chosen": chosen}),
         "left": left,
-        "again": selections.seal(scope, renewed) if renewed and "drifted" in more else "",
+        "again": bulk_actions.seal(scope, renewed) if renewed and "drifted" in more else "",
         "again_count": len(renewed.ids) if renewed else 0,
         "back": _back(selection),
         **more,

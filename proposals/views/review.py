@@ -23,9 +23,9 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
-from proposals import artifacts, diffs, effects, installation, rules, summaries, synthesis, tasks
+from proposals import artifacts, diffs, impact, installation, learning, rules, summaries, tasks
 from proposals import review as reading
-from proposals.effects import Duplicate
+from proposals.impact import Duplicate
 from proposals.models import Decision, GateState, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
 from proposals.summaries import Line, Summary
@@ -90,7 +90,7 @@ class Short:
 def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, Any]:
     """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views."""
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
-    offered = _offered(told, effects.duplicate_of(told.proposal))
+    offered = _offered(told, impact.duplicate_of(told.proposal))
     before = _first(offered, _in_production(told))
     old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], str(new.number - 1), before.value))
     mode = "side" if request.GET.get("mode") == "side" else "unified"
@@ -230,7 +230,7 @@ def look(request: HttpRequest) -> HttpResponse:
     """A look is on record and queued, or neither; read, it is where the latest one stands, until that is over."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if request.method == "POST":
-        tasks.enqueue_synthesis(synthesis.order(scope, now=now))
+        tasks.enqueue_synthesis(learning.order(scope, now=now))
         messages.success(request, "The host looks at its runs. What it finds arrives here.")
         return redirect("proposals")
     told = latest(scope)
@@ -242,7 +242,7 @@ def look(request: HttpRequest) -> HttpResponse:
 
 def latest(scope: TenantScope) -> dict[str, Any]:
     """The latest look, whether it is still under way, and what came of it in numbers."""
-    row = synthesis.latest(scope)
+    row = learning.latest(scope)
     outcome = row.outcome if row else {}
     return {
         "look": row,
@@ -410,7 +410,7 @@ def render_review(
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
         "oob": pages.wants_fragment(request),
         "bar": action_bar.bar(scope, told, now=now),
-        "voters": reading.voters(scope, told, now=now),
+        "voters": reading.who_may_vote(scope, told, now=now),
         "beside": reading.neighbours(scope, told.proposal),
         "timeline": timeline(told),
         "versions": reading.versions(told),
@@ -502,10 +502,10 @@ def _try(proposal: Proposal, text: str, now: datetime) -> None:
 
 
 def _evidence(told: Detail) -> dict[str, Any]:
-    proposal, duplicate = told.proposal, effects.duplicate_of(told.proposal)
+    proposal, duplicate = told.proposal, impact.duplicate_of(told.proposal)
     return {
-        "sources": effects.runs_of(proposal),
-        "citations": effects.citations(proposal),
+        "sources": impact.runs_of(proposal),
+        "citations": impact.citations(proposal),
         "duplicate": duplicate,
         "restates": action_bar.restates(told, duplicate) if duplicate else "",
     }

@@ -181,7 +181,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/background.py",  # a pass that was refused has that outcome
         "memory/forgetting.py",  # a preview that was asked to stop has lapsed
-        "proposals/synthesis/attempts.py",  # a draft that cannot be installed is counted
+        "proposals/learning/attempts.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
         "openwop_console/seams/governance.py",  # a denial is an outcome that the suite asks for

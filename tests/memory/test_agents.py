@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from memory import adapter, agent_manifests, capabilities, inventory, ledger, retention
+from memory import adapter, agents, capabilities, ledger, retention
 from memory.host import advertised, ids, registry, vault
 from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
@@ -326,10 +326,10 @@ def test_only_a_literal_true_asks_for_a_dimension() -> None:
 def test_the_inventory_is_derived_from_the_very_document_that_discovery_serves(client: Client) -> None:
     served = client.get("/.well-known/openwop").json()
     building.install_agent("acme", {"agentId": AGENT, "memoryShape": {"longTerm": True}})
-    found = inventory.entries(building.scope(), served)
-    assert found == inventory.entries(building.scope(), advertised.document())
+    found = agents.entries(building.scope(), served)
+    assert found == agents.entries(building.scope(), advertised.document())
     lesser = {**served, "agents": {"manifestRuntime": {"supported": True}}}
-    [entry] = inventory.entries(building.scope(), lesser)
+    [entry] = agents.entries(building.scope(), lesser)
     assert entry.degraded_dimensions == ("long-term-durability",)
 
 
@@ -458,7 +458,7 @@ def test_an_agent_that_was_never_installed_is_free_and_one_that_was_removed_keep
     building.install_agent("acme", {"agentId": AGENT, "toolAllowlist": [MEMORY_WRITE]})
     building.install_agent("globex", {"agentId": AGENT, "toolAllowlist": []})
     assert outcome_of(acting(AGENT)) == COMPLETED
-    agent_manifests.remove(building.scope(), AGENT, now=timezone.now())
+    agents.remove(building.scope(), AGENT, now=timezone.now())
     assert outcome_of(acting(AGENT)) == ("failed", "artifact_disabled")
 
 

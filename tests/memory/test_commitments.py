@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, commitments, forgetting, inventory, ledger, lineage, policies
+from memory import adapter, agents, commitments, forgetting, ledger, lineage, policies
 from memory.commitments import rows, upkeep
 from memory.drafts import EntryDraft
 from memory.erasers.commitments import CommitmentRows
@@ -404,7 +404,7 @@ def test_an_agent_s_row_counts_what_it_may_still_do(desk: Desk) -> None:
         desk.says(text, agent_id="private.acme.one")
     desk.keeps()
     commitments.cancel(desk.scope, desk.all[0].id, reason="", now=desk.at)
-    (row,) = inventory.agent_rows(desk.scope, {}, now=desk.at)
+    (row,) = agents.agent_rows(desk.scope, {}, now=desk.at)
     assert row.armed == 2
 
 

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from memory import forgetting, inventory
+from memory import agents, forgetting
 from memory.host import access, advertised, event_log, heartbeats, ids, tenant_log, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
@@ -341,7 +341,7 @@ def test_an_agent_that_is_degraded_is_seen() -> None:
     assert heartbeats.find(acme.tenant_id, "watch").prior_state["state"] == {"bad": False, "there": False}
     building.install_agent("acme", {"agentId": "vendor.acme.writer", "memoryShape": {"longTerm": True}})
     assert beat(heartbeat)[0].evaluated.changed
-    [entry] = inventory.entries(acme, advertised.document())
+    [entry] = agents.entries(acme, advertised.document())
     seen = heartbeats.find(acme.tenant_id, "watch").prior_state["state"]
     assert seen == {"bad": entry.health == "degraded", "there": True}
 

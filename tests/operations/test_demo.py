@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, forgetting, inventory, ledger, provenance, workspace
+from memory import adapter, agents, forgetting, ledger, provenance, workspace
 from memory.commitments import inference
 from memory.host import access, event_log, installing, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
@@ -189,7 +189,7 @@ def test_every_agent_has_a_valid_manifest_and_one_says_nothing_about_its_memory(
             assert manifest.pop("packName").startswith("private.")
             assert manifest.pop("packVersion") == installed.version
             schemas.check("agent-manifest", manifest)
-    rows = inventory.agent_rows(signed_in("ada@acme.example"), discovery.document(), now=timezone.now())
+    rows = agents.agent_rows(signed_in("ada@acme.example"), discovery.document(), now=timezone.now())
 
     assert {row.entry.agent_id: row.entry.health for row in rows} == {
         "private.acme.nightly": "satisfied",

@@ -19,7 +19,7 @@ from memory.host import advertised, ids, saved_filters, tenancy
 from memory.host.models import Operator, SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
-from proposals import inbox, lifecycle, rules, selections, tasks
+from proposals import bulk_actions, inbox, lifecycle, rules, tasks
 from proposals.drafts import Change
 from proposals.inbox import InboxFilter
 from proposals.models import Gate, Kind, Proposal
@@ -520,18 +520,18 @@ def test_all_that_match_are_carried_as_they_were_and_a_changed_world_is_a_confli
 def test_the_same_number_but_others_is_a_changed_world_too() -> None:
     now, ada = timezone.now(), building.scope()
     first = inboxes.at(1, now)
-    chosen = selections.all_matching(ada, InboxFilter(states=("draft",)), now=now)
+    chosen = bulk_actions.all_matching(ada, InboxFilter(states=("draft",)), now=now)
     assert chosen
     lifecycle.archive(ada, first.id, reason="x", now=now)
     second = inboxes.at(2, now)
-    drift = selections.drift(ada, chosen, now=now)
+    drift = bulk_actions.drift(ada, chosen, now=now)
     assert (drift.came, drift.went) == ([second.id], [first.id])
 
 
 def test_more_than_can_be_ended_at_once_is_said_in_words(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
     made = [inboxes.at(number, now) for number in range(52)]
-    monkeypatch.setattr(selections, "MOST", 51)
+    monkeypatch.setattr(bulk_actions, "MOST", 51)
     body = body_of(ada.get("/proposals"))
     assert "52 match; at most 51 are ended at once." in body
     assert 'name="every"' not in body
@@ -581,7 +581,7 @@ def test_facets_and_chips_call_things_by_the_words_of_rows_and_of_the_api(ada: C
 
 def test_a_selection_is_its_owners_and_tenants_alone(ada: Client, sign_in: SignIn) -> None:
     made = inboxes.at(1, timezone.now())
-    sealed = selections.seal(scope_of(), selections.of_ids(wire(made)))
+    sealed = bulk_actions.seal(scope_of(), bulk_actions.of_ids(wire(made)))
     form = {"action": "reject", "chosen": sealed, "reason": "mine now"}
     assert sign_in(role="operator").post("/proposals/end", form).status_code == 422
     globex = sign_in("globex")
@@ -601,7 +601,7 @@ def test_who_may_not_end_proposals_has_no_boxes_and_is_refused(sign_in: SignIn) 
     assert 'value="reject"' not in shown
     query = {"action": "reject", "id": wire(made)}
     assert author.get("/proposals/end", query).status_code == 403
-    sealed = selections.seal(scope_of("ada.author@acme.example"), selections.of_ids(wire(made)))
+    sealed = bulk_actions.seal(scope_of("ada.author@acme.example"), bulk_actions.of_ids(wire(made)))
     assert author.post("/proposals/end", {"action": "reject", "chosen": sealed, "reason": "x"}).status_code == 403
     assert states(made) == ["draft"]
 

@@ -25,7 +25,8 @@ from memory.host.models import Installation, Operator, RoleGrant, Run, SavedFilt
 from memory.host.tenancy import TenantScope
 from memory.models import Pass
 from openwop_console.management.commands import proposal as command
-from proposals import lifecycle, policies, selections, synthesis
+from proposals import bulk_actions, lifecycle, policies
+from proposals import learning as synthesis
 from proposals.drafts import Change
 from proposals.models import ApprovalPolicy, Comment, Gate, PolicyChange, Proposal, Revision, State, Vote
 from tests import building, proposing
@@ -318,7 +319,7 @@ def chosen(action: str) -> Body:
     """The selection of this one proposal, as the person's own page would have sealed it."""
 
     def body(world: World, state: str, who: Who) -> dict[str, str]:
-        sealed = selections.seal(who.scope, selections.of_ids([world.wire(state)]))
+        sealed = bulk_actions.seal(who.scope, bulk_actions.of_ids([world.wire(state)]))
         return {"action": action, "chosen": sealed, "reason": REASON}
 
     return body

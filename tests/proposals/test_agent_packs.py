@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import agent_manifests
+from memory import agents
 from memory.host import ids, registry
 from memory.host.errors import Conflict, Unprocessable
 from memory.host.models import ArtifactKind, Installation, Resolution, Run
@@ -182,7 +182,7 @@ def test_two_agents_of_one_id_are_refused_at_the_second() -> None:
 def test_what_a_manifest_refuses_by_itself_is_refused_in_a_pack_whatever_its_schema_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent_manifests, "problems_in", lambda manifest: [("persona", "is not liked")])
+    monkeypatch.setattr(agents, "problems_in", lambda manifest: [("persona", "is not liked")])
     assert refused_by(agent_pack()) == ["artifact.agents[0].persona"]
 
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host import event_log, ids
-from proposals import duplicates, lifecycle, structures
+from proposals import duplicates, fingerprints, lifecycle
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
@@ -93,10 +93,10 @@ def test_a_duplicate_can_be_applied_all_the_same() -> None:
 
 
 def test_order_white_space_and_what_is_empty_make_no_difference() -> None:
-    one = structures.structure_of('{"a": 1, "b": "x  y", "variables": []}')
-    assert one == structures.structure_of('{"b": "x y",\n "a": 1}')
-    assert one != structures.structure_of('{"b": "x z", "a": 1}')
-    assert structures.structure_of("no json") == ""
+    one = fingerprints.structure_of('{"a": 1, "b": "x  y", "variables": []}')
+    assert one == fingerprints.structure_of('{"b": "x y",\n "a": 1}')
+    assert one != fingerprints.structure_of('{"b": "x z", "a": 1}')
+    assert fingerprints.structure_of("no json") == ""
 
 
 @pytest.mark.parametrize("number", [1, 40])
@@ -155,7 +155,7 @@ DIFFERENT = {
 
 @pytest.mark.parametrize(("kind", "one", "other"), DIFFERENT.values(), ids=DIFFERENT)
 def test_what_is_called_alike_inside_is_a_setting_and_no_label(kind: str, one: str, other: str) -> None:
-    assert structures.structure_of(one) != structures.structure_of(other)
+    assert fingerprints.structure_of(one) != fingerprints.structure_of(other)
     proposing.propose(kind=kind, text=one)
     assert proposing.propose(kind=kind, text=other).duplicate_of is None
 

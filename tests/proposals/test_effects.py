@@ -8,7 +8,7 @@ import pytest
 from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
 from proposals import review
-from proposals.effects import Effect
+from proposals.impact import Effect
 from proposals.models import Proposal
 from tests import building, proposing
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proposals.miners.traces import Finding, InstalledAgent, NodeTrace, Origin, RunTrace, Traces
+from proposals.learning.miners.traces import Finding, InstalledAgent, NodeTrace, Origin, RunTrace, Traces
 from tests import mining
 from tests.budgets import examples
 from tests.mining import NOW, READ, RECALL, REMEMBER, WRITE, agent, found, node, run

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.host import cron
-from proposals.miners.traces import Finding, Firing, Origin, RunTrace, Standing, Traces
+from proposals.learning.miners.traces import Finding, Firing, Origin, RunTrace, Standing, Traces
 from tests import mining
 from tests.budgets import examples
 from tests.mining import found, run

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proposals import miners
-from proposals.miners.traces import Finding, NodeTrace, RunTrace, Traces
+from proposals.learning import miners
+from proposals.learning.miners.traces import Finding, NodeTrace, RunTrace, Traces
 from tests import mining
 from tests.budgets import examples
 from tests.mining import COMPOSE, READ, RECALL, REMEMBER, WRITE, found, node, run

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from proposals import artifacts
-from proposals.miners.traces import (
+from proposals.learning.miners.traces import (
     Correction,
     Firing,
     InstalledPrompt,

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openwop_console.runtime.nodes import PLACEHOLDER
-from proposals.miners import evidence, sentences
-from proposals.miners.prompts import extended
-from proposals.miners.traces import Correction, Finding, RunTrace, Traces
+from proposals.learning.miners import evidence, sentences
+from proposals.learning.miners.prompts import extended
+from proposals.learning.miners.traces import Correction, Finding, RunTrace, Traces
 from tests import mining
 from tests.budgets import examples
 from tests.mining import NOW, correction, found, prompt, reading, run

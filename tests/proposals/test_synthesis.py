@@ -19,10 +19,11 @@ from memory.host.models import Installation, Run
 from memory.models import Pass
 from openwop_console.runtime import forking
 from openwop_console.runtime.forking import ForkRequest
-from proposals import lifecycle, synthesis, tasks
-from proposals.miners.traces import Evidence
+from proposals import learning as synthesis
+from proposals import lifecycle, tasks
+from proposals.learning import proposing, wording
+from proposals.learning.miners.traces import Evidence
 from proposals.models import Proposal, Revision
-from proposals.synthesis import proposing, wording
 from tests import building, learning
 from tests import proposing as builders
 from tests.memory.test_endpoint import Model, answers, model, says
@@ -147,7 +148,7 @@ def test_what_the_database_refuses_for_another_reason_is_no_sight_seen_before(mo
 
 
 def test_a_bug_in_a_rule_fails_the_pass_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proposals.miners.mine", lambda traces, now: 1 / 0)
+    monkeypatch.setattr("proposals.learning.miners.mine", lambda traces, now: 1 / 0)
     row = learning.carried_out()
     assert (row.state, row.code) == ("failed", "internal_error")
     assert types_on(row)[-1] == "run.failed"
@@ -211,7 +212,7 @@ def test_a_worker_that_has_lost_the_pass_proposes_nothing_more(monkeypatch: pyte
         Pass.objects.written_by(passes.WRITER).update(holder="another/1")
         return [learning.finding()]
 
-    monkeypatch.setattr("proposals.miners.mine", mine)
+    monkeypatch.setattr("proposals.learning.miners.mine", mine)
     assert tasks.carry_out(row.tenant_id, row.id) is None
     assert Proposal.objects.count() == 0
 
@@ -312,7 +313,7 @@ def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
 
 @pytest.mark.engines
 def test_a_look_that_failed_has_seen_nothing(monkeypatch: pytest.MonkeyPatch, drain: Any) -> None:
-    monkeypatch.setattr("proposals.miners.mine", lambda traces, now: 1 / 0)
+    monkeypatch.setattr("proposals.learning.miners.mine", lambda traces, now: 1 / 0)
     building.execute(building.scope(), "conformance-noop")
     assert tasks.order_syntheses() == 1
     drain()

@@ -11,9 +11,10 @@ from memory import background, policies
 from memory.host import ids, registry, vault
 from memory.host.errors import Forbidden
 from memory.models import Commitment
-from proposals import lifecycle, review, rules, synthesis
+from proposals import learning as synthesis
+from proposals import lifecycle, review, rules
+from proposals.learning import wording
 from proposals.models import Proposal, Revision
-from proposals.synthesis import wording
 from tests import building, learning, proposing
 from tests.memory.test_commitments import Desk
 from tests.proposals.test_synthesis_reading import person
@@ -38,7 +39,7 @@ def test_who_corrected_the_runs_does_not_vote_on_what_was_learnt_from_it() -> No
     with pytest.raises(Forbidden) as refused:
         proposing.decide(made, gate, ada)
     assert refused.value.details["rule"] == rules.SEPARATION_OF_DUTIES
-    voters = review.voters(ada, review.detail(ada, made.id), now=timezone.now())
+    voters = review.who_may_vote(ada, review.detail(ada, made.id), now=timezone.now())
     assert [each.principal for each in voters.eligible] == [ben.principal.id]
     assert [each.why_not for each in voters.others] == ["authored words that it was learnt from"]
     proposing.decide(made, gate, ben)

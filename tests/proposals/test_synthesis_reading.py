@@ -19,8 +19,8 @@ from openwop_console.runtime import forking, intake
 from openwop_console.runtime.forking import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import commitments, schedules
-from proposals.miners.traces import Origin, Traces
-from proposals.synthesis import run_traces
+from proposals.learning import run_traces
+from proposals.learning.miners.traces import Origin, Traces
 from tests import building, learning
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory import agent_manifests, inventory
+from memory import agents
 from memory.host import advertised, tenancy
 from openwop_console.management.base import DatabaseCommand, read_json, refusals_as_errors, tenant_named
 
@@ -23,8 +23,8 @@ class Command(DatabaseCommand):
         scope = tenancy.host_scope(tenant, scopes=frozenset({"agents:manage"}))
         with refusals_as_errors():
             manifest = read_json(options["file"])
-            installed = agent_manifests.install(scope, manifest, document, now=timezone.now())
-        entry = inventory.entry_of(installed, document)
+            installed = agents.install(scope, manifest, document, now=timezone.now())
+        entry = agents.entry_of(installed, document)
         lacks = [*entry.degraded, *(entry.degraded_dimensions or ())]
         told = f"; degraded: {', '.join(lacks)}" if lacks else ""
         self.stdout.write(f"{installed.ref} is installed in {tenant.slug} (sha256 {installed.sha256}){told}.")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memory.host import tenancy
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
-from proposals import synthesis, tasks
+from proposals import learning, tasks
 
 SCOPES = frozenset({"passes:run"})
 
@@ -24,5 +24,5 @@ class Command(DatabaseCommand):
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=SCOPES)
         wanted = {name: options[name] for name in ("dry_run", "endpoint")}
         with refusals_as_errors():
-            row = synthesis.order(scope, **wanted, now=timezone.now())
+            row = learning.order(scope, **wanted, now=timezone.now())
             self.stdout.write(seen_through(row, tasks.carry_out))

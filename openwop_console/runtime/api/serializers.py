@@ -15,7 +15,7 @@ from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Instant, Text
 from memory.masking import Mask, without_sensitive
-from memory.trail import RunFilter, RunPage
+from memory.run_timeline import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact

@@ -5,7 +5,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import trail
+from memory import run_timeline
 from memory.host import ids
 from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT
@@ -45,7 +45,7 @@ def console_runs(request: Request) -> Response:
     given = query.validated_data
     limit = given.get("limit", DEFAULT_LIMIT)
     return Response(
-        runs_document(trail.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit))
+        runs_document(run_timeline.run_page(scope_of(request), query.wanted(), before=given.get("after"), size=limit))
     )
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory import harness, inventory, search
+from memory import agents, harness, search
 from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
@@ -68,7 +68,7 @@ def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: date
 
 def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
     """Whether the agent is installed, and which dimensions of its memory this host does not give it."""
-    entries = inventory.entries(scope, advertised.document())
+    entries = agents.entries(scope, advertised.document())
     found = next((entry for entry in entries if entry.agent_id == predicate["agentId"]), None)
     dimensions = list((found and found.degraded_dimensions) or ())
     return {"installed": found is not None, "degraded": bool(dimensions), "dimensions": dimensions}

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from memory.agent_packs import INHERITED
+from memory.agents import INHERITED
 from memory.host import ids, registry
 from memory.host.models import ArtifactKind, Installation, Interrupt, Resolution, Run
 from proposals import artifacts

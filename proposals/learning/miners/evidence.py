@@ -14,7 +14,7 @@ import rfc8785
 
 from memory.host import cron
 from memory.text.matching import texts_in
-from proposals.miners.traces import Evidence, RunTrace
+from proposals.learning.miners.traces import Evidence, RunTrace
 
 MOST_BYTES = 128 * 1024
 MOST_LEVELS = 32

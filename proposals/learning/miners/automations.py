@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from proposals.miners.evidence import (
+from proposals.learning.miners.evidence import (
     MOST_NAMED,
     canonical,
     counted_noun,
@@ -26,7 +26,7 @@ from proposals.miners.evidence import (
     shown_name,
     zone_of,
 )
-from proposals.miners.traces import Evidence, Finding, Firing, Origin, RunTrace, Traces
+from proposals.learning.miners.traces import Evidence, Finding, Firing, Origin, RunTrace, Traces
 
 WITHIN = 20 * 60  # seconds from the earliest time of day to the latest
 MOST_GAPS = 1  # times that were missed

@@ -1,11 +1,8 @@
-"""Agents: what a manifest may say here, what installing and removing one does, and which tools it leaves its agent.
-
-A manifest is checked against a closed schema and kept in its canonical form (RFC 8785), redacted; nothing of it is ever
-echoed. Its prompt leaves this host by no door. Whoever may not use a tool is told by ``refused_tools``.
-"""
+"""The agents of a tenant: manifests, packs, and what this host gives them (RFC 0003, RFC 0072 A)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -14,16 +11,19 @@ from uuid import UUID
 
 import rfc8785
 from django.db import transaction
+from django.db.models import Count
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory import artifact_stops, harness
-from memory.capabilities import Document, unmet
-from memory.host import access, audit, registry
+from memory import adapter, artifact_stops, harness
+from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
+from memory.host import access, advertised, audit, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
+from memory.host.installing import Installer, Problems
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
+from memory.models import Commitment, CommitmentState
 from memory.text.matching import texts_in
 
 SCHEMA = Path(__file__).parent / "schemas" / "agent-manifest.schema.json"
@@ -31,8 +31,15 @@ FIRST_VERSION = "1.0.0"
 MAX_PROBLEMS = 50
 CHECKED = "agent-manifest"
 NOT_OFFERED = "is not offered by this host, which installs a manifest without the files of its pack"
-
 Manifest = Mapping[str, Any]
+OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
+# What a manifest takes over from its pack, and what it is called there.
+INHERITED = {
+    "packName": "name",
+    "packVersion": "version",
+    "peerDependencies": "peerDependencies",
+    "peerDependenciesMeta": "peerDependenciesMeta",
+}
 
 
 @transaction.atomic
@@ -177,3 +184,146 @@ def _problems_of(problem: ValidationError) -> list[tuple[str, str]]:
 
 def _under(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEntry:
+    """One installed agent as others may see it.
+
+    ``degraded`` are the capabilities it declared and does not get. ``degraded_dimensions`` is None when the manifest
+    declares no memory shape: unknown, not healthy.
+    """
+
+    agent_id: str
+    persona: str
+    label: str
+    description: str
+    model_class: str
+    pack_name: str
+    pack_version: str
+    tool_allowlist: tuple[str, ...]
+    memory_shape: Mapping[str, bool] | None
+    confidence_threshold: float | None
+    degraded: tuple[str, ...]
+    degraded_dimensions: tuple[str, ...] | None
+
+    @property
+    def health(self) -> str:
+        """How its memory stands: ``satisfied``, ``degraded`` or ``unknown``."""
+        if self.degraded_dimensions is None:
+            return "unknown"
+        return "degraded" if self.degraded_dimensions else "satisfied"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An installed agent and its use of memory. With ``has_more``, ``entries`` is a lower bound.
+
+    ``armed`` are its commitments that may still fire; ``installed`` says whether it is disabled, by whom and why.
+    """
+
+    entry: AgentEntry
+    installed: Installation
+    entries: int
+    has_more: bool
+    last_write: datetime | None
+    armed: int = 0
+
+
+def entries(scope: TenantScope, document: Document) -> list[AgentEntry]:
+    """Every installed agent of the tenant that runs may act as, in the order of their ids."""
+    scope.check("manifest:read")
+    return [entry_of(each, document) for each in registry.agents(scope.tenant_id) if not each.is_disabled]
+
+
+def entry(scope: TenantScope, agent_id: str, document: Document) -> AgentEntry:
+    """One installed agent; unknown, disabled and foreign ids are one ``NotFound``."""
+    scope.check("manifest:read")
+    installed = registry.current(scope.tenant_id, ArtifactKind.AGENT, agent_id)
+    if installed is None or installed.is_disabled:
+        raise NotFound("There is no installed agent by that id.")
+    return entry_of(installed, document)
+
+
+def entry_of(installed: Installation, document: Document) -> AgentEntry:
+    """What may be seen of an installed manifest on a host that advertises ``document``."""
+    manifest = json.loads(installed.text)
+    shape = manifest.get("memoryShape")
+    asked = [*optional_peers(manifest), *manifest.get("requiresCapabilities", [])]
+    return AgentEntry(
+        agent_id=manifest["agentId"],
+        persona=manifest["persona"],
+        label=manifest.get("label") or manifest["persona"],
+        description=manifest.get("description", ""),
+        model_class=manifest["modelClass"],
+        pack_name=manifest.get("packName", manifest["agentId"]),
+        pack_version=installed.version,
+        tool_allowlist=tuple(tools_in(manifest)),
+        memory_shape=None if shape is None else {key: shape[key] is True for key in REQUESTED if key in shape},
+        confidence_threshold=manifest.get("confidence", {}).get("defaultThreshold"),
+        degraded=tuple(unmet(asked, document)),
+        degraded_dimensions=None if shape is None else tuple(degraded_dimensions(shape, document)),
+    )
+
+
+def agent_rows(scope: TenantScope, document: Document, *, now: datetime) -> list[AgentRow]:
+    """Every installed agent of the tenant with its use of memory, in a fixed number of queries."""
+    scope.check("agents:read")
+    found = {each.name: each for each in registry.agents(scope.tenant_id)}
+    names = list(found)
+    usage = adapter.usage_of(scope, names, now=now) if scope.can("memory:read") else {}
+    armed = _armed(scope) if scope.can("memory:read") else {}
+    return [_row(each, entry_of(each, document), usage, armed) for each in found.values()]
+
+
+def _armed(scope: TenantScope) -> dict[str, int]:
+    """How many commitments of each agent may still fire."""
+    mine = Commitment.objects.of(scope.tenant_id).filter(state__in=OPEN).order_by()
+    return dict(mine.values_list("agent_id").annotate(found=Count("id")))
+
+
+def _row(
+    installed: Installation,
+    found: AgentEntry,
+    usage: Mapping[str, tuple[int, datetime]],
+    armed: Mapping[str, int],
+) -> AgentRow:
+    count, last_write = usage.get(found.agent_id, (0, None))
+    more = count > adapter.COUNTED
+    shown = min(count, adapter.COUNTED)
+    return AgentRow(found, installed, shown, more, last_write, armed.get(found.agent_id, 0))
+
+
+def _named(pack: Document) -> tuple[str, str]:
+    return pack["name"], pack["version"]
+
+
+def _parts(pack: Document) -> list[Artifact]:
+    return [_agent(manifest) for manifest in _manifests(pack)]
+
+
+def _agent(manifest: Mapping[str, Any]) -> Artifact:
+    text = rfc8785.dumps(dict(manifest)).decode()
+    return Artifact(ArtifactKind.AGENT, manifest["agentId"], manifest["packVersion"], text)
+
+
+def _manifests(pack: Document) -> Iterator[dict[str, Any]]:
+    """The manifest of each agent, as it is installed."""
+    inherited = {own: pack[name] for own, name in INHERITED.items() if name in pack}
+    return ({**agent, **inherited} for agent in pack["agents"])
+
+
+def _problems(_tenant_id: UUID, pack: Document) -> Problems:
+    """Agents that are named twice, manifests that this host does not install, and required capabilities it has not."""
+    missing = unmet(required_peers(pack), advertised.document())
+    found = [(f"$.peerDependencies.{key}", "is required and not offered by this host") for key in missing]
+    names = [agent["agentId"] for agent in pack["agents"]]
+    for at, manifest in enumerate(_manifests(pack)):
+        place = f"$.agents[{at}]"
+        if manifest["agentId"] in names[:at]:
+            found.append((f"{place}.agentId", "is another agent's of this pack"))
+        found += [(f"{place}.{field}", message) for field, message in problems_in(manifest)]
+    return found
+
+
+INSTALLER = Installer(ArtifactKind.AGENT_PACK, _named, problems=_problems, parts=_parts)

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from proposals.miners.evidence import (
+from proposals.learning.miners.evidence import (
     canonical,
     counted_noun,
     digest,
@@ -26,7 +26,7 @@ from proposals.miners.evidence import (
     shown_name,
     zone_of,
 )
-from proposals.miners.traces import Finding, NodeTrace, RunTrace, Traces
+from proposals.learning.miners.traces import Finding, NodeTrace, RunTrace, Traces
 
 SHORTEST, LONGEST = 2, 8
 MOST_LEVELS = 10  # of a config that is compared member by member

@@ -16,8 +16,8 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import PassOrder
-from proposals.synthesis import run_traces, wording
-from proposals.synthesis.carrying_out import ENDPOINT
+from proposals.learning import run_traces, wording
+from proposals.learning.synthesis import ENDPOINT
 
 KIND = "synthesize"
 READS, ORDERS = "proposals:read", "passes:run"

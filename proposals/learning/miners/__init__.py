@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from proposals.miners.agents import find as drifted_agents
-from proposals.miners.automations import find as regular_starts
-from proposals.miners.chains import find as repeated_chains
-from proposals.miners.evidence import fits
-from proposals.miners.prompts import find as corrected_prompts
-from proposals.miners.traces import Finding, Traces
+from proposals.learning.miners.agents import find as drifted_agents
+from proposals.learning.miners.automations import find as regular_starts
+from proposals.learning.miners.chains import find as repeated_chains
+from proposals.learning.miners.evidence import fits
+from proposals.learning.miners.prompts import find as corrected_prompts
+from proposals.learning.miners.traces import Finding, Traces
 
 RULES = (repeated_chains, corrected_prompts, regular_starts, drifted_agents)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from proposals.miners.traces import Traces
+from proposals.learning.miners.traces import Traces
 
 Counts = dict[str, int]
 

@@ -31,7 +31,7 @@ from memory.models import CommitmentState
 from memory.models import Firing as FiringRow
 from memory.redaction import MARK
 from memory.text.matching import FORGOTTEN, texts_in
-from proposals.miners.traces import (
+from proposals.learning.miners.traces import (
     Correction,
     Firing,
     InstalledAgent,

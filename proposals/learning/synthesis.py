@@ -12,12 +12,11 @@ from django.db import transaction
 from memory import harness, passes
 from memory.host import ids
 from memory.models import Pass
-from proposals import miners
-from proposals.miners.traces import Finding
-from proposals.synthesis import proposing, run_traces
-from proposals.synthesis.figures import Figures, looked_at
-from proposals.synthesis.proposing import RULES, Fate
-from proposals.synthesis.wording import Voice
+from proposals.learning import miners, proposing, run_traces
+from proposals.learning.figures import Figures, looked_at
+from proposals.learning.miners.traces import Finding
+from proposals.learning.proposing import RULES, Fate
+from proposals.learning.wording import Voice
 
 ENDPOINT = "endpoint"
 

@@ -17,10 +17,10 @@ from uuid import UUID
 from memory import harness, policies
 from memory.policies import Policy
 from proposals import drafts
-from proposals.miners.traces import Finding
+from proposals.learning.attempts import ask, attempt
+from proposals.learning.figures import Figures
+from proposals.learning.miners.traces import Finding
 from proposals.models import Kind
-from proposals.synthesis.attempts import ask, attempt
-from proposals.synthesis.figures import Figures
 
 WORD = re.compile(r"@?[^\W_](?:[\w.@/\u2044-]*\w)?|@")
 OPENS, CLOSES = '"`\u201c\u201e\u00ab\u2039\u300c\u2018', '"`\u201c\u201d\u00bb\u203a\u300d\u2019'

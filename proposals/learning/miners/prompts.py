@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from proposals.miners import evidence, sentences
-from proposals.miners.evidence import (
+from proposals.learning.miners import evidence, sentences
+from proposals.learning.miners.evidence import (
     MOST_NAMED,
     canonical,
     counted_noun,
@@ -23,7 +23,7 @@ from proposals.miners.evidence import (
     shown_name,
     zone_of,
 )
-from proposals.miners.traces import Correction, Evidence, Finding, InstalledPrompt, Reading, RunTrace, Traces
+from proposals.learning.miners.traces import Correction, Evidence, Finding, InstalledPrompt, Reading, RunTrace, Traces
 
 ASKED_HEADING = "Keep to what reviewers asked for:"
 ASKED_RUNS = 3  # runs in which people asked for the same

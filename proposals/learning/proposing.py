@@ -19,9 +19,9 @@ from memory.host.models import Run, Tenant
 from memory.host.tenancy import TenantScope, host_scope
 from proposals import artifacts, drafts, installation, lifecycle, revisions
 from proposals.drafts import MAX_SOURCES, ProposalDraft
-from proposals.miners.traces import Finding
+from proposals.learning.attempts import attempt
+from proposals.learning.miners.traces import Finding
 from proposals.models import Proposal
-from proposals.synthesis.attempts import attempt
 
 RULES = "host:rule-miner/1"
 MOST_EVIDENCE = 200

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from proposals.miners import evidence
-from proposals.miners.evidence import (
+from proposals.learning.miners import evidence
+from proposals.learning.miners.evidence import (
     canonical,
     counted_noun,
     evidence_of_runs,
@@ -24,7 +24,7 @@ from proposals.miners.evidence import (
     shown_name,
     zone_of,
 )
-from proposals.miners.traces import Finding, InstalledAgent, NodeTrace, Origin, RunTrace, Traces
+from proposals.learning.miners.traces import Finding, InstalledAgent, NodeTrace, Origin, RunTrace, Traces
 
 KIND = "agent-pack"
 LEAST_REFUSED = 3  # runs in which the agent was refused a tool
