@@ -44,14 +44,9 @@ class MemoryConfig(AppConfig):
 
     def _fill_in(self) -> None:
         """Lower floors have what they need of upper ones."""
-        from memory import agents, ledger
-        from memory import event_notes as notes
-        from memory.host import installing, runs, tenancy, vault
-        from memory.openintent import archival, refs
-        from memory.openintent import work as openintent_work
+        from memory import agents
+        from memory.host import installing, tenancy
+        from memory.openintent import refs
 
-        runs.on_reasoned(notes.attach_reason)
         installing.register(agents.INSTALLER)
-        vault.on_rotate(ledger.reseal)
         tenancy.on_ref(refs.RULE)
-        openintent_work.on_end(archival.archive)

@@ -4,7 +4,7 @@ The event itself is content-free and stays; a forget blanks the note, and the ev
 reads as erased.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast, Length
 
 from memory import harness
-from memory.host import event_log
+from memory.host import event_log, interrupts
 from memory.host.event_log import Recorded
 from memory.host.events import Event, RunCancelled, RunPaused, RunResumed
 from memory.host.models import Run
@@ -22,11 +22,9 @@ from memory.models import EventNote
 
 WRITER = "memory.event_notes"
 Note = dict[str, Any]
-ReasonsOf = Callable[[UUID, list[Recorded]], dict[int, str]]
 REASON, ERASED = "reason", "[erased]"
 REASONED = frozenset({RunPaused.type, RunResumed.type, RunCancelled.type})
 AWAITED = -1  # the number of a reason whose event is not on the log yet
-_reasons: dict[str, ReasonsOf] = {}
 
 
 def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]], *, now: datetime) -> int:
@@ -55,22 +53,19 @@ def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
         EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED, body=note).insert(by=WRITER)
 
 
-def attach_reason(run: Run, sequence: int) -> None:
-    """The reason that was given is that of the event of this number."""
+def attach_reason(run: Run, sequence: int | None) -> None:
+    """The reason that was given is that of the event of this number; it waits on while there is none."""
+    if sequence is None:
+        return
     rows = EventNote.objects.written_by(WRITER)
     rows.filter(tenant_id=run.tenant_id, stream_id=run.id, sequence=AWAITED).update(sequence=sequence)
-
-
-def on_reasons(event_type: str, function: ReasonsOf) -> None:
-    """Registration point: ``function`` knows the reasons of events of this type, by their sequence."""
-    _reasons[event_type] = function
 
 
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
     """The events of one stream as somebody reads them who may: each with the reason that was given for it."""
     told = [event for event in events if event.type in REASONED]
     found = {sequence: str(note[REASON]) for sequence, note in of(tenant_id, told).items() if REASON in note}
-    for event_type, function in _reasons.items():
+    for event_type, function in interrupts.reasons().items():
         if ours := [event for event in events if event.type == event_type]:
             found |= function(tenant_id, ours)
     if not found:

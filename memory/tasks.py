@@ -13,10 +13,10 @@ from memory import background, forgetting, pass_schedules, passes, retention, se
 from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
 from memory.openintent import work
-from memory.pass_schedules import Queue
 
 PASS_SECONDS = 1800
-_queues: dict[str, Queue] = {}
+# Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
+TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
 
 
 def worker_name() -> str:
@@ -89,11 +89,6 @@ def enqueue_unattended() -> int:
     return len(found)
 
 
-def queues(kind: str, function: Queue) -> None:
-    """Registration point: passes of this kind, which a floor above carries out, are queued by ``function``."""
-    _queues[kind] = function
-
-
 def _enqueue(row: Pass) -> None:
     if row.kind == forgetting.KIND:
         async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0], timeout=PASS_SECONDS)
@@ -101,8 +96,8 @@ def _enqueue(row: Pass) -> None:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=PASS_SECONDS)
     elif row.kind in background.KINDS:
         enqueue_pass(row)
-    elif row.kind in _queues:
-        _queues[row.kind](row)
+    elif row.kind in TASKS_ABOVE:
+        async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
 
 
 def enqueue_pass(row: Pass) -> None:

@@ -16,13 +16,10 @@ class ConsoleConfig(AppConfig):
     label = "console"
 
     def ready(self) -> None:
-        """Pages below see what discovery serves, long walks let other requests go first, and a process that a console
-        started ends with that console."""
-        from memory.host import advertised, audit
-        from openwop_console import slots
+        """Pages below see what discovery serves, and a process that a console started ends with that console."""
+        from memory.host import advertised
 
         advertised.provide(_discovery_document)
-        audit.on_page(slots.breathe)
         if "OPENWOP_PROCESS" in os.environ:
             lifetime.tie_descendants()
         # What was imported stays. To go through it again took 80 ms of a transaction, or of the event loop, each time.

@@ -22,10 +22,9 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from memory.host import denials, errors, ids
+from memory.host import denials, errors, ids, slots
 from memory.host.errors import Forbidden, Refusal
 from memory.host.tenancy import scope_of
-from openwop_console import slots
 
 log = logging.getLogger(__name__)
 VALIDATION = "VALIDATION_ERROR"

@@ -18,12 +18,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
-from memory.host import bodies, idempotency, ids
+from memory.host import bodies, idempotency, ids, slots
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
-from openwop_console import slots
 from openwop_console.runtime import interrupts
 
 MUTATING = frozenset({"POST", "PUT", "PATCH", "DELETE"})

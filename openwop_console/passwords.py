@@ -15,8 +15,8 @@ from contextlib import contextmanager, nullcontext
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connection
 
+from memory.host import slots
 from memory.host.errors import Busy
-from openwop_console import slots
 
 # Requests that may wait for their turn in a process; each holds one of ``serving``'s threads.
 WAITING = 40

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.host import interrupts, node_types, runs
+from memory.host import interrupts, runs
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
@@ -25,7 +25,11 @@ FAILURES: dict[str, tuple[str, str]] = {
 }
 
 
-@node_type(gate.GATE_TYPE)
+def _belongs_to_the_host(_: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [("typeId", "belongs to the host's own runs")]
+
+
+@node_type(gate.GATE_TYPE, check=_belongs_to_the_host)
 def approval_gate(ctx: NodeContext) -> Outcome:
     """Waits until the gate of this run is decided; a run that has no gate of a proposal gets nowhere.
 
@@ -61,7 +65,7 @@ def _ask_answered(ctx: NodeContext, found: Gate) -> None:
     interrupts.ask_answered(ctx.run, ctx.node_id, asked, answer, *told, **how, now=ctx.now)
 
 
-@node_type(gate.INSTALL_TYPE)
+@node_type(gate.INSTALL_TYPE, check=_belongs_to_the_host)
 def install_artifact(ctx: NodeContext) -> Outcome:
     """Installs exactly what the gate of this run granted, or fails and installs nothing."""
     found = _gate_of(ctx.run)
@@ -69,14 +73,6 @@ def install_artifact(ctx: NodeContext) -> Outcome:
         raise NodeFailure(*FAILURES[found.state])
     installed = lifecycle.install_granted(ctx.run, ctx.now)
     return Done(outputs={"installedArtifactRef": installed.ref, "sha256": installed.sha256})
-
-
-def _belongs_to_the_host(_: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [("typeId", "belongs to the host's own runs")]
-
-
-for _type in (gate.GATE_TYPE, gate.INSTALL_TYPE):
-    node_types.checks_config(_type, _belongs_to_the_host)
 
 
 def _gate_of(run: Run) -> Gate:

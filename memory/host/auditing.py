@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from memory.host import access, audit, checkpoints, ids, signing, sql, tenant_log
+from memory.host import access, audit, audit_chain, checkpoints, ids, signing, sql, tenant_log
 from memory.host.audit import AuditFilter
 from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
@@ -88,7 +88,7 @@ def with_names(scope: TenantScope, rows: Iterator[dict[str, Any]]) -> Iterator[d
 
 def document_of(record: AuditRecord) -> dict[str, Any]:
     """A record as a verifier needs it: exactly what is hashed (RFC 8785, SHA-256), and the hash beside it."""
-    return {**audit.form_of(record), "entryHash": record.entry_hash}
+    return {**audit_chain.form_of(record), "entryHash": record.entry_hash}
 
 
 def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> dict[str, Any]:

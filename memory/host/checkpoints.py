@@ -16,8 +16,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import audit, ids, signing
-from memory.host.audit import Break
+from memory.host import audit_chain, ids, signing, slots
+from memory.host.audit_chain import Break
 from memory.host.models import AuditChain, AuditCheckpoint, AuditRecord
 
 log = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ def mint(tenant_id: UUID, *, now: datetime) -> AuditCheckpoint | None:
 
     Of a chain that is far behind it is the next 20,000 records.
     """
-    last = audit.end_of(tenant_id)
+    last = audit_chain.end_of(tenant_id)
     previous = _newest_up_to(tenant_id, last)
     if previous >= last:
         return None
@@ -128,7 +128,7 @@ def _newest_up_to(tenant_id: UUID, seq: int) -> int:
 def _extend(tenant_id: UUID, previous: int, last: int, now: datetime) -> AuditCheckpoint | None:
     """A checkpoint at ``last``, and one behind every 1000th record on the way, so none covers more than that."""
     tree, made = Tree(), None
-    for step in audit.walk(tenant_id, first=previous + 1, last=last):
+    for step in audit_chain.walk(tenant_id, first=previous + 1, last=last):
         if step.broken or step.entry_hash is None:
             log.error("the audit chain of tenant %s does not hold at record %d; no checkpoint", tenant_id, step.seq)
             return None
@@ -200,7 +200,7 @@ def listed(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:
     return list(rows[:limit]), rows.count()
 
 
-def page(tenant_id: UUID, *, after: int, last: int = MOST, size: int = audit.PAGE) -> list[AuditCheckpoint]:
+def page(tenant_id: UUID, *, after: int, last: int = MOST, size: int = audit_chain.PAGE) -> list[AuditCheckpoint]:
     """The checkpoints behind the number ``after``, up to ``last``, in their order."""
     return list(
         AuditCheckpoint.objects.of(tenant_id).filter(at_seq__gt=after, at_seq__lte=last).order_by("at_seq")[:size]
@@ -213,9 +213,9 @@ def every(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Iterator[Audi
     while found := page(tenant_id, after=after, last=last):
         yield from found
         after = found[-1].at_seq
-        if len(found) < audit.PAGE:
+        if len(found) < audit_chain.PAGE:
             return
-        audit.breathe()
+        slots.breathe()
 
 
 def count(tenant_id: UUID) -> int:
@@ -226,7 +226,7 @@ def count(tenant_id: UUID) -> int:
 def end_of(tenant_id: UUID) -> int:
     """The newest number there is or must have been: of a record, of the head, or under a checkpoint."""
     found = newest(tenant_id)
-    return max(audit.end_of(tenant_id), found.at_seq if found else -1)
+    return max(audit_chain.end_of(tenant_id), found.at_seq if found else -1)
 
 
 def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
@@ -241,7 +241,7 @@ def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
     fitting: set[int] = set()
     checked, ahead, tree = 0, iter(given), Tree()
     due = next(ahead, None)
-    for step in audit.walk(tenant_id, first=previous + 1, last=last):
+    for step in audit_chain.walk(tenant_id, first=previous + 1, last=last):
         if step.broken and step.broken.at_seq >= first:
             breaks.append(step.broken)
         while due and due.at_seq < step.seq:  # its last record is missing

@@ -5,7 +5,8 @@ for the resolver of the node's type, and a type without one cannot be answered. 
 is one that no floor above has rules of its own for, is said here too, so that every door and every page says the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from memory.host import effects, event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
+from memory.host.event_log import Recorded
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
 from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.node_types import Wait
@@ -23,8 +25,23 @@ from memory.host.tenancy import TenantScope
 WRITER = "memory.host.interrupts"
 ANSWERED, TIMED_OUT, ENDED = "answered", "timeout", "run-ended"
 SCOPE = "approvals:respond"
-# ``resolve(scope, run, node_id, resume_value, now)``: it refuses, or the answer stands when it returns.
-Resolver = Callable[[TenantScope, Run, str, Any, datetime], None]
+ReasonsOf = Callable[[UUID, list[Recorded]], dict[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """What the interrupts at nodes of one type need of the floor that brings it.
+
+    ``resolve(scope, run, node_id, resume_value, now)`` refuses, or the answer stands when it returns. ``run_ended`` is
+    called, in the transaction, when a run has ended, whichever way. ``reasons`` are those that people gave with their
+    answers: by the type of the event that tells of one, and by the sequences of such events.
+    """
+
+    resolve: Callable[[TenantScope, Run, str, Any, datetime], None]
+    run_ended: Callable[[Run, datetime], None] | None = None
+    reasons: Mapping[str, ReasonsOf] = field(default_factory=dict)
+
+
 _resolvers: dict[str, Resolver] = {}
 
 
@@ -212,9 +229,12 @@ def postpone(run: Run, by: timedelta) -> None:
     rows.filter(timeout_at__isnull=False).update(timeout_at=F("timeout_at") + by)
 
 
-def run_has_ended(run: Run, now: datetime) -> None:
-    """A run that has ended asks nobody."""
+def end_with(run: Run, *, now: datetime) -> None:
+    """The locked run has ended and asks nobody any more; who resolves its interrupts closes what goes with them."""
     withdraw(run, now=now)
+    for resolver in _resolvers.values():
+        if resolver.run_ended:
+            resolver.run_ended(run, now)
 
 
 def add_exchange(interrupt: Interrupt, exchange: dict[str, Any]) -> None:
@@ -257,9 +277,14 @@ def erase_kept(interrupt: Interrupt, **kept: Any) -> None:
     interrupt.save(by=WRITER, update_fields=list(kept))
 
 
-def register(type_id: str, function: Resolver) -> None:
-    """Interrupts at nodes of ``type_id`` are answered through ``function`` from now on."""
-    _resolvers[type_id] = function
+def register(type_id: str, resolver: Resolver) -> None:
+    """Interrupts at nodes of ``type_id`` are answered through ``resolver`` from now on."""
+    _resolvers[type_id] = resolver
+
+
+def reasons() -> dict[str, ReasonsOf]:
+    """Who knows the reasons that events of a type tell of, by that type."""
+    return {event_type: found for each in _resolvers.values() for event_type, found in each.reasons.items()}
 
 
 def resolver_of(type_id: str) -> Resolver | None:

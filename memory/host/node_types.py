@@ -148,12 +148,15 @@ def node_type(
     tools: Sequence[str] | ToolsOf = (),
     on_replay: OnReplay = OnReplay.RECORDED,
     requires: tuple[str, ...] = (),
+    check: ConfigCheck | None = None,
+    is_told: bool = False,
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
 
     ``tools`` is a function of the node's config where that decides. An agent whose manifest does not allow one of them
     cannot execute the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides
-    none, so a node that requires one is never called.
+    none, so a node that requires one is never called. ``check`` looks at a node before it is installed: fields of the
+    node, and what is wrong. With ``is_told`` the log says what the config says, so nothing of a run may be put into it.
     """
 
     def register(function: NodeFunction) -> NodeFunction:
@@ -163,19 +166,13 @@ def node_type(
         _tools[type_id] = tools if callable(tools) else lambda config: tools
         _on_replay[type_id] = on_replay
         _requires[type_id] = requires
+        if check:
+            _checks[type_id] = check
+        if is_told:
+            _told.add(type_id)
         return function
 
     return register
-
-
-def checks_config(type_id: str, check: ConfigCheck) -> None:
-    """``check`` looks at nodes of ``type_id`` before they are installed: fields of the node, and what is wrong."""
-    _checks[type_id] = check
-
-
-def tells_config(type_id: str) -> None:
-    """What the config of a node of ``type_id`` says goes to the log, so nothing of a run may be put into it."""
-    _told.add(type_id)
 
 
 def is_told(type_id: str) -> bool:

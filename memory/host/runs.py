@@ -4,7 +4,7 @@
 worker died becomes ready by itself. ``holder`` is the fence: a step commits only while its worker still holds the run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
+from django_q.tasks import async_task
 
 from memory.host import event_log, ids, registry
 from memory.host.effects import is_replay, refuse_in_replay
@@ -48,31 +49,7 @@ NEXT_STATES: dict[str, frozenset[str]] = {
     RunStatus.CANCELLING: frozenset({RunStatus.CANCELLED, RunStatus.FAILED}),
 }
 
-Announce = Callable[[Run], None]
-Farewell = Callable[[Run, datetime], None]
-Reasoned = Callable[[Run, int], None]
-_announce: list[Announce] = []
-_reasoned: list[Reasoned] = []
-_farewells: list[Farewell] = []
-
-
-def on_ready(function: Announce) -> None:
-    """Registration point: ``function`` is called, in the transaction, when a run has become ready for a worker."""
-    if function not in _announce:
-        _announce.append(function)
-
-
-def on_reasoned(function: Reasoned) -> None:
-    """Registration point: ``function`` is called, in the transaction, when an event for which somebody may have given
-    a reason stands on the run's log, with its sequence."""
-    if function not in _reasoned:
-        _reasoned.append(function)
-
-
-def on_end(function: Farewell) -> None:
-    """Registration point: ``function`` is called, in the transaction, when a run has ended, whichever way."""
-    if function not in _farewells:
-        _farewells.append(function)
+ADVANCE = "openwop_console.runtime.tasks.advance"  # the task of the worker, which the queue knows by this path
 
 
 @transaction.atomic
@@ -100,14 +77,14 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         **(asdict(order.fork) if order.fork else {}),
     )
     run.insert(by=WRITER)
-    _tell_ready(run)
+    _enqueue(run)
     return run
 
 
-def _tell_ready(run: Run) -> None:
+def _enqueue(run: Run) -> None:
+    """A worker takes the run, if it is ready; queued in the transaction that made it so."""
     if run.ready_at is not None:
-        for function in _announce:
-            function(run)
+        async_task(ADVANCE, run.tenant_id.hex, run.id.hex)
 
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
@@ -236,11 +213,12 @@ def wake(run: Run, *, now: datetime) -> None:
     if run.status != RunStatus.PAUSED and not run.holder:
         run.ready_at = now
     run.save(by=WRITER, update_fields=["status", "ready_at"])
-    _tell_ready(run)
+    _enqueue(run)
 
 
-def pause(run: Run, *, drain: bool, now: datetime) -> None:
-    """The locked run begins no node any more. With ``drain`` those it had begun are finished first."""
+def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
+    """The locked run begins no node any more. With ``drain`` those it had begun are finished first. The number of
+    ``run.paused`` on its log, if it is there by now."""
     if is_replay(run):
         raise Conflict("A replay tells of its source's life; it has no pauses of its own.", runStatus=run.status)
     _move(run, RunStatus.PAUSED)
@@ -249,29 +227,23 @@ def pause(run: Run, *, drain: bool, now: datetime) -> None:
         run.ready_at = now if drain else None
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at"])
     if drain:
-        _tell_ready(run)
+        _enqueue(run)
     elif run.started_at:
-        _tell(run, RunPaused(IMMEDIATE), now=now)
+        return event_log.append(run.tenant_id, run.id, RunPaused(IMMEDIATE), now=now)
+    return None
 
 
-def _tell(run: Run, *events: Event, now: datetime) -> None:
-    """The events are on the log, and the last of them has the reason that was given."""
-    last = event_log.append(run.tenant_id, run.id, *events, now=now)
-    for function in _reasoned:
-        function(run, last)
-
-
-def drained(run: Run, *, now: datetime) -> None:
-    """What the paused run had begun is finished; ``run.paused`` is on its log."""
+def drained(run: Run, *, now: datetime) -> int | None:
+    """What the paused run had begun is finished; the number of ``run.paused`` on its log, if it had started."""
     run.draining = False
     run.holder, run.ready_at, run.attempts = "", None, 0
     run.save(by=WRITER, update_fields=["draining", "holder", "ready_at", "attempts"])
-    if run.started_at:
-        _tell(run, RunPaused(DRAIN), now=now)
+    return event_log.append(run.tenant_id, run.id, RunPaused(DRAIN), now=now) if run.started_at else None
 
 
-def resume(run: Run, *, now: datetime) -> None:
-    """The locked, paused run goes on where it stood; the time it was paused does not count against its deadline."""
+def resume(run: Run, *, now: datetime) -> int | None:
+    """The locked, paused run goes on where it stood; the time it was paused does not count against its deadline. The
+    number of ``run.resumed`` on its log, if it is there."""
     _move(run, RunStatus.RUNNING if run.started_at else RunStatus.PENDING)
     if run.deadline_at and run.paused_at:
         run.deadline_at += now - run.paused_at
@@ -279,9 +251,9 @@ def resume(run: Run, *, now: datetime) -> None:
     run.paused_at, run.draining = None, False
     run.ready_at = run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])
-    if told:
-        _tell(run, RunResumed(), now=now)
-    _tell_ready(run)
+    sequence = event_log.append(run.tenant_id, run.id, RunResumed(), now=now) if told else None
+    _enqueue(run)
+    return sequence
 
 
 @transaction.atomic
@@ -293,7 +265,7 @@ def request_cancel(run: Run, *, by: str = "host", now: datetime) -> Run:
     _move(run, RunStatus.CANCELLING)
     run.cancelled_by, run.ready_at = by, run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "ready_at", "cancelled_by"])
-    _tell_ready(run)
+    _enqueue(run)
     return run
 
 
@@ -308,12 +280,12 @@ def fail(run: Run, failure: Failure, *events: Event, node_id: str | None = None,
     _end(run, RunStatus.FAILED, *events, RunFailed(error=failure, failed_node_id=node_id), now=now)
 
 
-def cancel(run: Run, *events: Event, now: datetime) -> None:
-    """The run is cancelled; ``run.cancelled`` is its last event, and names who asked."""
-    _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=run.cancelled_by), now=now)
+def cancel(run: Run, *events: Event, now: datetime) -> int | None:
+    """The run is cancelled; ``run.cancelled`` is its last event, whose number is returned, and names who asked."""
+    return _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=run.cancelled_by), now=now)
 
 
-def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> None:
+def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> int | None:
     with transaction.atomic():
         _move(run, status)
         run.completed_at, run.ready_at, run.holder = now, None, ""
@@ -323,12 +295,8 @@ def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), n
         )
         if told:
             event_log.retell(run.tenant_id, run.id, told, now=now)
-        elif status == RunStatus.CANCELLED:
-            _tell(run, *events, now=now)
-        else:
-            event_log.append(run.tenant_id, run.id, *events, now=now)
-        for function in _farewells:
-            function(run, now)
+            return None
+        return event_log.append(run.tenant_id, run.id, *events, now=now)
 
 
 def _move(run: Run, to: str) -> None:

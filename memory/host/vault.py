@@ -35,14 +35,6 @@ class Resealed(NamedTuple):
 
 
 Resealing = Callable[[VaultKey], Resealed]
-_resealing: list[Resealing] = []
-
-
-def on_rotate(function: Resealing) -> None:
-    """Registration point: ``function`` seals the values of its store under the fresh key, in the transaction of the
-    rotation. No other key opens anything afterwards."""
-    if function not in _resealing:
-        _resealing.append(function)
 
 
 class SealBroken(Gone):
@@ -223,8 +215,9 @@ def unseal(secret: Secret) -> str:
 
 
 @transaction.atomic
-def rotate(*, now: datetime) -> Resealed:
-    """Every secret is sealed under a fresh data key, wrapped by the first configured key.
+def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
+    """Every secret is sealed under a fresh data key, wrapped by the first configured key, and ``reseal`` does the same
+    to the values of the ledger: no other key opens anything afterwards.
 
     What was tampered with, so that it does not open, is left under its old key, which is kept for nothing else. Raises
     ``VaultLocked`` and changes nothing when a key itself does not open: then ``OPENWOP_SECRET_KEY`` is the wrong one.
@@ -233,7 +226,7 @@ def rotate(*, now: datetime) -> Resealed:
     for key in old:
         sealing.unwrap(key)
     fresh = _new_key(now)
-    done = [function(fresh) for function in (_reseal_secrets, *_resealing)]
+    done = [function(fresh) for function in (_reseal_secrets, reseal)]
     broken = tuple(key_id for each in done for key_id in each.broken)
     for key in old:
         _keep_for_broken(key) if key.id in broken else key.delete(by=WRITER)

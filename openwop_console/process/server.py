@@ -22,10 +22,9 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.http import FileResponse
 
-from memory.host import bodies, errors
+from memory.host import bodies, errors, slots
 from memory.host.errors import Refusal
 from openwop_console import errors as error_table
-from openwop_console import slots
 from openwop_console.documents import Answer, Documents, Headers
 from openwop_console.process import listening
 from openwop_console.runtime import notifier

@@ -7,8 +7,8 @@ class RuntimeConfig(AppConfig):
     verbose_name = "Runtime"
 
     def ready(self) -> None:
-        """The runtime brings its node types and workflows, wakes workers, and takes part in a forget."""
-        from memory.host import erasure, installing, runs
+        """The runtime brings its node types and workflows, and takes part in a forget."""
+        from memory.host import erasure, installing
         from openwop_console.runtime import (  # noqa: F401
             automations,
             chains,
@@ -17,14 +17,10 @@ class RuntimeConfig(AppConfig):
             nodes,
             probes,
             steps_erasure,
-            tasks,
         )
-        from openwop_console.runtime.timed import schedules
 
         interrupts.register()
         definitions.register_builtins()
-        definitions.on_install(schedules.keep_triggers)
-        runs.on_ready(tasks.enqueue_run)
         erasure.register(steps_erasure.STEP_OUTPUTS)
         installing.register(chains.INSTALLER)
         installing.register(automations.INSTALLER)

@@ -26,7 +26,7 @@ def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, re
     if run.status in runs.ENDING:
         raise Conflict(f"A run that is {run.status} is not paused.", runStatus=run.status)
     event_notes.give_reason(scope.tenant_id, run.id, reason)
-    runs.pause(run, drain=drain, now=now)
+    event_notes.attach_reason(run, runs.pause(run, drain=drain, now=now))
     _note(scope, "run.pause", run, now)
     return run
 
@@ -42,7 +42,7 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
     interrupts.postpone(run, paused)
     is_told = run.started_at is not None and not run.draining
     event_notes.give_reason(scope.tenant_id, run.id, reason if is_told else "")
-    runs.resume(run, now=now)
+    event_notes.attach_reason(run, runs.resume(run, now=now))
     _note(scope, "run.resume", run, now)
     return run
 

@@ -5,39 +5,30 @@ with the path of the field.
 """
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from jsonschema import Draft202012Validator
 
-from memory.host import node_types, registry
+from memory import harness
+from memory.host import node_types, registry, scheduling
 from memory.host.errors import Invalid
-from memory.host.models import ArtifactKind, Installation, Tenant
+from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
 from memory.host.registry import Artifact
+from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
 from openwop_console.runtime import conditions, json_schemas
 
 FOLDER = Path(__file__).parent
 MARK = "chain"  # what the metadata of a workflow that a pack has brought hold of its chain
 ErrorList = list[dict[str, str]]
-
-
-class Keeper(Protocol):
-    """Keeps what a definition brings beside its nodes, or refuses it."""
-
-    def __call__(self, tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None: ...
-
-
-_keepers: list[Keeper] = []
-
-
-def on_install(function: Keeper) -> None:
-    """Registration point: ``function`` is called, in the transaction, when a workflow is installed."""
-    if function not in _keepers:
-        _keepers.append(function)
+SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
+POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
 @cache
@@ -157,8 +148,8 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text)
     with transaction.atomic():
         installed = registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
-        for function in _keepers if installed.superseded_at is None else ():
-            function(tenant, definition, installed_by=installed_by, now=now)
+        if installed.superseded_at is None:
+            keep_triggers(tenant, definition, installed_by=installed_by, now=now)
     return installed
 
 
@@ -171,6 +162,72 @@ def _of_somebody_else(tenant: Tenant, definition: dict[str, Any]) -> ErrorList:
     if MARK in definition["metadata"]:
         return [{"field": f"$.metadata.{MARK}", "message": "is for workflows that a pack brings"}]
     return []
+
+
+# The schedules that the triggers of a workflow ask for.
+
+
+def keep_triggers(tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None:
+    """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
+
+    Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
+    """
+    there = scheduling.of_workflow(tenant.id, definition["id"])
+    clean = harness.for_tenant(tenant.id).redact_json
+    for at, trigger in enumerate(definition["triggers"]):
+        if trigger["type"] == "schedule":
+            path = f"$.triggers[{at}]"
+            order = _order_of_trigger(definition, trigger, installed_by, path)
+            order = replace(order, inputs=clean(order.inputs))
+            _keep_trigger(tenant.id, there.pop(order.name, None), order, f"{path}.config.", now)
+    for schedule in there.values():
+        scheduling.remove(schedule)
+
+
+def _keep_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
+    if schedule is None:
+        scheduling.keep(tenant_id, order, now=now, path=path)
+    elif scheduling.order_of(schedule) != order:
+        scheduling.change(schedule, order, now=now, path=path)
+
+
+def _order_of_trigger(
+    definition: dict[str, Any], trigger: dict[str, Any], installed_by: str, path: str
+) -> ScheduleOrder:
+    """What the trigger asks for."""
+    config = trigger.get("config", {})
+    inputs = config.get("inputs", {})
+    problems = _problems_of_trigger(trigger, config)
+    if not problems:
+        missing = missing_in(definition, inputs)
+        problems = [(f".config.inputs.{name}", "is required by the workflow") for name in missing]
+    if problems:
+        errors = [{"field": f"{path}{field}", "message": message} for field, message in problems]
+        raise Invalid("The workflow definition is not valid.", errors=errors)
+    return ScheduleOrder(
+        name=f"{OF_WORKFLOW}{definition['id']}/{trigger['id']}",
+        workflow_id=definition["id"],
+        principal=installed_by,
+        cron=" ".join(config["cron"].split()),
+        timezone=config.get("timezone", "UTC"),
+        missed=config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE),
+        inputs=inputs,
+        enabled=trigger.get("enabled", True),
+    )
+
+
+def _problems_of_trigger(trigger: dict[str, Any], config: dict[str, Any]) -> list[tuple[str, str]]:
+    """What cannot be honoured, by field; the times themselves are looked at when they are kept."""
+    policy = config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE)
+    checks = [
+        (".id", NAME.fullmatch(trigger["id"]), "must be letters, digits, '.', '_' and '-'"),
+        (".config.cron", isinstance(config.get("cron"), str) and bool(config["cron"].strip()), "is required"),
+        (".config.timezone", isinstance(config.get("timezone", ""), str), "must be a string"),
+        (".config.inputs", isinstance(config.get("inputs", {}), dict), "must be an object"),
+        (".config.missedFirePolicy", policy in MissedFirePolicy.values, POLICY),
+        (".config", config.keys() <= set(SETTINGS), f"has more than {', '.join(SETTINGS)}"),
+    ]
+    return [(field, message) for field, holds, message in checks if not holds]
 
 
 def agents_of(definition: dict[str, Any]) -> set[str]:

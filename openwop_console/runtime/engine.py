@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
-from memory import ledger, provenance
+from memory import event_notes, ledger, provenance
 from memory.drafts import EntryDraft
 from memory.host import ids, interrupts, runs, tenancy
 from memory.host.effects import is_replay
@@ -30,7 +30,7 @@ from memory.host.events import (
 )
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.models import Interrupt, Run, RunStatus
-from openwop_console.runtime import chains, definitions, graph, limits, retelling, steps
+from openwop_console.runtime import chains, definitions, endings, graph, limits, retelling, steps
 from openwop_console.runtime.conditions import TooHeavy
 from openwop_console.runtime.executing import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.models import Step, StepState
@@ -69,7 +69,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
         log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            runs.fail(run, CRASHED, *_cancelled(steps.of_run(tenant_id, run_id), "run-failed"), now=clock())
+            endings.fail(run, CRASHED, *_cancelled(steps.of_run(tenant_id, run_id), "run-failed"), now=clock())
         return False
 
 
@@ -95,10 +95,10 @@ def _next(run: Run, clock: Clock) -> bool:
     now = clock()
     done = steps.of_run(run.tenant_id, run.id)
     if run.status == RunStatus.CANCELLING:
-        runs.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
+        endings.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
     if run.attempts > runs.MAX_ATTEMPTS:
-        runs.fail(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
+        endings.fail(run, GAVE_UP, *_cancelled(done, "run-failed"), now=now)
         return False
     if run.status == RunStatus.PAUSED:
         return _drain(run, done, clock, now)
@@ -129,7 +129,7 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
     try:
         outlook = graph.outlook(definition, done, run.variables)
     except TooHeavy:
-        runs.fail(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
+        endings.fail(run, TOO_HEAVY, *_cancelled(done, "run-failed"), now=now)
         return False
     if outlook.lost:
         _summarize(run, definition, "failed", done, now)
@@ -144,7 +144,7 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
         _rest(run, done, now)
     else:
         _summarize(run, definition, "completed", done, now)
-        runs.complete(run, now=now)
+        endings.complete(run, now=now)
     return False
 
 
@@ -222,7 +222,7 @@ def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool
     if sleeping:
         runs.rest(run, RunStatus.PAUSED, ready_at=min(step.wake_at for step in sleeping if step.wake_at), now=now)
     elif run.draining:
-        runs.drained(run, now=now)
+        event_notes.attach_reason(run, runs.drained(run, now=now))
     else:
         runs.rest(run, RunStatus.PAUSED, ready_at=None, now=now)
     return False
@@ -282,14 +282,14 @@ def _fail_run(run: Run, done: dict[str, Step], now: datetime) -> None:
     """One of the last nodes can no longer succeed: the run has failed with the failure that came last."""
     step = [step for step in done.values() if step.state == StepState.FAILED][-1]
     failure = Failure(**step.error) if step.error else Failure("node_failed", "A node of the run failed.")
-    runs.fail(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
+    endings.fail(run, failure, *_cancelled(done, "run-failed"), node_id=step.node_id, now=now)
 
 
 def _end_too_long(run: Run, done: dict[str, Step], now: datetime) -> None:
     limit = (run.deadline_at or now) - (run.started_at or now)
     over = max(now - (run.started_at or now), limit + timedelta(milliseconds=1))
     breached = CapBreached("run-duration", _ms(limit), _ms(over))
-    runs.fail(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
+    endings.fail(run, TOO_LONG, breached, *_cancelled(done, "run-failed"), now=now)
 
 
 def _ms(span: timedelta) -> int:
@@ -298,7 +298,7 @@ def _ms(span: timedelta) -> int:
 
 def _end_too_many(run: Run, position: Position, limit: int, now: datetime) -> None:
     breached = CapBreached("node-executions", limit, run.executions, position.node_id)
-    runs.fail(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
+    endings.fail(run, TOO_MANY, breached, *_cancelled(position.steps, "run-failed"), now=now)
 
 
 def _cancelled(done: dict[str, Step], cause: str) -> list[Event]:

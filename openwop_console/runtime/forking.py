@@ -39,7 +39,7 @@ from memory.host.node_types import OnReplay, on_replay_of
 from memory.host.run_orders import Fork, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import WorkspaceFile
-from openwop_console.runtime import chains, definitions, intake, limits, run_options, steps
+from openwop_console.runtime import chains, definitions, endings, intake, limits, run_options, steps
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.replaying import is_told
 
@@ -261,7 +261,7 @@ def _take_over(
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
-    runs.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
+    endings.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
 
 
 def _begin_anew(branch: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime) -> None:

@@ -206,7 +206,7 @@ def resolve_interrupt(
         scope.check(interrupts.SCOPE)
         raise InterruptNotFound
     value = runtime_interrupts.spoken_by(voter, run, resume_value) if scope.can(interrupts.SCOPE) else resume_value
-    resolver(scope, run, node_id, value, now)
+    resolver.resolve(scope, run, node_id, value, now)
     return runs.find(scope.tenant_id, run.id)
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from memory import harness
-from memory.host import access, audit, denials, ids, interrupts, node_types, registry, runs
+from memory.host import access, audit, denials, ids, interrupts, registry, runs
 from memory.host.errors import Conflict, Invalid, Unprocessable
 from memory.host.events import (
     ApprovalAsk,
@@ -418,24 +418,19 @@ def _decoded(text: str) -> bytes:
 # approval runs without one.
 
 
-@node_type(APPROVAL_GATE)
+@node_type(APPROVAL_GATE, check=problems_of_node, is_told=True)
 def approval_gate(ctx: NodeContext) -> Outcome:
     return _gate(ctx, APPROVAL_GATE)
 
 
-@node_type(CLARIFICATION_GATE)
+@node_type(CLARIFICATION_GATE, check=problems_of_node, is_told=True)
 def clarification_gate(ctx: NodeContext) -> Outcome:
     return _gate(ctx, CLARIFICATION_GATE)
 
 
-@node_type(INTERRUPT)
+@node_type(INTERRUPT, check=problems_of_node, is_told=True)
 def interrupt(ctx: NodeContext) -> Outcome:
     return _gate(ctx, INTERRUPT)
-
-
-for _type in TYPES:
-    node_types.checks_config(_type, problems_of_node)
-    node_types.tells_config(_type)
 
 
 def _gate(ctx: NodeContext, type_id: str) -> Outcome:
@@ -698,4 +693,4 @@ def _opened(claims: Claims, run: Run) -> Asked:
 def register() -> None:
     """Interrupts at the nodes of the runtime's own types are answered here."""
     for type_id in (APPROVAL_GATE, CLARIFICATION_GATE, INTERRUPT):
-        interrupts.register(type_id, resolve)
+        interrupts.register(type_id, interrupts.Resolver(resolve))

@@ -22,7 +22,6 @@ from memory.host.node_types import (
     Outcome,
     Sleep,
     node_type,
-    tells_config,
 )
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
@@ -45,12 +44,9 @@ def delay(ctx: NodeContext) -> Outcome:
     return Done() if ctx.now >= until else Sleep(until)
 
 
-@node_type("core.fail", on_replay=OnReplay.CALLED)
+@node_type("core.fail", on_replay=OnReplay.CALLED, is_told=True)
 def fail(ctx: NodeContext) -> Outcome:
     raise NodeFailure(str(ctx.config.get("code") or "node_failed"), "The workflow told this node to fail.")
-
-
-tells_config("core.fail")
 
 
 @node_type("vendor.console.compose", on_replay=OnReplay.CALLED)

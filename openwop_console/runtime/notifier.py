@@ -18,10 +18,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from memory.host import event_log, tenancy
+from memory.host import event_log, slots, tenancy
 from memory.host.errors import Busy
 from memory.host.tenancy import Principal
-from openwop_console import slots
 
 log = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from memory.host.events import ReplayDiverged as Divergence
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import definitions, executing, graph, steps
+from openwop_console.runtime import definitions, endings, executing, graph, steps
 from openwop_console.runtime.executing import Position
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.replaying import Diverged, RecordedMemory, SourceMissing, is_told
@@ -88,7 +88,7 @@ def go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], now: date
     except Halt as halt:
         _fail(telling, told, halt, now)
         return False
-    runs.retell(run, source, told, now=now)
+    endings.retell(run, source, told, now=now)
     return run.status not in runs.ENDS
 
 
@@ -166,7 +166,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
     outlook = graph.outlook(telling.definition, telling.steps, run.variables)
     if outlook.lost:
         failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
-        runs.fail(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
+        endings.fail(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
     elif outlook.skip:
         steps.skip(run, outlook.skip[0], now=now)
         disabled = definitions.node_of(telling.definition, outlook.skip[0]).get("disabled")
@@ -177,7 +177,7 @@ def _go_beyond(telling: Telling, now: datetime) -> bool:
         steps.begin(run, node["id"], now=now)
         _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
     else:
-        runs.complete(run, now=now)
+        endings.complete(run, now=now)
     return run.status not in runs.ENDS
 
 
@@ -228,7 +228,7 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
     """What could be told is told; the node at which the record ends or does not fit has failed, and so has the run."""
     run, source_id = telling.run, ids.wire("run", telling.source.id)
     if told:
-        runs.retell(run, telling.source, told, now=now)
+        endings.retell(run, telling.source, told, now=now)
     facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
     open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
     open_steps.sort(key=lambda step: step.node_id != run.current_node)
@@ -236,4 +236,4 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
         steps.fail(stuck, halt.failure)
         facts.append(NodeFailed(stuck.node_id, halt.failure, stuck.attempt))
     facts += [NodeCancelled(step.node_id, "run-failed") for step in open_steps[1:]]
-    runs.fail(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
+    endings.fail(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)

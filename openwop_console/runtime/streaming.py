@@ -12,13 +12,12 @@ from fnmatch import fnmatchcase
 from functools import cache
 from uuid import UUID
 
-from memory.host import event_log, runs, tenancy
+from memory.host import event_log, runs, slots, tenancy
 from memory.host.errors import Unauthenticated, UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
 from memory.host.tenancy import TenantScope
-from openwop_console import slots
 from openwop_console.runtime import intake, notifier
 from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.notifier import Place

@@ -7,21 +7,15 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory.host import heartbeats
-from memory.host.models import Run
+from memory.host import heartbeats, runs
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.runtime.timed import commitments
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 
 
-def enqueue_run(run: Run) -> None:
-    """A worker takes the run; queued in the transaction that made it ready, so neither exists without the other."""
-    enqueue(run.tenant_id, run.id)
-
-
 def enqueue(tenant_id: UUID, run_id: UUID) -> None:
-    async_task("openwop_console.runtime.tasks.advance", tenant_id.hex, run_id.hex)
+    async_task(runs.ADVANCE, tenant_id.hex, run_id.hex)
 
 
 def advance(tenant: str, run: str) -> None:

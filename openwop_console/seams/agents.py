@@ -14,13 +14,12 @@ from rest_framework.response import Response
 from memory import agents
 from memory.api import schemas
 from memory.api import serializers as wire
-from memory.host import advertised, ids, runs
+from memory.host import advertised, ids, runs, slots
 from memory.host.errors import Busy
 from memory.host.models import Run, RunStatus
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console import slots
 from openwop_console.runtime import intake
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.seams.principals import seam

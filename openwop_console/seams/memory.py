@@ -18,13 +18,12 @@ from rest_framework.response import Response
 from memory import adapter, background, compaction, harness, passes, tasks, workspace
 from memory.background import Wanted
 from memory.drafts import EntryDraft
-from memory.host import errors, ids, runs, tenancy
+from memory.host import errors, ids, runs, slots, tenancy
 from memory.host.errors import Busy, Refusal
 from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, listed, operation
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
-from openwop_console import slots
 from openwop_console.runtime import streaming
 from openwop_console.seams import principals
 from openwop_console.seams import serializers as wire

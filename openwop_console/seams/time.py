@@ -13,14 +13,13 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import heartbeats, ids
+from memory.host import heartbeats, ids, slots
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat
 from memory.host.operations import operation
 from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console import slots
 from openwop_console.runtime.api import schedules
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from openwop_console.runtime.timed import schedules as timed_schedules

@@ -11,8 +11,9 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, make_password
 
+from memory.host import slots
 from memory.host.errors import Busy
-from openwop_console import passwords, slots
+from openwop_console import passwords
 
 KEPT = ["openwop_console.passwords.PasswordHasher"]
 

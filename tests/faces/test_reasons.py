@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import forgetting
+from memory import event_notes, forgetting
 from memory.host import event_log, ids, runs, vault
 from memory.host.models import Run
 from openwop_console.runtime import intake
@@ -79,7 +79,8 @@ def test_the_reason_of_a_draining_pause_stands_in_the_event_that_comes_later(acm
     steer(acme, run, "pause", reason="after this node")
     address = f"/v1/runs/{ids.wire('run', run.id)}"
     assert acme.ask("GET", address).json()["status"] == "running"
-    runs.drained(runs.find(run.tenant_id, run.id), now=timezone.now())
+    drained = runs.drained(runs.find(run.tenant_id, run.id), now=timezone.now())
+    event_notes.attach_reason(run, drained)
     assert acme.ask("GET", address).json()["status"] == "paused"
     assert event(acme, run, "run.paused") == {"drainPolicy": "drain-current-node", "reason": "after this node"}
 

@@ -16,7 +16,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import audit, auditing, checkpoints, event_log, ids, sealing, signing, tenant_log
+from memory.host import audit, audit_chain, auditing, checkpoints, event_log, ids, sealing, signing, slots, tenant_log
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -61,7 +61,7 @@ def merkle_root(leaves: list[str]) -> str:
 
 def leaves_of(tenant_id: UUID, first: int, last: int) -> list[str]:
     records = AuditRecord.objects.of(tenant_id).filter(seq__gte=first, seq__lte=last).order_by("seq")
-    return [hashlib.sha256(rfc8785.dumps(audit.form_of(record))).hexdigest() for record in records]
+    return [hashlib.sha256(rfc8785.dumps(audit_chain.form_of(record))).hexdigest() for record in records]
 
 
 # --- the tree and the signature ---------------------------------------------------------------------------------------
@@ -200,15 +200,15 @@ def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
 
 
 def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any) -> None:
-    walk = audit.walk
+    walk = audit_chain.walk
 
     def raced(tenant_id: UUID, **between: Any) -> Any:
-        monkeypatch.setattr(audit, "walk", walk)
+        monkeypatch.setattr(audit_chain, "walk", walk)
         mint(tenant_id)
         grow(tenant_id, 3)
         return walk(tenant_id, **between)
 
-    monkeypatch.setattr(audit, "walk", raced)
+    monkeypatch.setattr(audit_chain, "walk", raced)
     assert checkpoints.mint(acme, now=NOW) is None
     assert [each.at_seq for each in checkpoints.every(acme)] == [9]
     assert mint(acme).at_seq == 12
@@ -221,7 +221,7 @@ def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, m
     assert checkpoints.mint(acme, now=NOW) is None
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
     grow(acme, 1)
-    assert audit.total(acme) == 11
+    assert audit_chain.total(acme) == 11
     assert AuditCheckpoint.objects.count() == 0
 
 
@@ -273,7 +273,7 @@ def rewrite(tenant_id: UUID, seq: int, prev_hash: str | None = None) -> str:
     """The record is another one now, with a hash that fits it; returns that hash."""
     record = AuditRecord.objects.of(tenant_id).get(seq=seq)
     record.actor, record.prev_hash = "mallory", record.prev_hash if prev_hash is None else prev_hash
-    own = audit.hash_of(record)
+    own = audit_chain.hash_of(record)
     statement = "UPDATE host_auditrecord SET actor = 'mallory', prev_hash = %s, entry_hash = %s WHERE seq = %s"
     tamper(statement, record.prev_hash, own, seq)
     return own
@@ -377,7 +377,7 @@ def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, m
     monkeypatch.setattr(checkpoints, "_extend", broken)
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 11)
     grow(acme, 1)
-    assert audit.total(acme) == 11
+    assert audit_chain.total(acme) == 11
     assert tasks.checkpoint_audit() == 1
     assert list(checkpoints.every(acme)) == []
 
@@ -410,15 +410,15 @@ def test_a_checkpoint_that_was_moved_does_not_fit_although_its_root_is_signed(ac
 
 def test_a_long_walk_lets_others_go_first_behind_every_page(acme: UUID, monkeypatch: Any) -> None:
     breaths: list[int] = []
-    monkeypatch.setattr(audit, "_asides", [lambda: breaths.append(1)])
-    monkeypatch.setattr(audit, "PAGE", 4)
+    monkeypatch.setattr(slots, "breathe", lambda: breaths.append(1))
+    monkeypatch.setattr(audit_chain, "PAGE", 4)
     assert (verify(acme).checked, len(breaths)) == (10, 2)
 
 
 def walked(monkeypatch: Any) -> list[int]:
     """How many records are read from now on, walk by walk."""
     seen: list[int] = []
-    walk = audit.walk
+    walk = audit_chain.walk
 
     def counted(tenant_id: UUID, *, first: int, last: int) -> Any:
         seen.append(0)
@@ -426,7 +426,7 @@ def walked(monkeypatch: Any) -> list[int]:
             seen[-1] += 1
             yield step
 
-    monkeypatch.setattr(audit, "walk", counted)
+    monkeypatch.setattr(audit_chain, "walk", counted)
     return seen
 
 
@@ -436,7 +436,7 @@ def test_an_append_reads_no_more_than_lies_close_behind_it(acme: UUID, monkeypat
     seen = walked(monkeypatch)
     grow(acme, 40)
     assert [number <= 2 * checkpoints.EVERY_ENTRIES for number in seen] == [True, True]
-    assert audit.total(acme) == 50
+    assert audit_chain.total(acme) == 50
 
 
 @pytest.mark.engines
@@ -542,7 +542,7 @@ def test_an_act_on_record_since_a_moment_ago_is_not_recorded_again_however_close
 @pytest.mark.parametrize(("first", "last"), [(3, 2), (11, None), (99, 99)])
 def test_a_range_that_is_none_is_refused(first: int, last: int | None) -> None:
     scope = building.scope(role="auditor")
-    grow(scope.tenant_id, 10 - audit.total(scope.tenant_id))
+    grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
     with pytest.raises(Invalid):
         auditing.verify(scope, first=first, last=last)
 
@@ -560,7 +560,7 @@ def test_a_log_without_records_holds() -> None:
 
 def test_a_range_that_ends_beyond_the_newest_record_ends_with_it() -> None:
     scope = building.scope(role="auditor")
-    grow(scope.tenant_id, 10 - audit.total(scope.tenant_id))
+    grow(scope.tenant_id, 10 - audit_chain.total(scope.tenant_id))
     found = auditing.verify(scope, first=2, last=10**6)
     assert (found.intact, found.first, found.last, found.checked) == (True, 2, 9, 8)
 

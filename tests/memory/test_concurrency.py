@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from memory import adapter, forgetting, ledger, receipts
-from memory.host import access, audit, event_log, ids, operators, runs
+from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
 from memory.host.models import Membership
 from memory.models import ForgetRequest, ForgetState
@@ -124,7 +124,7 @@ def test_workers_at_once_execute_a_run_once() -> None:
 
 def test_acts_at_once_stand_in_one_unbroken_chain() -> None:
     acme = building.tenant()
-    before = audit.total(acme.id)
+    before = audit_chain.total(acme.id)
     at_once(lambda number: audit.append(acme.id, actor="ada", action=f"act.{number}", now=timezone.now()), 40)
     verdict = audit.verify(acme.id)
     assert (verdict.intact, verdict.checked) == (True, before + 40)

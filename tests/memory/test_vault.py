@@ -5,7 +5,8 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from memory.host import audit, ids, vault
+from memory import ledger
+from memory.host import audit, audit_chain, ids, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
 from memory.host.sealing import VaultLocked
@@ -58,7 +59,7 @@ def test_rotation_seals_everything_under_one_fresh_key() -> None:
     put("one")
     put("two", "another secret")
     before = VaultKey.objects.get().id
-    assert vault.rotate(now=timezone.now()) == (2, ())
+    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (2, ())
     assert VaultKey.objects.get().id != before
     assert [vault.unseal(secret) for secret in Secret.objects.order_by("name")] == [VALUE, "another secret"]
 
@@ -67,7 +68,7 @@ def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rota
     put()
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
         assert vault.unseal(Secret.objects.get()) == VALUE
-        vault.rotate(now=timezone.now())
+        vault.rotate(reseal=ledger.reseal, now=timezone.now())
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=[]):
         assert vault.unseal(Secret.objects.get()) == VALUE
     with override_settings(SECRET_KEY="a third key", SECRET_KEY_FALLBACKS=[]), pytest.raises(VaultLocked):
@@ -81,9 +82,9 @@ def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are
     broken.save(by=Secret.writer)
     key = VaultKey.objects.get().id
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=["only-for-tests"]):
-        assert vault.rotate(now=timezone.now()) == (1, (key,))
+        assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, (key,))
     with override_settings(SECRET_KEY="the new key", SECRET_KEY_FALLBACKS=[]):
-        assert vault.rotate(now=timezone.now()) == (1, (key,))
+        assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, (key,))
         assert vault.unseal(Secret.objects.get(name="one")) == VALUE
     assert bytes(Secret.objects.get(name="two").sealed) == b"\x00" * 40
     assert VaultKey.objects.count() == 2
@@ -93,7 +94,7 @@ def test_a_rotation_without_the_key_of_the_vault_changes_nothing() -> None:
     put()
     key = VaultKey.objects.get().id
     with override_settings(SECRET_KEY="another key", SECRET_KEY_FALLBACKS=[]), pytest.raises(VaultLocked):
-        vault.rotate(now=timezone.now())
+        vault.rotate(reseal=ledger.reseal, now=timezone.now())
     assert VaultKey.objects.get().id == key
     assert vault.unseal(Secret.objects.get()) == VALUE
 
@@ -144,11 +145,11 @@ def test_a_value_that_was_replaced_is_still_redacted_for_the_run_that_had_it() -
 
 def test_setting_removing_and_rotating_are_audited_without_the_value() -> None:
     acme = building.scope()
-    before = audit.total(acme.tenant_id)
+    before = audit_chain.total(acme.tenant_id)
     put()
-    vault.rotate(now=timezone.now())
+    vault.rotate(reseal=ledger.reseal, now=timezone.now())
     vault.remove(acme.tenant_id, "crm", now=timezone.now())
-    records = audit.newest(acme.tenant_id, limit=audit.total(acme.tenant_id) - before)
+    records = audit.newest(acme.tenant_id, limit=audit_chain.total(acme.tenant_id) - before)
     assert [record.action for record in records] == ["secret.removed", "vault.rotated", "secret.set"]
     assert VALUE not in str([record.details for record in records])
 

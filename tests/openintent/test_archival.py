@@ -23,9 +23,9 @@ from memory.ledger import Given
 from memory.models import EventNote
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
-from memory.openintent import archival, entries, work
+from memory.openintent import entries, work
 from memory.openintent.tiers import Caller
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, archival
 from tests import building
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served

@@ -85,7 +85,7 @@ def test_a_confidential_value_stands_nowhere_in_clear_and_outlives_a_rotation() 
     row = EntryAddress.objects.get()
     assert b"PELICAN" not in bytes(row.sealed)
     assert "pelican" not in str(MemoryEntry.objects.values().get()).lower()
-    assert vault.rotate(now=timezone.now()) == (1, ())
+    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, ())
     assert ledger.value_of(ledger.locked(made.tenant_id, made.id)) == {"iban": "PELICAN-4711"}
 
 

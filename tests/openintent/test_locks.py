@@ -180,7 +180,7 @@ def test_R93_a_confidential_batch_and_a_confidential_change_take_the_vault_s_key
     )
     assert "deadlock" not in str(done), done
     assert max(type(each).__name__ for each in done.values()) == "VersionMismatch", done
-    assert vault.rotate(now=now)
+    assert vault.rotate(reseal=ledger.reseal, now=now)
 
 
 def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_made_of_it(meeting: Meeting) -> None:

@@ -281,7 +281,7 @@ def test_R93_one_broken_seal_holds_up_no_rotation_and_the_command_counts_it(
         EntryAddress.objects.get(id=second[4:]).vault_key_id,
     }
     assert client.delete(f"/api/v1/memory/{first}", **headers).status_code == 200
-    assert vault.rotate(now=timezone.now()) == (2, ())
+    assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (2, ())
     assert VaultKey.objects.count() == 1
 
 
@@ -295,7 +295,7 @@ def test_R93_who_reads_beside_a_rotation_is_given_the_value(client: Any, monkeyp
     def then_rotated(statement: str, parameters: Any) -> Any:
         found = reading(statement, parameters)
         if rows.SOURCE in statement and not rotated:
-            rotated.append(vault.rotate(now=timezone.now()))
+            rotated.append(vault.rotate(reseal=ledger.reseal, now=timezone.now()))
         return found
 
     for address in (f"/api/v1/memory/{first}", "/api/v1/agents/a/memory"):
@@ -324,7 +324,7 @@ def test_R93_who_locks_an_entry_behind_a_rotation_is_given_the_value() -> None:
     waiting = threading.Thread(target=read)
     waiting.start()
     with transaction.atomic():
-        vault.rotate(now=timezone.now())
+        vault.rotate(reseal=ledger.reseal, now=timezone.now())
         begun.set()
         time.sleep(0.5)
     waiting.join()

@@ -18,10 +18,10 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from memory.host.slots import Slots
 from openwop_console.process import server
 from openwop_console.process.listening import Address
 from openwop_console.runtime import streaming
-from openwop_console.slots import Slots
 from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tools.bench import attacking

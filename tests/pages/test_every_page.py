@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import background, forgetting, pass_schedules, workspace
 from memory.background import Wanted
 from memory.file_drafts import FileDraft
-from memory.host import audit, ids
+from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from memory.pass_schedules import PassTimes
 from tests import archiving, building, proposing
@@ -219,7 +219,7 @@ def test_the_audit_log_lists_names_and_links_and_can_be_verified(ada: Client) ->
     assert f'href="/proposals/{ids.wire("prop", made.id)}"' in shown
     assert "Chain not verified" in shown
     shown = body_of(ada.post("/audit/verify", follow=True))
-    assert f"The chain is intact: {audit.total(made.tenant_id)} records were read" in shown
+    assert f"The chain is intact: {audit_chain.total(made.tenant_id)} records were read" in shown
     assert "Chain verified" in shown
 
 
@@ -236,7 +236,7 @@ def test_a_broken_chain_is_red_everywhere(ada: Client) -> None:
 def test_the_audit_log_pages_to_its_beginning(ada: Client) -> None:
     tenant = building.tenant()
     ada.get("/audit")  # looking is on record itself, once in a while
-    for number in range(audit.total(tenant.id), 53):
+    for number in range(audit_chain.total(tenant.id), 53):
         audit.append(tenant.id, actor="host", action=f"act.{number}", now=timezone.now())
     shown = body_of(ada.get("/audit"))
     assert standing(1, 50, 53, "records") in shown

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memory.host import audit, registry
+from memory.host import audit_chain, registry
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from proposals import comments, lifecycle, overrides, policies, review, revisions, rules
@@ -121,14 +121,14 @@ def test_each_state_answers_each_action_as_the_contract_says(state: str) -> None
 def _try(action: str, state: str, made: Proposal, ada: TenantScope) -> None:
     if action == "uninstall":
         proposing.policy(uninstall_on_archive=True)
-    audited, expected = audit.total(made.tenant_id), CELLS[state][action]
+    audited, expected = audit_chain.total(made.tenant_id), CELLS[state][action]
     assert _is_offered(action, ada, made) == isinstance(expected, str), action
     if not isinstance(expected, str):
         with pytest.raises(Conflict) as refused:
             ACTS[action](ada, made)
         shown = "draft" if state in UNDER_WAY else state
         assert {key: refused.value.details[key] for key in ("state", "action")} == {"state": shown, "action": action}
-        assert audit.total(made.tenant_id) == audited, action
+        assert audit_chain.total(made.tenant_id) == audited, action
         return
     assert ACTS[action](ada, made) == expected, action
     if action in ONCE:

@@ -3,7 +3,6 @@
 A change of a task, and whatever is written for it, happens under the lock of its row: who comes later finds it ended.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
@@ -14,24 +13,12 @@ from memory.host.errors import Forbidden, NotFound, TaskClosed, VersionMismatch
 from memory.host.tenancy import TenantScope
 from memory.models import Intent, Task
 from memory.models.work import ENDED, STATUSES
-from memory.openintent.work import authority, policies, rows
+from memory.openintent.work import archival, authority, policies, rows
 from memory.openintent.work.drafts import Json, NewTask, TaskChange
 from memory.openintent.work.intents import find_intent, log
 from memory.openintent.work.rows import OF_STATUS, WRITER, task
 
 MAX_OF_INTENT = 10_000
-Farewell = Callable[[Task, str, datetime], None]
-
-_farewells: list[Farewell] = []
-
-
-def on_end(function: Farewell) -> None:
-    """Registration point: called with a task, the agent that ended it, and the time, in the transaction of its end.
-
-    The task's row is locked and says that it has ended. What is told on the intent's log comes before the end itself.
-    """
-    if function not in _farewells:
-        _farewells.append(function)
 
 
 def find_task(scope: TenantScope, text: str, *, lock: bool = False) -> Task:
@@ -107,7 +94,7 @@ def _parent(scope: TenantScope, intent: Intent, task_id: str) -> Task | None:
 def update_task(
     scope: TenantScope, task_id: str, change: TaskChange, *, version: int, actor: str, now: datetime
 ) -> Task:
-    """The task is as changed, in its next version. When it has ended, its farewells have been called.
+    """The task is as changed, in its next version. When it has ended, its working memory is archived.
 
     It changes by the agent that has it, the intent's creator, a coordinator or an operator; its memory policy, which
     may open other memory, not by the first of these. One that was never anybody's may be claimed by any agent, for
@@ -121,8 +108,8 @@ def update_task(
     require_open(row)
     before = row.assigned_agent
     _apply(scope, row, change, actor, now)
-    for farewell in _farewells if row.ended_at else ():
-        farewell(row, actor, now)
+    if row.ended_at:
+        archival.archive(row, actor, now)
     if row.assigned_agent != before and before:
         _tell(row, "task.delegated", actor, {"from": before, "to": row.assigned_agent, **_why(scope, change)}, now=now)
     kind = OF_STATUS[row.status] if change.status else "task.progress"

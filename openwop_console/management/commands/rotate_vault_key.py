@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from memory import ledger
 from memory.host import vault
 from memory.host.sealing import VaultLocked
 from openwop_console.management.base import DatabaseCommand
@@ -15,7 +16,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            done = vault.rotate(now=timezone.now())
+            done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
         except VaultLocked as problem:
             raise CommandError(f"{problem}. Set OPENWOP_SECRET_KEY_FALLBACKS to the key it was sealed with.") from None
         self.stdout.write(f"{done.sealed} secrets are sealed under a fresh key.")

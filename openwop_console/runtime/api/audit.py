@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import auditing, checkpoints
-from memory.host.audit import AuditFilter, Break
+from memory.host.audit import AuditFilter
+from memory.host.audit_chain import Break
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
 from memory.host.models import AuditCheckpoint

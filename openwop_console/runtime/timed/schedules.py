@@ -11,16 +11,15 @@ from django.db import DatabaseError, transaction
 from memory import harness
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
-from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, ScheduleTick, Tenant
+from memory.host.models import ArtifactKind, Installation, Schedule, ScheduleTick
 from memory.host.registry import ArtifactDisabled
-from memory.host.scheduling import NAME, OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
+from memory.host.scheduling import OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import chains, definitions, intake
+from openwop_console.runtime import chains, intake
 from openwop_console.runtime.run_options import RunRequest
 
 log = logging.getLogger(__name__)
-SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
@@ -190,65 +189,3 @@ def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
 def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime) -> None:
     target = ids.wire("sch", schedule.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=target, now=now)
-
-
-# --- the triggers of workflows ----------------------------------------------------------------------------------------
-def keep_triggers(tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None:
-    """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
-
-    Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
-    """
-    there = scheduling.of_workflow(tenant.id, definition["id"])
-    clean = harness.for_tenant(tenant.id).redact_json
-    for at, trigger in enumerate(definition["triggers"]):
-        if trigger["type"] == "schedule":
-            path = f"$.triggers[{at}]"
-            order = _order_of(definition, trigger, installed_by, path)
-            order = replace(order, inputs=clean(order.inputs))
-            _keep_one(tenant.id, there.pop(order.name, None), order, f"{path}.config.", now)
-    for schedule in there.values():
-        scheduling.remove(schedule)
-
-
-def _keep_one(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
-    if schedule is None:
-        scheduling.keep(tenant_id, order, now=now, path=path)
-    elif scheduling.order_of(schedule) != order:
-        scheduling.change(schedule, order, now=now, path=path)
-
-
-def _order_of(definition: dict[str, Any], trigger: dict[str, Any], installed_by: str, path: str) -> ScheduleOrder:
-    """What the trigger asks for."""
-    config = trigger.get("config", {})
-    inputs = config.get("inputs", {})
-    problems = _problems_of(trigger, config)
-    if not problems:
-        missing = definitions.missing_in(definition, inputs)
-        problems = [(f".config.inputs.{name}", "is required by the workflow") for name in missing]
-    if problems:
-        errors = [{"field": f"{path}{field}", "message": message} for field, message in problems]
-        raise Invalid("The workflow definition is not valid.", errors=errors)
-    return ScheduleOrder(
-        name=f"{OF_WORKFLOW}{definition['id']}/{trigger['id']}",
-        workflow_id=definition["id"],
-        principal=installed_by,
-        cron=" ".join(config["cron"].split()),
-        timezone=config.get("timezone", "UTC"),
-        missed=config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE),
-        inputs=inputs,
-        enabled=trigger.get("enabled", True),
-    )
-
-
-def _problems_of(trigger: dict[str, Any], config: dict[str, Any]) -> list[tuple[str, str]]:
-    """What cannot be honoured, by field; the times themselves are looked at when they are kept."""
-    policy = config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE)
-    checks = [
-        (".id", NAME.fullmatch(trigger["id"]), "must be letters, digits, '.', '_' and '-'"),
-        (".config.cron", isinstance(config.get("cron"), str) and bool(config["cron"].strip()), "is required"),
-        (".config.timezone", isinstance(config.get("timezone", ""), str), "must be a string"),
-        (".config.inputs", isinstance(config.get("inputs", {}), dict), "must be an object"),
-        (".config.missedFirePolicy", policy in MissedFirePolicy.values, POLICY),
-        (".config", config.keys() <= set(SETTINGS), f"has more than {', '.join(SETTINGS)}"),
-    ]
-    return [(field, message) for field, holds, message in checks if not holds]

@@ -15,7 +15,7 @@ from memory.adapter import addresses as adapter_addresses
 from memory.host import ids, sql
 from memory.host.events import MemoryArchived
 from memory.models import Task
-from memory.openintent import work
+from memory.openintent.work import policies
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -33,7 +33,7 @@ def archive(task: Task, actor: str, now: datetime) -> None:
     """
     task_id = ids.wire("task", task.id)
     ledger.hold(task.tenant_id, runs=[task.intent_id], entries=adapter_addresses.bound_to(task.tenant_id, task_id))
-    keeps = work.policy_of(task, now=now).archive_on_completion
+    keeps = policies.policy_of(task, now=now).archive_on_completion
     for left in adapter_addresses.left_in(task.tenant_id, task_id, now=now):
         if keeps:
             _tell(task, left.agent_id, left.live, actor, now)
