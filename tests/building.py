@@ -15,7 +15,8 @@ from memory.host import access, advertised, ids, runs, tenancy
 from memory.host.models import Installation, Membership, Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
-from openwop_console.runtime import definitions, engine, intake
+from openwop_console.runtime import engine, workflows
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 
 PASSWORD = "correct horse battery staple"
@@ -92,7 +93,7 @@ def definition(
 
 def install(slug: str, document: dict[str, Any]) -> None:
     """The workflow is what runs of its id execute in the tenant."""
-    definitions.install(tenant(slug), json.dumps(document), installed_by="host", now=timezone.now())
+    workflows.install(tenant(slug), json.dumps(document), installed_by="host", now=timezone.now())
 
 
 def remember_node(
@@ -106,7 +107,7 @@ def remember_node(
 def execute(owner: TenantScope, workflow_id: str, *, agent_id: str = "", **inputs: Any) -> Run:
     """A run of the workflow, created by ``owner`` and executed as far as it goes."""
     order = RunRequest(workflow_id, inputs=inputs, agent_id=agent_id)
-    run = intake.create_run(owner, order, now=timezone.now())
+    run = run_service.create_run(owner, order, now=timezone.now())
     return advance(run)
 
 
@@ -150,7 +151,7 @@ def remember(
 
 def open_run(owner: TenantScope) -> Run:
     """A running run that a test writes in the name of."""
-    run = intake.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
+    run = run_service.create_run(owner, RunRequest("conformance-noop"), now=timezone.now())
     with transaction.atomic():
         runs.start(run, snapshot_position=ledger.position(owner.tenant_id), now=timezone.now())
     return runs.find(owner.tenant_id, run.id)

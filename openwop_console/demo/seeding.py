@@ -33,7 +33,8 @@ from memory.openintent.work import NewIntent, NewTask, TaskChange
 from openwop_console.demo import logins
 from openwop_console.demo.logins import Login
 from openwop_console.demo.story import Document, Endeavour, Errand, Story, Suggestion, text_of
-from openwop_console.runtime import definitions, engine, intake
+from openwop_console.runtime import engine, workflows
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from proposals import artifacts, lifecycle, rules
 from proposals.drafts import Change, ProposalDraft
@@ -157,7 +158,7 @@ def order(scope: TenantScope, errand: Errand, *, now: datetime) -> Run:
     request = RunRequest(
         errand.workflow, inputs=errand.inputs, agent_id=errand.agent, tags=errand.tags, metadata=metadata
     )
-    return there or intake.create_run(scope, request, now=now)
+    return there or run_service.create_run(scope, request, now=now)
 
 
 def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
@@ -332,7 +333,7 @@ def _install_agent(tenant: Tenant, manifest: Document, made: Made, now: datetime
 def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: datetime) -> None:
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text_of(definition))
     if registry.by_ref(tenant.id, artifact.ref) is None:
-        definitions.install(tenant, artifact.text, installed_by=BY, now=now)
+        workflows.install(tenant, artifact.text, installed_by=BY, now=now)
         made["installations"] += 1
 
 

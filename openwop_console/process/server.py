@@ -27,7 +27,7 @@ from memory.host.errors import Refusal
 from openwop_console import errors as error_table
 from openwop_console.documents import Answer, Documents, Headers
 from openwop_console.process import listening
-from openwop_console.runtime import notifier
+from openwop_console.runtime import streams
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -134,7 +134,7 @@ class Console:
         self._hears_of_the_end = True
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(notifier.end))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(streams.end))
 
     async def _in_thread(self, compute: Callable[..., Any], *given: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)

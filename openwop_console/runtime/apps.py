@@ -12,15 +12,15 @@ class RuntimeConfig(AppConfig):
         from openwop_console.runtime import (  # noqa: F401
             automations,
             chains,
-            definitions,
             interrupts,
             nodes,
             probes,
             steps_erasure,
+            workflows,
         )
 
         interrupts.register()
-        definitions.register_builtins()
+        workflows.register_builtins()
         erasure.register(steps_erasure.STEP_OUTPUTS)
         installing.register(chains.INSTALLER)
         installing.register(automations.INSTALLER)

@@ -15,8 +15,8 @@ from memory.host.errors import ChainParameterInvalid
 from memory.host.installing import Document, Installer, Problems
 from memory.host.models import ArtifactKind, Installation, Run
 from memory.host.registry import Artifact
-from openwop_console.runtime import definitions, json_schemas
-from openwop_console.runtime.definitions import MARK, ErrorList
+from openwop_console.runtime import json_schemas, workflows
+from openwop_console.runtime.workflows import MARK, ErrorList
 
 Chain = Mapping[str, Any]
 TELLS = ("chainId", "version", "parameters", "outputs", "capabilities")
@@ -262,7 +262,7 @@ def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
     yield from parameters
     if not parameters:
         definition = workflow_of(chain)
-        for problem in definitions.problems_of(_sample_of(definition)):
+        for problem in workflows.problems_of(_sample_of(definition)):
             yield _place(problem["field"]), problem["message"]
         for path, message in [*_of_connections(definition), *_of_placeholders(definition)]:
             yield _place(path), message
@@ -374,7 +374,7 @@ def check_inputs(definition: dict[str, Any], inputs: dict[str, Any]) -> None:
 
 def input_problems(definition: dict[str, Any], inputs: dict[str, Any]) -> ErrorList:
     """What keeps a run with these inputs from being started, by field."""
-    missing = definitions.missing_in(definition, inputs)
+    missing = workflows.missing_in(definition, inputs)
     errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
     chain = definition["metadata"].get(MARK)
     if errors or chain is None:
@@ -400,7 +400,7 @@ def _smuggled(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
 
 def _senseless(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
     """Whether the workflow, with the values in it, is still one that this host can execute."""
-    if definitions.problems_of(filled(definition, values)):
+    if workflows.problems_of(filled(definition, values)):
         return [{"field": "inputs", "message": "make of the workflow one that cannot be executed"}]
     return []
 

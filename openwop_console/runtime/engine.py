@@ -30,9 +30,9 @@ from memory.host.events import (
 )
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.models import Interrupt, Run, RunStatus
-from openwop_console.runtime import chains, definitions, endings, graph, limits, retelling, steps
-from openwop_console.runtime.conditions import TooHeavy
-from openwop_console.runtime.executing import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
+from openwop_console.runtime import chains, endings, graph, limits, replay, steps, workflows
+from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
+from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.steps import IN_FLIGHT
 
@@ -104,7 +104,7 @@ def _next(run: Run, clock: Clock) -> bool:
         return _drain(run, done, clock, now)
     definition = chains.definition_for(run)
     if is_replay(run):
-        return retelling.go_on(run, definition, done, now)
+        return replay.go_on(run, definition, done, now)
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)
     if run.deadline_at and run.deadline_at <= now:
@@ -196,7 +196,7 @@ def _begins_attempt(step: Step | None) -> bool:
 
 
 def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> None:
-    disabled = definitions.node_of(definition, node_id).get("disabled")
+    disabled = workflows.node_of(definition, node_id).get("disabled")
     steps.skip(run, node_id, now=now)
     skipped = NodeSkipped(node_id, "disabled" if disabled else "not-taken")
     runs.progress(run, skipped, ready_at=runs.LEASE.end(now), now=now)

@@ -4,7 +4,7 @@ from django import forms
 
 from memory.host.errors import Invalid
 from memory.host.models import ForkMode
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime.replay import ForkRequest
 
 
 class ForkForm(forms.Form):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from openwop_console.runtime import conditions, definitions
+from openwop_console.runtime import expressions, workflows
 from openwop_console.runtime.models import Step, StepState
 
 Verdict = Literal["pending", "run", "skip", "doomed"]
@@ -36,15 +36,15 @@ class Outlook:
 
 def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, Any]) -> Outlook:
     """The next decisions of a run whose steps so far are ``steps``. Raises ``TooHeavy`` when they cost too much."""
-    bounds = conditions.bounds_in_a_run()
+    bounds = expressions.bounds_in_a_run()
 
     def holds(condition: Mapping[str, Any], step: Step) -> bool:
-        return conditions.holds(condition, values_of(step, variables), bounds)
+        return expressions.holds(condition, values_of(step, variables), bounds)
 
     nodes = {node["id"]: node for node in definition["nodes"]}
     incoming, sources = _edges_by_target(definition), _sources(definition)
     begin, skip, doomed = [], [], set[str]()
-    for node_id in definitions.order_of(definition):
+    for node_id in workflows.order_of(definition):
         if node_id in steps:
             if steps[node_id].state == StepState.FAILED:
                 doomed.add(node_id)

@@ -15,19 +15,19 @@ from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
 from memory.host.pages import Submission
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import control, forking, intake
+from openwop_console.runtime import replay, runs
 from openwop_console.runtime.forms import ForkForm
 
 STEER: dict[str, Callable[..., Run]] = {
-    "cancel": intake.cancel_run,
-    "pause": control.pause_run,
-    "resume": control.resume_run,
+    "cancel": runs.cancel_run,
+    "pause": runs.pause_run,
+    "resume": runs.resume_run,
 }
 
 
 @require_POST
 def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = intake.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    run = runs.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=ids.wire("run", run.id))
 
 
@@ -36,7 +36,7 @@ def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
     scope, now = scope_of(request), timezone.now()
     scope.check("runs:create")
     order = ForkForm(request.POST).order()
-    run = forking.fork(scope, ids.parse("run", run_id), order, now=now)
+    run = replay.fork(scope, ids.parse("run", run_id), order, now=now)
     return redirect("run", run_id=ids.wire("run", run.id))
 
 
@@ -56,7 +56,7 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
 def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResponse:
     """What the run waits for, and the form of its answer; a good answer leads back to the run."""
     scope, run = scope_of(request), ids.parse("run", run_id)
-    interrupt = intake.read_interrupt(scope, run, ids.parse("int", interrupt_id))
+    interrupt = runs.read_interrupt(scope, run, ids.parse("int", interrupt_id))
     form = AnswerForm(interrupt, request.POST if request.method == "POST" else None)
     sent: Submission[Run] = Submission()
     if request.method == "POST":
@@ -81,4 +81,4 @@ def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
     if mine:
         said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
         raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")
-    return intake.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)
+    return runs.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)

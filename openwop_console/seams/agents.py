@@ -20,7 +20,7 @@ from memory.host.models import Run, RunStatus
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.seams.principals import seam
 
@@ -43,8 +43,8 @@ def dispatch(request: Request, agent_id: str) -> Response:
     given, scope = checked(wire.DispatchAgent, request.data).validated_data, scope_of(request)
     agents.entry(scope, agent_id, advertised.document())
     order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
-    run = _ended(scope, intake.create_run(scope, order, now=timezone.now()))
-    events, _ = intake.read_events(scope, run.id, after=-1)
+    run = _ended(scope, run_service.create_run(scope, order, now=timezone.now()))
+    events, _ = run_service.read_events(scope, run.id, after=-1)
     return Response(_document(run, [(event.type, event.payload) for event in events]))
 
 

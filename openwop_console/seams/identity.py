@@ -14,7 +14,7 @@ from memory.host.models import Run
 from memory.host.operations import operation
 from memory.host.serializing import Closed, Text, checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.seams import principals
 from openwop_console.seams.principals import seam
@@ -78,7 +78,7 @@ def cross_workspace_read(request: Request) -> Response:
     now = timezone.now()
     foreign = _foreign_run(caller, now)
     try:
-        intake.read_run(caller, foreign.id, now=now)
+        runs.read_run(caller, foreign.id, now=now)
     except NotFound:
         raise RunForbidden(rule="tenant") from None
     raise AssertionError("a run of another tenant was read")
@@ -109,4 +109,4 @@ def _foreign_run(caller: TenantScope, now: datetime) -> Run:
 def _any_run(owner: TenantScope, now: datetime) -> Run:
     rows = Run.objects.of(owner.tenant_id).select_related("tenant").order_by("-id")
     found: Run | None = rows.first()
-    return found or intake.create_run(owner, RunRequest("conformance-noop"), now=now)
+    return found or runs.create_run(owner, RunRequest("conformance-noop"), now=now)

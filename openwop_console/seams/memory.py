@@ -24,7 +24,7 @@ from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, list
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
-from openwop_console.runtime import streaming
+from openwop_console.runtime import streams
 from openwop_console.seams import principals
 from openwop_console.seams import serializers as wire
 from openwop_console.seams.principals import seam
@@ -213,7 +213,7 @@ def _require_done(work: Pass) -> None:
 
 def _fact(scope: TenantScope, work: Pass, kind: str) -> dict[str, Any]:
     """What the log of the pass's run says of it."""
-    events, _ = streaming.whole_log(scope, work.run_id, now=timezone.now())
+    events, _ = streams.whole_log(scope, work.run_id, now=timezone.now())
     return next(event.payload for event in events if event.type == kind)
 
 

@@ -150,7 +150,7 @@ EDGES = (
     "middleware.py",
     "sign_in.py",
     "ticking.py",
-    "notifier.py",  # a thread of its own
+    "streams.py",  # its notifier is a thread of its own
     "demo/",
     "templatetags/",
     "seams/",
@@ -177,7 +177,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/process/server.py",  # a body that was not read: the middleware answers
         "openwop_console/management/base.py",
         "memory/openintent/api/http.py",  # raised again after the permission was asked
-        "openwop_console/runtime/executing.py",  # a node that was refused has failed
+        "openwop_console/runtime/execution.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/background.py",  # a pass that was refused has that outcome
         "memory/forgetting.py",  # a preview that was asked to stop has lapsed

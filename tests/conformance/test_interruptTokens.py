@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memory.host import ids, runs
 from memory.host.models import Interrupt, Run
-from openwop_console.runtime import intake, interrupts
+from openwop_console.runtime import interrupts
+from openwop_console.runtime import runs as run_service
 from tests import building
 from tests.conformance import schemas
 
@@ -127,7 +128,7 @@ def test_a_token_never_outlasts_the_question() -> None:
 def test_a_run_that_has_ended_is_not_answered_by_token() -> None:
     run, interrupt = asking()
     token = token_of(interrupt)
-    intake.cancel_run(building.scope(), run.id, now=timezone.now())
+    run_service.cancel_run(building.scope(), run.id, now=timezone.now())
     assert refusal(token) == (409, "interrupt_already_resolved")
     assert building.advance(run).status == "cancelled"
     assert refusal(token) == (409, "interrupt_already_resolved")

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.host import access, audit, ids, registry
 from memory.host.models import Run, RunStatus
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.seams import principals
 from proposals.models import Gate
 from tests import building
@@ -97,7 +97,7 @@ def test_a_run_of_another_is_refused_and_would_be_a_bug_if_it_were_read(client: 
         answer = client.post(f"{SEAMS}/identity/cross-workspace-read", {}, "application/json", **headers)
         assert (answer.status_code, answer.json()["error"]) == (403, "run_forbidden")
     assert Run.objects.exclude(tenant_id=building.tenant().id).count() == 1
-    monkeypatch.setattr(intake, "read_run", lambda *_: None)
+    monkeypatch.setattr(runs, "read_run", lambda *_: None)
     answer = client.post(f"{SEAMS}/identity/cross-workspace-read", {}, "application/json", **headers)
     assert answer.status_code == 500
 

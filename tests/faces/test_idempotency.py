@@ -19,7 +19,7 @@ from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
 from openwop_console import idempotency as replayed_answers
-from openwop_console.runtime import intake, interrupts
+from openwop_console.runtime import interrupts, runs
 from tests import building, proposing
 from tests.conformance import schemas
 
@@ -210,14 +210,14 @@ def test_a_final_refusal_is_kept(ada: Caller) -> None:
 def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = intake.create_run
+    create = runs.create_run
 
     def broken(*args: Any, **options: Any) -> Any:
         create(*args, **options)
         raise ZeroDivisionError
 
     with monkeypatch.context() as patching:
-        patching.setattr(intake, "create_run", broken)
+        patching.setattr(runs, "create_run", broken)
         refused(ada.send("/v1/runs", NOOP), 500, "internal_error")
     assert Run.objects.count() == 0
     assert kept() == []

@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory import event_notes, forgetting
 from memory.host import event_log, ids, runs, vault
 from memory.host.models import Run
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from proposals import overrides
 from proposals.models import Gate
@@ -26,7 +26,7 @@ def acme() -> World:
 
 
 def begun(acme: World, workflow_id: str = "conformance-cancellable") -> Run:
-    return building.advance(intake.create_run(acme.scope, RunRequest(workflow_id), now=timezone.now()))
+    return building.advance(run_service.create_run(acme.scope, RunRequest(workflow_id), now=timezone.now()))
 
 
 def event(acme: World, run: Run, kind: str) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from memory import forgetting
 from memory.host import event_log, ids, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run
-from openwop_console.runtime import chains, definitions, forking, intake
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import chains, replay, workflows
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
 from proposals import lifecycle, review
@@ -195,7 +196,7 @@ def test_a_chain_comes_to_one_text_which_is_a_workflow() -> None:
     assert chains.text_of(proposing.CHAIN) == chains.text_of(shuffled)
     found = chains.workflow_of(proposing.CHAIN)
     schemas.check("workflow-definition", found)
-    assert definitions.problems_of(found) == []
+    assert workflows.problems_of(found) == []
     assert [(each["name"], each["type"], each["required"]) for each in found["variables"]] == [
         ("customer", "string", True),
         ("days", "number", False),
@@ -290,7 +291,7 @@ def test_what_the_parameters_do_not_allow_is_refused_at_every_door_and_starts_no
     install()
     acme = building.scope()
     for start in (
-        lambda: intake.create_run(acme, RunRequest(CHAIN, inputs=inputs), now=timezone.now()),
+        lambda: run_service.create_run(acme, RunRequest(CHAIN, inputs=inputs), now=timezone.now()),
         lambda: schedules.check_startable(acme, RunRequest(CHAIN, inputs=inputs)),
     ):
         with pytest.raises(ChainParameterInvalid) as refused:
@@ -382,7 +383,7 @@ def test_a_fork_executes_the_chain_as_its_source_did_whatever_was_installed_sinc
     acme = building.scope()
     source = building.execute(acme, CHAIN, customer="Marta")
     install(changed("dag.nodes.0.config", {"text": "Forget it."}), version="2.0.0")
-    made = forking.fork(acme, source.id, ForkRequest(mode, 0), now=timezone.now())
+    made = replay.fork(acme, source.id, ForkRequest(mode, 0), now=timezone.now())
     made = building.advance(made)
     assert (made.status, made.definition_id) == ("completed", source.definition_id)
     assert [use.installation.ref for use in registry.used_by(made)] == [f"workflow:{CHAIN}@1.0.0"]
@@ -395,6 +396,6 @@ def test_a_run_again_takes_the_chain_as_it_is_now() -> None:
     acme = building.scope()
     source = building.execute(acme, CHAIN, customer="Marta")
     install(changed("dag.nodes.0.config", {"text": "Write to {{params.customer}}."}), version="2.0.0")
-    again = building.advance(intake.run_again(acme, source.id, now=timezone.now()))
+    again = building.advance(run_service.run_again(acme, source.id, now=timezone.now()))
     assert pinned(again)["nodes"][0]["config"]["text"] == "Write to {{params.customer}}."
     assert building.contents(acme)[0] == "Write to Marta."

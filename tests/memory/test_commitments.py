@@ -22,7 +22,7 @@ from memory.host.models import Run, RunEvent
 from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
-from openwop_console.runtime import forking
+from openwop_console.runtime import replay
 from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.runtime.timed import schedules
 from tests import building
@@ -315,8 +315,8 @@ def test_a_replay_of_the_run_that_remembered_infers_and_fires_nothing() -> None:
     made = building.remember("acme", "Call back in 3 days.")
     desk = Desk(at=timezone.now())
     desk.keeps()
-    replay = forking.fork(desk.scope, made.run.id, forking.ForkRequest("replay"), now=timezone.now())
-    assert building.advance(replay).status == "completed"
+    forked = replay.fork(desk.scope, made.run.id, replay.ForkRequest("replay"), now=timezone.now())
+    assert building.advance(forked).status == "completed"
     desk.keeps()
     assert (len(desk.all), desk.keeps(hours=24 * 4)) == (1, 1)
     assert (desk.keeps(hours=24), len(desk.facts)) == (0, 1)

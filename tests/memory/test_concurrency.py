@@ -15,7 +15,8 @@ from memory.host.errors import LastOwner, NotFound
 from memory.host.models import Membership
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import LedgerHead, MemoryEntry
-from openwop_console.runtime import engine, intake
+from openwop_console.runtime import engine
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
@@ -111,7 +112,7 @@ def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
 
 def test_workers_at_once_execute_a_run_once() -> None:
     building.install("acme", building.definition("flow", *(building.remember_node("x", node_id=n) for n in "abc")))
-    run = intake.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
+    run = run_service.create_run(building.scope(), RunRequest("flow"), now=timezone.now())
     at_once(
         lambda number: engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now), AT_ONCE
     )
@@ -132,12 +133,12 @@ def test_acts_at_once_stand_in_one_unbroken_chain() -> None:
 
 def test_a_cancel_and_a_completion_at_once_leave_one_end() -> None:
     acme = building.scope()
-    made = [intake.create_run(acme, RunRequest("conformance-multi-node"), now=timezone.now()) for _ in range(8)]
+    made = [run_service.create_run(acme, RunRequest("conformance-multi-node"), now=timezone.now()) for _ in range(8)]
 
     def act(number: int) -> None:
         run = made[number // 2]
         if number % 2:
-            intake.cancel_run(acme, run.id, now=timezone.now())
+            run_service.cancel_run(acme, run.id, now=timezone.now())
         engine.advance(run.tenant_id, run.id, holder=f"worker/{number}", clock=timezone.now)
 
     at_once(act, 16)

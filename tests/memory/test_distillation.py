@@ -24,7 +24,7 @@ from memory.ledger import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.retention import collect_archives
 from memory.text.encodings import forms_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 from tests.budgets import examples
@@ -589,5 +589,5 @@ def test_a_dry_run_asks_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_may_be_configured_with_a_budget_for_distillation() -> None:
     acme = building.scope()
     order = RunRequest("conformance-noop", configurable={"distillation.tokenBudget": 8000})
-    run = intake.create_run(acme, order, now=timezone.now())
+    run = run_service.create_run(acme, order, now=timezone.now())
     assert runs.find(acme.tenant_id, run.id).configurable["distillation.tokenBudget"] == 8000

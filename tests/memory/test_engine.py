@@ -13,7 +13,8 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from memory.tasks import worker_name
-from openwop_console.runtime import clock, definitions, engine, graph, intake
+from openwop_console.runtime import clock, engine, graph, workflows
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
@@ -26,7 +27,7 @@ def types_of(run: Run) -> list[str]:
 
 
 def created(workflow_id: str, **inputs: Any) -> Run:
-    return intake.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=timezone.now())
+    return run_service.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=timezone.now())
 
 
 def advance_at(run: Run, now: datetime, holder: str = "test/1") -> Run:
@@ -154,10 +155,10 @@ def test_a_sleeping_run_holds_no_worker_and_wakes_in_time() -> None:
 def test_a_sleeping_run_is_cancelled_and_ends_with_run_cancelled() -> None:
     run, now = created("conformance-cancellable"), timezone.now()
     advance_at(run, now)
-    assert intake.cancel_run(building.scope(), run.id, now=now).status == "cancelling"
+    assert run_service.cancel_run(building.scope(), run.id, now=now).status == "cancelling"
     assert advance_at(run, now + timedelta(seconds=1)).status == "cancelled"
     assert types_of(run)[-1] == "run.cancelled"
-    assert intake.cancel_run(building.scope(), run.id, now=now).status == "cancelled"
+    assert run_service.cancel_run(building.scope(), run.id, now=now).status == "cancelled"
 
 
 @pytest.mark.parametrize("delay", [-1, "soon", True, 1e12])
@@ -226,7 +227,7 @@ def test_one_worker_has_a_run_at_a_time() -> None:
 def test_a_definition_this_host_could_not_execute_is_not_installed(change: dict[str, Any], field: str) -> None:
     document = building.definition("flow", building.node("a", "core.noop")) | change
     with pytest.raises(Invalid) as refused:
-        definitions.check(document)
+        workflows.check(document)
     assert field in {error["field"] for error in refused.value.details["errors"]}
 
 

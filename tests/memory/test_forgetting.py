@@ -36,7 +36,7 @@ from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Susp
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
 from memory.text.matching import Mention, is_exact, is_mentioned, search_form
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.runtime.run_options import RunRequest
 from tests import archiving, building
 
@@ -77,7 +77,7 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     building.execute(acme, "echo", mail=f"<{MARTA.upper()}>")
     everywhere: dict[str, Any] = {"tags": [f"by {MARTA}"], "configurable": {"who": MARTA}, "metadata": {MARTA: 1}}
     everywhere |= {"scope_id": MARTA, "agent_id": MARTA}
-    building.advance(intake.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
+    building.advance(runs.create_run(acme, RunRequest("conformance-noop", **everywhere), now=timezone.now()))
     building.remember("acme", f"Marta wrote from\n{MARTA}.", "Somebody else wrote.", subject="x")
     building.remember("acme", "A note about her.", subject=MARTA, tags=["vip"])
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
@@ -87,13 +87,13 @@ def test_a_forgotten_subject_is_nowhere_and_the_log_is_as_it_was(monkeypatch: py
     archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {MARTA}", now=timezone.now())
     assert MARTA in str(list(KeptContent.objects.values_list("text", flat=True)))
     assert MARTA in everything_stored()
-    runs = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))
-    before, events = whole_log(acme, runs), RunEvent.objects.count()
+    run_ids = list(Run.objects.of(acme.tenant_id).values_list("id", flat=True))
+    before, events = whole_log(acme, run_ids), RunEvent.objects.count()
 
     done = forget(acme)
 
     assert done.state == ForgetState.FORGOTTEN
-    assert whole_log(acme, runs) == before
+    assert whole_log(acme, run_ids) == before
     assert RunEvent.objects.count() == events + 4  # the runs of its two passes have started and completed
     page = search.ledger_page(acme, search.LedgerFilter(state="all"), now=timezone.now())
     left = [row.content for row in page.entries if not row.memory_ref.startswith("runs/")]
@@ -400,7 +400,7 @@ def test_the_run_of_a_forget_is_not_cancelled_from_outside() -> None:
     confirmed = confirm(acme, preview(acme))
     work = Run.objects.of(acme.tenant_id).get(workflow_id="host-forget")
     with pytest.raises(Conflict, match="not cancelled from outside"):
-        intake.cancel_run(acme, work.id, now=timezone.now())
+        runs.cancel_run(acme, work.id, now=timezone.now())
     assert carry_out(confirmed).state == ForgetState.FORGOTTEN
 
 

@@ -20,7 +20,7 @@ from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock, conditions, tasks
+from openwop_console.runtime import clock, expressions, tasks
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from tests import building
 from tests.conformance import schemas
@@ -166,15 +166,15 @@ def test_an_expression_that_is_nested_without_end_is_refused() -> None:
 
 def test_what_an_expression_builds_on_its_way_counts_too() -> None:
     doubled = "|".join(["join('', [@,@])"] * 14)
-    with pytest.raises(conditions.TooLarge):
-        conditions.evaluate_until(f"v[*].[{doubled}][].length(@)", {"v": ["x"] * 500}, time.monotonic() + 60)
-    with pytest.raises(conditions.TooLarge):
-        conditions.evaluate_until("join(v[0], v)", {"v": ["x" * 300] * 300}, time.monotonic() + 60)
+    with pytest.raises(expressions.TooLarge):
+        expressions.evaluate_until(f"v[*].[{doubled}][].length(@)", {"v": ["x"] * 500}, time.monotonic() + 60)
+    with pytest.raises(expressions.TooLarge):
+        expressions.evaluate_until("join(v[0], v)", {"v": ["x" * 300] * 300}, time.monotonic() + 60)
 
 
 def test_an_expression_stops_at_its_deadline() -> None:
-    with pytest.raises(conditions.TooLong):
-        conditions.evaluate_until("a.b", {"a": {"b": 1}}, time.monotonic() - 1)
+    with pytest.raises(expressions.TooLong):
+        expressions.evaluate_until("a.b", {"a": {"b": 1}}, time.monotonic() - 1)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Sleep
 from memory.kept_reads import Read
 from memory.models import ForgetState, KeptContent, KeptRead
-from openwop_console.runtime import engine, forking, intake
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import engine, runs
+from openwop_console.runtime import replay as runtime_replay
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
@@ -40,7 +41,7 @@ def kept_of(run: Run) -> list[KeptRead]:
 
 
 def replay(run: Run) -> Run:
-    made = forking.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
+    made = runtime_replay.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
     return building.advance(made)
 
 
@@ -109,14 +110,14 @@ def test_a_node_that_is_called_again_is_kept_anew_and_a_failed_attempt_leaves_no
     document = building.definition("wakes", building.node("a", "core.noop"))
     building.install("acme", {**document, "settings": {"maxRetries": 1, "retryDelayMs": 1000}})
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("wakes"), now=now)
+    run = runs.create_run(building.scope(), RunRequest("wakes"), now=now)
     kept = []
     for at in (now + timedelta(seconds=seconds) for seconds in (0, 6, 10)):
         engine.advance(run.tenant_id, run.id, holder="t/1", clock=partial(datetime.fromisoformat, at.isoformat()))
         kept.append([len(read.contents) for read in kept_of(run)])
     assert kept == [[1, 1], [1, 1], [1]]
     assert Run.objects.get(id=run.id).status == "completed"
-    made = forking.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
+    made = runtime_replay.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
     assert building.advance(made).status == "completed"
 
 

@@ -31,9 +31,10 @@ from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import KeptContent, KeptRead, WorkspaceFile
 from memory.models.entry import LedgerHead, MemoryEntry
-from openwop_console.runtime import control, engine, forking, intake, retelling
-from openwop_console.runtime.forking import ForkRequest, Overlay
+from openwop_console.runtime import engine, replay
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.run_options import RunRequest
 from proposals import lifecycle
 from tests import building
@@ -69,7 +70,7 @@ def forked(run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> 
 
 def forked_by(asker: TenantScope, run: Run, mode: str, from_seq: int | None = None, **overlay: Any) -> Run:
     request = ForkRequest(mode, from_seq, Overlay(**overlay))
-    return forking.fork(asker, run.id, request, now=timezone.now())
+    return replay.fork(asker, run.id, request, now=timezone.now())
 
 
 def replayed(run: Run, from_seq: int | None = None) -> Run:
@@ -185,7 +186,7 @@ def test_a_type_that_says_nothing_is_not_called_again() -> None:
 
 def test_a_delay_is_over_at_once_in_a_replay() -> None:
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
+    run = run_service.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=21))
     assert source.status == "completed"
@@ -204,7 +205,7 @@ def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) ->
         "acme",
         {**building.definition("retry", node("a", "core.noop")), "settings": {"maxRetries": 1, "retryDelayMs": 5}},
     )
-    run = intake.create_run(building.scope(), RunRequest("retry"), now=now)
+    run = run_service.create_run(building.scope(), RunRequest("retry"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=5))
     assert types_of(source) == ["run.started", "node.started", "node.retried", "node.failed", "run.failed"]
@@ -219,10 +220,10 @@ def test_a_failure_and_its_retries_are_told_again(typed: Callable[..., None]) ->
 def cancelled(workflow_id: str, *, begun: bool, **inputs: Any) -> Run:
     """A run of the workflow that was cancelled, before it began or in its first node."""
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=now)
+    run = run_service.create_run(building.scope(), RunRequest(workflow_id, inputs=inputs), now=now)
     if begun:
         advance_at(run, now)
-    intake.cancel_run(building.scope(), run.id, now=now)
+    run_service.cancel_run(building.scope(), run.id, now=now)
     return advance_at(run, now)
 
 
@@ -283,7 +284,7 @@ def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log(
     ]
     building.install("acme", flow)
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("wide"), now=now)
+    run = run_service.create_run(building.scope(), RunRequest("wide"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=6))
     assert source.status == "completed"
@@ -298,7 +299,7 @@ def test_a_run_whose_branches_went_side_by_side_is_told_in_the_order_of_its_log(
 def test_a_long_log_is_told_in_pieces_and_a_worker_that_died_between_two_doubles_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retelling, "CHUNK", 2)
+    monkeypatch.setattr(replay, "CHUNK", 2)
     source = digest_run("likes tea")
     made = forked(source, "replay")
     holder, now = "test/1", timezone.now()
@@ -464,7 +465,7 @@ def a_run_of_every_kind_of_reading() -> Run:
         building.remember_node("mine", memory_ref="summaries"),
     ]
     building.install("acme", building.definition("reads", *nodes))
-    run = intake.create_run(building.scope(), RunRequest("reads"), now=now)
+    run = run_service.create_run(building.scope(), RunRequest("reads"), now=now)
     advance_at(run, now)
     source = advance_at(run, now + timedelta(seconds=21))
     prompt("2.0.0")
@@ -554,7 +555,9 @@ def test_a_database_that_is_away_is_no_divergence_and_the_replay_goes_on_later(t
 
 def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
     now = timezone.now()
-    source = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now)
+    source = run_service.create_run(
+        building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 20_000}), now=now
+    )
     for status in ("pending", "running"):
         with pytest.raises(Conflict) as refused:
             forked(source, "replay")
@@ -563,7 +566,7 @@ def test_a_run_that_has_not_ended_is_not_replayed_and_may_be_branched() -> None:
     with pytest.raises(InvalidFromSeq):
         forked(source, "replay", 99)
     assert branched(source, 0).status == "running"
-    early = intake.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
+    early = run_service.create_run(building.scope(), RunRequest("conformance-noop"), now=now)
     assert branched(early, 0).status == "completed"
 
 
@@ -667,8 +670,8 @@ def test_a_replay_is_not_paused_and_can_be_cancelled() -> None:
     made = forked(digest_run("likes tea"), "replay")
     acme, now = building.scope(), timezone.now()
     with pytest.raises(Conflict, match="no pauses"):
-        control.pause_run(acme, made.id, now=now)
-    intake.cancel_run(acme, made.id, now=now)
+        run_service.pause_run(acme, made.id, now=now)
+    run_service.cancel_run(acme, made.id, now=now)
     assert building.advance(made).status == "cancelled"
 
 
@@ -758,9 +761,9 @@ def test_a_branch_from_behind_the_end_ends_by_itself() -> None:
 
 def test_a_branch_from_behind_the_end_of_a_cancelled_run_goes_on_where_that_was_stopped() -> None:
     now = timezone.now()
-    run = intake.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    run = run_service.create_run(building.scope(), RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
     advance_at(run, now)
-    intake.cancel_run(building.scope(), run.id, now=now)
+    run_service.cancel_run(building.scope(), run.id, now=now)
     source = advance_at(run, now)
     made = branched(source, len(log_of(source)))
     assert (source.status, made.status) == ("cancelled", "running")
@@ -796,10 +799,10 @@ def test_a_file_of_a_step_whose_outcome_lies_behind_the_fork_is_not_seen() -> No
 
 def test_a_branch_is_not_paused_because_its_source_was() -> None:
     acme, now = building.scope(), timezone.now()
-    source = intake.create_run(acme, RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
+    source = run_service.create_run(acme, RunRequest("conformance-delay", inputs={"delayMs": 5000}), now=now)
     advance_at(source, now)
-    control.pause_run(acme, source.id, drain=False, now=now)
-    control.resume_run(acme, source.id, now=now)
+    run_service.pause_run(acme, source.id, drain=False, now=now)
+    run_service.resume_run(acme, source.id, now=now)
     paused, resumed = at(source, "run.paused"), at(source, "run.resumed")
     assert "run.paused" not in types_of(forked(source, "branch", paused + 1))
     assert types_of(forked(source, "branch", resumed + 1))[-2:] == ["run.paused", "run.resumed"]
@@ -891,7 +894,7 @@ def test_a_fork_that_cannot_be_is_refused(request_: ForkRequest, refusal: type[E
     source = building.execute(building.scope(), "conformance-noop")
     assert len(log_of(source)) == 5
     with pytest.raises(refusal):
-        forking.fork(building.scope(), source.id, request_, now=timezone.now())
+        replay.fork(building.scope(), source.id, request_, now=timezone.now())
     assert Run.objects.count() == 1
 
 
@@ -899,23 +902,23 @@ def test_a_fork_that_cannot_be_is_refused(request_: ForkRequest, refusal: type[E
 def test_a_fork_needs_both_permissions(role: str) -> None:
     source = building.execute(building.scope(), "conformance-noop")
     with pytest.raises(Forbidden):
-        forking.fork(building.scope(role=role), source.id, ForkRequest("replay"), now=timezone.now())
+        replay.fork(building.scope(role=role), source.id, ForkRequest("replay"), now=timezone.now())
 
 
 def test_a_foreign_run_is_not_there_and_a_run_of_the_host_is_not_forked() -> None:
     source = building.execute(building.scope(), "conformance-noop")
     for run_id in (source.id, ids.new_id(), None):
         with pytest.raises(NotFound):
-            forking.fork(building.scope("globex"), run_id, ForkRequest("replay"), now=timezone.now())
+            replay.fork(building.scope("globex"), run_id, ForkRequest("replay"), now=timezone.now())
     run = runs.open_run(building.tenant().id, RunOrder("host-test", "{}", "host", system=True), now=timezone.now())
     with pytest.raises(Conflict, match="host itself"):
-        forking.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
+        replay.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now())
 
 
 def test_a_key_forks_only_what_its_agents_may_do() -> None:
     source = digest_run("likes tea")
     with pytest.raises(Forbidden, match="not bound"):
-        forking.fork(
+        replay.fork(
             building.scope(role="agent", agents=("acme.other",)), source.id, ForkRequest("replay"), now=timezone.now()
         )
 

@@ -15,7 +15,7 @@ from openintent.streaming import SSEEvent, SSEStream
 
 from memory.host import access, ids
 from memory.openintent import events
-from openwop_console.runtime import notifier, streaming
+from openwop_console.runtime import streams
 from openwop_console.runtime.api.streams import KEEPALIVE
 from tests import building
 from tests.openintent.conftest import Served
@@ -185,8 +185,8 @@ def test_R65_a_stream_that_has_nothing_to_say_gives_a_sign_of_life(served: Serve
 
 
 def frames(answer: Any, quick: pytest.MonkeyPatch) -> Iterator[bytes]:
-    quick.setattr(streaming, "RECHECK_SECONDS", 0.2)
-    quick.setattr(streaming, "KEEPALIVE_SECONDS", 0.1)
+    quick.setattr(streams, "RECHECK_SECONDS", 0.2)
+    quick.setattr(streams, "KEEPALIVE_SECONDS", 0.1)
     yield from answer.streaming_content
 
 
@@ -225,7 +225,7 @@ def test_R65_a_stream_ends_with_the_process(client: Any, monkeypatch: pytest.Mon
     next(said)
     ending = threading.Event()
     ending.set()
-    monkeypatch.setattr(notifier, "_ending", ending)
+    monkeypatch.setattr(streams, "_ending", ending)
     assert set(said) <= {KEEPALIVE}
     answer.close()
 

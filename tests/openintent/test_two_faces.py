@@ -24,9 +24,9 @@ from memory.openintent.namespaces import Permissions
 from memory.openintent.tiers import Caller
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.pass_schedules import PassTimes
-from openwop_console.runtime import forking
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import replay
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest
 from tests import building
 from tests.openintent.conftest import Served
 
@@ -200,7 +200,7 @@ def test_a_replay_is_told_what_its_source_read_whatever_became_of_it() -> None:
     made = remember()
     run, found = recalled(made.entry.memory_ref)
     entries.update(Caller(building.scope(), OWN), made.id, 1, {"value": {"n": 2}}, now=timezone.now())
-    fork = forking.fork(building.scope(), run.id, ForkRequest(ForkMode.REPLAY), now=timezone.now())
+    fork = replay.fork(building.scope(), run.id, ForkRequest(ForkMode.REPLAY), now=timezone.now())
     again = building.advance(fork)
     assert again.status == "completed", again.error
     step = Step.objects.get(run_id=again.id, node_id="recall")

@@ -21,7 +21,7 @@ from django.conf import settings
 from memory.host.slots import Slots
 from openwop_console.process import server
 from openwop_console.process.listening import Address
-from openwop_console.runtime import streaming
+from openwop_console.runtime import streams
 from tests import awaiting, plugin
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tools.bench import attacking
@@ -331,7 +331,7 @@ def test_clients_that_go_away_without_a_word_make_room_for_others(
         stream.close()
     began = time.monotonic()
     open_streams(client, run_id, 2)
-    assert time.monotonic() - began < 12 * streaming.KEEPALIVE_SECONDS
+    assert time.monotonic() - began < 12 * streams.KEEPALIVE_SECONDS
     client.post(f"/v1/runs/{run_id}/cancel")
     assert "Traceback" not in console.output
 

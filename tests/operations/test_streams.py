@@ -17,9 +17,9 @@ from memory.host.errors import Busy
 from memory.host.events import NodeCompleted, NodeSuspended, RunPaused
 from memory.host.models import RoleGrant, Run, Stream
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import notifier, streaming
+from openwop_console.runtime import streams as runtime_streams
 from openwop_console.runtime.api import streams
-from openwop_console.runtime.streaming import Reading
+from openwop_console.runtime.streams import Reading
 from tests import building, sse
 
 pytestmark = pytest.mark.engines
@@ -44,11 +44,13 @@ def _nobody_waits_any_more() -> Iterator[None]:
 def bytes_of(
     scope: TenantScope, run: Run, *, buffer: float = 0, modes: frozenset[str] = UPDATES, after: int = -1
 ) -> Iterator[Generator[bytes, None, None]]:
-    place = streaming.open_place(scope, run.id, now=timezone.now())
+    place = runtime_streams.open_place(scope, run.id, now=timezone.now())
     reading = Reading(modes, buffer, after)
-    with closing(streaming.follow(scope, place, reading, render=streams._rendered, clock=timezone.now)) as following:
+    with closing(
+        runtime_streams.follow(scope, place, reading, render=streams._rendered, clock=timezone.now)
+    ) as following:
         yield following
-    notifier.leave(place)
+    runtime_streams.leave(place)
 
 
 @contextmanager
@@ -98,15 +100,15 @@ def test_a_suspension_is_told_at_once_and_anything_else_when_the_buffer_time_is_
 
 @pytest.mark.django_db(transaction=True)
 def test_a_stream_that_has_nothing_to_say_gives_a_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "KEEPALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(runtime_streams, "KEEPALIVE_SECONDS", 0.2)
     owner = building.scope()
     with bytes_of(owner, building.open_run(owner), modes=frozenset({"messages"})) as chunks:
         assert [next(chunks), next(chunks)] == [b":keepalive\n\n"] * 2
 
 
 def test_signs_of_life_and_looks_at_the_key_come_as_often_as_they_must() -> None:
-    assert streaming.KEEPALIVE_SECONDS <= 15
-    assert streaming.RECHECK_SECONDS + streaming.KEEPALIVE_SECONDS <= 30
+    assert runtime_streams.KEEPALIVE_SECONDS <= 15
+    assert runtime_streams.RECHECK_SECONDS + runtime_streams.KEEPALIVE_SECONDS <= 30
 
 
 def revoked(owner: TenantScope) -> None:
@@ -125,7 +127,7 @@ def without_its_role(owner: TenantScope) -> None:
 def test_a_key_that_may_no_longer_read_runs_ends_its_streams(
     monkeypatch: pytest.MonkeyPatch, no_longer: Callable[[TenantScope], None]
 ) -> None:
-    monkeypatch.setattr(streaming, "RECHECK_SECONDS", 0.3)
+    monkeypatch.setattr(runtime_streams, "RECHECK_SECONDS", 0.3)
     owner = building.scope()
     run = building.open_run(owner)
     with following(owner, run) as frames:
@@ -140,7 +142,7 @@ def test_a_key_that_may_no_longer_read_runs_ends_its_streams(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_key_that_still_may_keeps_its_stream_over_many_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "RECHECK_SECONDS", 0.1)
+    monkeypatch.setattr(runtime_streams, "RECHECK_SECONDS", 0.1)
     owner = building.scope()
     run = building.open_run(owner)
     with following(owner, run) as frames:
@@ -194,7 +196,7 @@ def test_the_lengths_of_watched_logs_are_what_the_orm_says_and_nobody_else_s() -
 def test_a_notifier_that_cannot_look_says_so_and_looks_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notifier, "AFTER_A_FAILURE", 0.1)
+    monkeypatch.setattr(runtime_streams, "AFTER_A_FAILURE", 0.1)
     look, failures = event_log.lengths, iter([OSError("gone"), OSError("gone")])
 
     def failing(watched: set[tuple[object, object]]) -> object:
@@ -255,11 +257,11 @@ def test_a_stream_is_opened_by_those_who_may_read_runs_and_for_runs_of_their_ten
 def test_one_tenant_leaves_places_for_the_others(settings: Any) -> None:
     settings.OPENWOP_MAX_STREAMS = 10
     acme, globex = uuid4(), uuid4()
-    held = [notifier.take_place(acme, uuid4()) for _ in range(9)]
+    held = [runtime_streams.take_place(acme, uuid4()) for _ in range(9)]
     try:
         with pytest.raises(Busy):
-            notifier.take_place(acme, uuid4())
-        held.append(notifier.take_place(globex, uuid4()))
+            runtime_streams.take_place(acme, uuid4())
+        held.append(runtime_streams.take_place(globex, uuid4()))
     finally:
         for place in held:
-            notifier.leave(place)
+            runtime_streams.leave(place)

@@ -14,8 +14,8 @@ from memory import forgetting
 from memory.host import ids
 from memory.host.models import Run
 from memory.models import ForgetRequest, Suspect
-from openwop_console.runtime import forking
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import replay
+from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
 from proposals.drafts import Change
 from proposals.models import Proposal
@@ -71,7 +71,7 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
     assert f"/runs/{ids.wire('run', run.id)}" in listed(ada, "failed")
     assert "no_route" in listed(ada, "failed")
     assert (needs(ada)["failed"], needs(viewer)["failed"]) == (1, None)
-    forking.fork(building.scope(), run.id, ForkRequest("branch", 0), now=timezone.now())
+    replay.fork(building.scope(), run.id, ForkRequest("branch", 0), now=timezone.now())
     assert needs(ada)["failed"] == 0
 
 

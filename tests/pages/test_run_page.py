@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory import ledger
 from memory.host import ids
-from openwop_console.runtime import control
+from openwop_console.runtime import runs
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -159,7 +159,7 @@ def test_a_fork_form_that_is_none_is_refused(ada: Client, form: dict[str, str]) 
 def test_the_reason_that_a_person_gave_stands_at_its_event(ada: Client, sign_in: SignIn) -> None:
     run = building.open_run(building.scope())
     page = f"/runs/{ids.wire('run', run.id)}"
-    control.pause_run(building.scope(), run.id, drain=False, reason="The vendor is down", now=timezone.now())
+    runs.pause_run(building.scope(), run.id, drain=False, reason="The vendor is down", now=timezone.now())
     for browser in (ada, sign_in(role="viewer")):
         assert "The vendor is down" in body_of(browser.get(page))
     assert "The vendor is down" in body_of(ada.get(f"{page}?format=json"))

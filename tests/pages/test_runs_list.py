@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host import ids
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def run_of(workflow: str, *, type_id: str = "core.noop", created: datetime | None = None) -> str:
     """A run of Acme that has ended, as its address has it."""
     building.install("acme", building.definition(workflow, building.node("only", type_id)))
-    run = intake.create_run(building.scope(), RunRequest(workflow), now=created or timezone.now())
+    run = runs.create_run(building.scope(), RunRequest(workflow), now=created or timezone.now())
     return ids.wire("run", building.advance(run).id)
 
 
@@ -76,7 +76,7 @@ def test_older_runs_of_a_filter_follow_without_a_gap(ada: Client) -> None:
     building.install("acme", building.definition("daily", building.node("only", "core.noop")))
     same = timezone.now()
     for number in range(53):
-        intake.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
+        runs.create_run(building.scope(), RunRequest("daily"), now=same if number % 2 else timezone.now())
     first = body_of(ada.get("/runs?status=pending"))
     assert standing(1, 50, 53, "runs") in first
     older = unescape(first.rpartition('hx-get="/runs?')[2].partition('"')[0])

@@ -15,8 +15,8 @@ from memory.host import ids, registry
 from memory.host.errors import Conflict, Unprocessable
 from memory.host.models import ArtifactKind, Installation, Resolution, Run
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
-from openwop_console.runtime import forking
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import replay
+from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
 from proposals.models import Kind, Proposal
 from tests import building, proposing
@@ -331,7 +331,7 @@ def test_a_replay_notes_no_use_and_a_branch_does() -> None:
     forks = {}
     for mode, from_seq in (("replay", None), ("branch", 0)):
         request = ForkRequest(mode, from_seq)
-        forks[mode] = building.advance(forking.fork(building.scope(), run.id, request, now=timezone.now()))
+        forks[mode] = building.advance(replay.fork(building.scope(), run.id, request, now=timezone.now()))
         assert forks[mode].status == "completed", forks[mode].error
     assert used(forks["replay"]) == []
     assert used(forks["branch"]) == used(run) == [f"agent:{CLERK}@1.0.0"]

@@ -12,7 +12,7 @@ from memory.file_drafts import FileDraft
 from memory.host import access, ids, node_types, registry, tenancy
 from memory.host.errors import Refusal
 from memory.host.models import Interrupt, Run
-from openwop_console.runtime import definitions, interrupts
+from openwop_console.runtime import interrupts, workflows
 from proposals import gate as gates
 from proposals import lifecycle, rules
 from proposals.models import Gate, Proposal, Vote
@@ -76,7 +76,7 @@ def test_no_step_of_the_review_is_a_run_s_or_an_agent_s() -> None:
 def test_a_workflow_with_the_host_s_own_nodes_is_refused(type_id: str, client: Client) -> None:
     document = building.definition("sneaky", building.node("gate", type_id))
     with pytest.raises(Refusal) as refused:
-        definitions.install(building.tenant(), json.dumps(document), installed_by="host", now=timezone.now())
+        workflows.install(building.tenant(), json.dumps(document), installed_by="host", now=timezone.now())
     assert "belongs to the host's own runs" in json.dumps(refused.value.details)
     assert registry.current(building.tenant().id, "workflow", "sneaky") is None
 

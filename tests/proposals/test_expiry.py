@@ -12,7 +12,8 @@ from memory.host import event_log, ids, interrupts, registry, runs
 from memory.host.errors import Conflict
 from memory.host.interrupts import InterruptAlreadyResolved
 from memory.host.models import Run
-from openwop_console.runtime import engine, intake
+from openwop_console.runtime import engine
+from openwop_console.runtime import runs as run_service
 from proposals import gate as gates
 from proposals import lifecycle, overrides, review, rules
 from proposals.models import Gate, Proposal, Vote
@@ -51,7 +52,7 @@ def override(made: Proposal, gate: Gate, now: datetime) -> Gate:
 
 def answer(made: Proposal, gate: Gate, now: datetime) -> Run:
     ada, value = building.scope(role="reviewer"), {"decision": "granted"}
-    return intake.resolve_interrupt(ada, gate.run_id, "gate", value, now=now)
+    return run_service.resolve_interrupt(ada, gate.run_id, "gate", value, now=now)
 
 
 def stored(gate: Gate) -> Gate:

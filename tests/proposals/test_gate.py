@@ -11,7 +11,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.host.interrupts import InterruptNotFound
 from memory.host.models import ArtifactKind, Run
 from memory.host.registry import Artifact
-from openwop_console.runtime import definitions
+from openwop_console.runtime import workflows
 from proposals import activation, lifecycle, locking, review, revisions
 from proposals import gate as gates
 from proposals.drafts import Change
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 def test_the_activation_workflow_is_none_that_a_tenant_installs_because_its_nodes_are_the_host_s() -> None:
     nodes = ((gates.GATE_NODE, gates.GATE_TYPE), (gates.INSTALL_NODE, gates.INSTALL_TYPE))
     with pytest.raises(Invalid) as refused:
-        definitions.check(json.loads(gates.definition_of(*nodes)))
+        workflows.check(json.loads(gates.definition_of(*nodes)))
     fields = [error["field"] for error in refused.value.details["errors"]]
     assert fields == ["$.nodes[0].typeId", "$.nodes[1].typeId"]
 

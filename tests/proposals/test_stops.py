@@ -14,7 +14,8 @@ from django.utils import timezone
 from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Forbidden
 from memory.host.models import ArtifactKind, Installation, ScheduleTick
-from openwop_console.runtime import forking, intake
+from openwop_console.runtime import replay
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.timed import schedules
 from proposals import lifecycle
 from proposals.models import Proposal
@@ -92,7 +93,7 @@ def test_a_run_that_has_used_a_prompt_uses_it_no_more_once_it_is_disabled() -> N
     run = building.execute(building.scope(), "long")
     assert run.status == "waiting-approval"
     stop(PROMPT)
-    intake.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=timezone.now())
+    run_service.resolve_interrupt(building.scope(), run.id, "gate", {"action": "accept"}, now=timezone.now())
     done = building.advance(run)
     assert (done.status, done.error["code"]) == ("failed", DISABLED)
 
@@ -115,12 +116,12 @@ def test_a_fork_of_a_run_does_not_wake_an_agent_that_was_stopped_since() -> None
     source = building.execute(building.scope(), "forked")
     assert source.status == "completed"
     stop(f"agent:{CLERK}@1.0.0")
-    branch = forking.fork(building.scope(), source.id, forking.ForkRequest("branch", 0), now=timezone.now())
+    branch = replay.fork(building.scope(), source.id, replay.ForkRequest("branch", 0), now=timezone.now())
     done = building.advance(branch)
     assert (done.status, done.error["code"]) == ("failed", DISABLED)
     foreign = building.scope(role="agent", agents=("private.acme.other",))
     with pytest.raises(Forbidden):
-        forking.fork(foreign, source.id, forking.ForkRequest("branch", 0), now=timezone.now())
+        replay.fork(foreign, source.id, replay.ForkRequest("branch", 0), now=timezone.now())
 
 
 def test_a_disabled_chain_starts_no_run_and_lets_none_go_on() -> None:

@@ -17,8 +17,8 @@ from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Installation, Run
 from memory.models import Pass
-from openwop_console.runtime import forking
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import replay
+from openwop_console.runtime.replay import ForkRequest
 from proposals import learning as synthesis
 from proposals import lifecycle, tasks
 from proposals.learning import proposing, wording
@@ -256,7 +256,7 @@ def test_the_run_of_a_synthesis_is_the_host_s_and_is_not_forked(monkeypatch: pyt
     assert runs.find(row.tenant_id, row.run_id).system
     for mode in ("replay", "branch"):
         with pytest.raises(Conflict, match="not forked"):
-            forking.fork(building.scope(), row.run_id, ForkRequest(mode, 0), now=timezone.now())
+            replay.fork(building.scope(), row.run_id, ForkRequest(mode, 0), now=timezone.now())
     assert Proposal.objects.count() == 1
 
 

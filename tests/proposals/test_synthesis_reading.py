@@ -15,8 +15,8 @@ from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, KeptContent
-from openwop_console.runtime import forking, intake
-from openwop_console.runtime.forking import ForkRequest
+from openwop_console.runtime import replay, runs
+from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import commitments, schedules
 from proposals.learning import run_traces
@@ -78,8 +78,8 @@ def test_a_run_is_seen_as_it_was_executed() -> None:
 def test_runs_of_the_host_replays_old_ones_and_those_under_way_are_not_looked_at() -> None:
     acme = building.scope()
     ended = building.execute(acme, "conformance-noop")
-    intake.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
-    replayed = forking.fork(acme, ended.id, ForkRequest("replay"), now=timezone.now())
+    runs.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
+    replayed = replay.fork(acme, ended.id, ForkRequest("replay"), now=timezone.now())
     assert building.advance(replayed).status == "completed"
     learning.carried_out()
     [seen] = traces().runs
@@ -98,10 +98,10 @@ def test_what_started_a_run_is_known() -> None:
     assert schedules.fire(acme.tenant_id, kept.id, now=now)
     building.advance(Run.objects.get(metadata__origin__schedule="often"))
     beating = RunRequest("conformance-noop", metadata={"origin": {"heartbeat": "pulse"}})
-    building.advance(intake.create_run(acme, beating, now=now))
+    building.advance(runs.create_run(acme, beating, now=now))
     hosts = tenancy.host_scope(building.tenant(), scopes=tenancy.RUN_SCOPES | {"runs:create"})
-    building.advance(intake.create_run(hosts, RunRequest("conformance-noop"), now=now))
-    branch = forking.fork(ada, Run.objects.earliest("id").id, ForkRequest("branch", 0), now=now)
+    building.advance(runs.create_run(hosts, RunRequest("conformance-noop"), now=now))
+    branch = replay.fork(ada, Run.objects.earliest("id").id, ForkRequest("branch", 0), now=now)
     building.advance(branch)
     assert [seen.origin for seen in traces().runs] == [
         "person",
@@ -218,14 +218,14 @@ def test_a_correction_that_a_branch_has_taken_over_counts_once() -> None:
     learning.install_triage(onReject="continue")
     run = learning.corrected(acme)
     assert len(traces().corrections) == 1
-    last = forking.fork(acme, run.id, ForkRequest("branch", run_length(run) - 2), now=timezone.now())
+    last = replay.fork(acme, run.id, ForkRequest("branch", run_length(run) - 2), now=timezone.now())
     assert building.advance(last).status in ("completed", "failed")
     assert Interrupt.objects.filter(resume_value__isnull=False).count() == 2
     assert len(traces().corrections) == 1
 
 
 def run_length(run: Run) -> int:
-    return len(intake.read_events(building.scope(), run.id, after=-1)[0])
+    return len(runs.read_events(building.scope(), run.id, after=-1)[0])
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
-from openwop_console.runtime import definitions
+from openwop_console.runtime import workflows
 
 
 class Command(DatabaseCommand):
@@ -22,7 +22,7 @@ class Command(DatabaseCommand):
         tenant = tenant_named(options["tenant"])
         text = _text_of(options["file"])
         with refusals_as_errors():
-            installed = definitions.install(tenant, text, installed_by="host", now=timezone.now())
+            installed = workflows.install(tenant, text, installed_by="host", now=timezone.now())
         self.stdout.write(f"{installed.ref} is installed in {tenant.slug} (sha256 {installed.sha256}).")
 
 

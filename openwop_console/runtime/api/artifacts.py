@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from memory.host import ids
 from memory.host.operations import operation
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import artifact_document
 
@@ -16,12 +16,12 @@ from openwop_console.runtime.api.serializers import artifact_document
 @operation("listRunArtifacts", scope="artifacts:read", gives={200: schemas.ARTIFACTS}, tag="runs")
 @api_view(["GET"])
 def run_artifacts(request: Request, run_id: str) -> Response:
-    found = intake.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    found = runs.read_artifacts(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response({"artifacts": [artifact_document(run_id, artifact) for artifact in found], "total": len(found)})
 
 
 @operation("getRunArtifact", scope="artifacts:read", gives={200: schemas.ARTIFACT}, tag="runs")
 @api_view(["GET"])
 def run_artifact(request: Request, run_id: str, artifact_id: str) -> Response:
-    found = intake.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
+    found = runs.read_artifact(scope_of(request), ids.parse("run", run_id), artifact_id, now=timezone.now())
     return Response(artifact_document(run_id, found))

@@ -10,7 +10,7 @@ from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
 from memory.wire import instant
-from openwop_console.runtime import control, intake
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import BulkCancel, CancelRun, PauseRun, ResumeRun, cancelled_document
 
@@ -19,7 +19,7 @@ from openwop_console.runtime.api.serializers import BulkCancel, CancelRun, Pause
 @api_view(["POST"])
 def run_cancel(request: Request, run_id: str) -> Response:
     reason = checked(CancelRun, request.data).validated_data.get("reason", "")
-    found = intake.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
+    found = run_service.cancel_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=timezone.now())
     return Response({"runId": ids.wire("run", found.id), "status": found.status})
 
 
@@ -27,7 +27,7 @@ def run_cancel(request: Request, run_id: str) -> Response:
 @api_view(["POST"])
 def runs_bulk_cancel(request: Request) -> Response:
     given = checked(BulkCancel, request.data).validated_data
-    outcomes = control.cancel_runs(
+    outcomes = run_service.cancel_runs(
         scope_of(request), given["runIds"], reason=given.get("reason", ""), now=timezone.now()
     )
     return Response({"results": [cancelled_document(outcome) for outcome in outcomes]})
@@ -39,7 +39,7 @@ def run_pause(request: Request, run_id: str) -> Response:
     given = checked(PauseRun, request.data).validated_data
     drain, reason = given.get("drainPolicy") != runs.IMMEDIATE, given.get("reason", "")
     now = timezone.now()
-    found = control.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
+    found = run_service.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
     return Response(body, status=202)
 
@@ -49,6 +49,6 @@ def run_pause(request: Request, run_id: str) -> Response:
 def run_resume(request: Request, run_id: str) -> Response:
     reason = checked(ResumeRun, request.data).validated_data.get("reason", "")
     now = timezone.now()
-    found = control.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
+    found = run_service.resume_run(scope_of(request), ids.parse("run", run_id), reason=reason, now=now)
     body = {"runId": ids.wire("run", found.id), "status": found.status, "resumedAt": instant(now)}
     return Response(body, status=202)

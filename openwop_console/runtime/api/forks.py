@@ -12,7 +12,7 @@ from memory.host.models import Run
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import forking
+from openwop_console.runtime import replay
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import ForkRun
 
@@ -21,7 +21,7 @@ from openwop_console.runtime.api.serializers import ForkRun
 @api_view(["POST"])
 def run_fork(request: Request, run_id: str) -> Response:
     order = checked(ForkRun, request.data).order()
-    made = forking.fork(scope_of(request), ids.parse("run", run_id), order, now=timezone.now())
+    made = replay.fork(scope_of(request), ids.parse("run", run_id), order, now=timezone.now())
     return Response(_forked_document(made, run_id, request), status=201)
 
 

@@ -9,7 +9,7 @@ from memory.host import ids
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import intake, interrupts
+from openwop_console.runtime import interrupts, runs
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import ResolveByToken, ResolveInterrupt, asked_document
 
@@ -27,7 +27,7 @@ UNCACHED = {"Cache-Control": "private, no-store"}
 def run_interrupt(request: Request, run_id: str, node_id: str) -> Response:
     given = checked(ResolveInterrupt, request.data).validated_data
     value, voter = given["resumeValue"], given.get("voter", "")
-    run = intake.resolve_interrupt(
+    run = runs.resolve_interrupt(
         scope_of(request), ids.parse("run", run_id), node_id, value, voter=voter, now=timezone.now()
     )
     return Response({"runId": ids.wire("run", run.id), "nodeId": node_id, "status": run.status})

@@ -21,10 +21,9 @@ from memory.openintent import events
 from memory.openintent.api.http import caller_of, described, json_bytes
 from memory.openintent.events import Log
 from memory.openintent.tiers import READ, Caller
-from openwop_console.runtime import notifier, streaming
+from openwop_console.runtime import streams
 from openwop_console.runtime.api.streams import KEEPALIVE, STREAM, AlwaysJson, Body
-from openwop_console.runtime.notifier import Place
-from openwop_console.runtime.streaming import Frame, Reading
+from openwop_console.runtime.streams import Frame, Place, Reading
 
 ALL = frozenset({"debug"})
 MOST_DIGITS = 18
@@ -76,7 +75,7 @@ class _Subscription:
 def _stream(request: Request, subscription: _Subscription) -> HttpResponseBase:
     log = subscription.log
     assert log.stream_id is not None
-    place = notifier.take_place(log.tenant_id, log.stream_id, subscription.caller.scope.principal)
+    place = streams.take_place(log.tenant_id, log.stream_id, subscription.caller.scope.principal)
     place.seen = event_log.length(log.tenant_id, log.stream_id)
     after = _last_seen(request.headers.get("Last-Event-ID", ""), place)
     response = StreamingHttpResponse(Body(place, _following(subscription, place, after)), content_type=STREAM)
@@ -96,7 +95,7 @@ def _following(subscription: _Subscription, place: Place, after: int) -> Generat
     log = subscription.log
     named = {name: value for name in ("intent_id", "agent_id") if (value := getattr(log, name))}
     yield _frame(after, "connected", named)
-    yield from streaming.follow(
+    yield from streams.follow(
         subscription.caller.scope,
         place,
         Reading(ALL, after=after),

@@ -19,13 +19,12 @@ from memory.run_timeline import RunFilter, RunPage
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.runtime.artifacts import RunArtifact
-from openwop_console.runtime.control import MAX_RUN_IDS, Cancelled
-from openwop_console.runtime.forking import ForkRequest, Overlay
-from openwop_console.runtime.intake import RunState
 from openwop_console.runtime.interrupts import Asked
 from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.runtime.streaming import Reading, modes_of
+from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunState
+from openwop_console.runtime.streams import Reading, modes_of
 
 EVENT_LOG_SCHEMA = 2  # version-negotiation.md: what readers may expect of the log of a run
 

@@ -18,11 +18,10 @@ from memory.host.event_log import Recorded
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.runtime import intake, notifier, streaming
+from openwop_console.runtime import runs, streams
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import EventsQuery, PollQuery, event_document, run_document
-from openwop_console.runtime.notifier import Place
-from openwop_console.runtime.streaming import Frame, Item
+from openwop_console.runtime.streams import Frame, Item, Place
 
 DEFAULT_WAIT = 15
 JSON, STREAM = "application/json", "text/event-stream"
@@ -50,7 +49,7 @@ class Body:
 
     def close(self) -> None:
         self._frames.close()
-        notifier.leave(self._place)
+        streams.leave(self._place)
 
 
 @operation(
@@ -67,11 +66,11 @@ def run_events(request: Request, run_id: str) -> HttpResponseBase:
     reading = checked(EventsQuery, query_of(request)).reading(request.headers.get("Last-Event-ID", ""))
     scope, found, now = scope_of(request), ids.parse("run", run_id), timezone.now()
     if request.get_preferred_type([JSON, STREAM]) != STREAM:
-        events, complete = streaming.whole_log(scope, found, now=now)
+        events, complete = streams.whole_log(scope, found, now=now)
         response: HttpResponseBase = Response(_events_document(events, complete))
     else:
-        place = streaming.open_place(scope, found, now=now)
-        frames = streaming.follow(
+        place = streams.open_place(scope, found, now=now)
+        frames = streams.follow(
             scope, place, reading, render=_rendered, clock=timezone.now, still_holds=_look(scope, place)
         )
         response = StreamingHttpResponse(Body(place, frames), content_type=STREAM)
@@ -85,7 +84,7 @@ def run_events(request: Request, run_id: str) -> HttpResponseBase:
 @api_view(["GET"])
 def run_events_poll(request: Request, run_id: str) -> Response:
     given = checked(PollQuery, query_of(request)).validated_data
-    events, complete = streaming.await_events(
+    events, complete = streams.await_events(
         scope_of(request),
         ids.parse("run", run_id),
         after=given.get("lastSequence", -1),
@@ -96,7 +95,7 @@ def run_events_poll(request: Request, run_id: str) -> Response:
 
 
 def _look(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
-    return lambda now: intake.still_readable(scope, place.stream_id, now=now)
+    return lambda now: runs.still_readable(scope, place.stream_id, now=now)
 
 
 def _events_document(events: list[Recorded], complete: bool) -> dict[str, Any]:

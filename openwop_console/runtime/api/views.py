@@ -11,7 +11,7 @@ from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs
 from openwop_console.runtime.api import schemas
 from openwop_console.runtime.api.serializers import (
     CreateRun,
@@ -33,7 +33,7 @@ from openwop_console.runtime.api.serializers import (
 @api_view(["POST"])
 def run_list(request: Request) -> Response:
     order = checked(CreateRun, request.data).order(request.headers)
-    run = intake.create_run(scope_of(request), order, now=timezone.now())
+    run = runs.create_run(scope_of(request), order, now=timezone.now())
     return Response(created_document(run, request), status=201)
 
 
@@ -52,11 +52,11 @@ def console_runs(request: Request) -> Response:
 @operation("getRun", scope="runs:read", gives={200: schemas.RUN}, tag="runs")
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
-    state = intake.read_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    state = runs.read_run(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return Response(run_document(state, origin=request.build_absolute_uri("/").rstrip("/")))
 
 
 @operation("getWorkflow", scope="manifest:read", gives={200: schemas.WORKFLOW}, tag="workflows")
 @api_view(["GET"])
 def workflow(request: Request, workflow_id: str) -> Response:
-    return Response(intake.read_workflow(scope_of(request), workflow_id))
+    return Response(runs.read_workflow(scope_of(request), workflow_id))

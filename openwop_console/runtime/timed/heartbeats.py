@@ -18,7 +18,7 @@ from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
-from openwop_console.runtime import conditions
+from openwop_console.runtime import expressions
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
 
@@ -104,7 +104,7 @@ def _is_text(predicate: Predicate, name: str, kind: Kind) -> bool:
 def _expression_problems(expression: Any) -> list[dict[str, str]]:
     if not isinstance(expression, str) or not expression or len(expression) > LONGEST_EXPRESSION:
         return [_problem("expression", f"must be a JMESPath expression of at most {LONGEST_EXPRESSION} characters")]
-    problem = conditions.problem_of_expression(expression)
+    problem = expressions.problem_of_expression(expression)
     return [_problem("expression", problem)] if problem else []
 
 
@@ -126,7 +126,7 @@ def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: d
 
 def state_of(expression: str, observation: Mapping[str, Any], deadline: float) -> Any:
     """What the expression makes of the observation: the heartbeat's state."""
-    return conditions.evaluate_until(expression, observation, deadline)
+    return expressions.evaluate_until(expression, observation, deadline)
 
 
 # What a principal may ask of heartbeats, and one tick of a heartbeat: observe, evaluate, and start a run on a change.
@@ -216,7 +216,7 @@ class _Evaluation:
                 seen = self.look()
             state = state_of(self.expression, seen, self.deadline)
             self.finding = Finding(heartbeats.OK, state)
-        except conditions.TooLong:
+        except expressions.TooLong:
             self.finding = Finding(heartbeats.TIMEOUT)
         except Exception:
             if time.monotonic() > self.deadline:

@@ -16,7 +16,8 @@ from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
-from openwop_console.runtime import chains, intake
+from openwop_console.runtime import chains
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 
 log = logging.getLogger(__name__)
@@ -36,8 +37,8 @@ def check_startable(scope: TenantScope, request: RunRequest) -> None:
     if plan is None:
         field = {"field": "workflowId", "message": "is not a workflow of this tenant"}
         raise Invalid("There is no such workflow.", errors=[field])
-    intake.check_agents(scope, request, plan.definition)
-    intake.begun_with(plan.definition, request.inputs)
+    run_service.check_agents(scope, request, plan.definition)
+    run_service.begun_with(plan.definition, request.inputs)
 
 
 def fire_due(now: datetime) -> int:
@@ -106,7 +107,7 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
     try:
         with transaction.atomic():
             scope = tenancy.standing_scope(tenant_id, principal, now=now)
-            return intake.create_run(scope, request, now=now).id, ""
+            return run_service.create_run(scope, request, now=now).id, ""
     except Refusal as refusal:
         return None, refusal.code
 

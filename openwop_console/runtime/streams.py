@@ -4,24 +4,36 @@ A stream ends with its run, with the credential that opened it, and with the pro
 slot nor a connection to the database (openwop-host 3.6).
 """
 
+import contextlib
+import logging
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import cache
+from math import ceil
 from uuid import UUID
 
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
 from memory.host import event_log, runs, slots, tenancy
-from memory.host.errors import Unauthenticated, UnsupportedStreamMode
+from memory.host.errors import Busy, Unauthenticated, UnsupportedStreamMode
 from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
-from memory.host.tenancy import TenantScope
-from openwop_console.runtime import intake, notifier
-from openwop_console.runtime.intake import RunState
-from openwop_console.runtime.notifier import Place
+from memory.host.tenancy import Principal, TenantScope
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.runs import RunState
 
+log = logging.getLogger(__name__)
+EVERY = 0.1
+CREDENTIALS_EVERY = 1.0
+AFTER_A_FAILURE = 2.0
+RETRY_AFTER_MS = 5000
 # What each mode shows; the first pattern that fits an event decides, and one with "!" hides it.
 SHOWN: dict[str, tuple[str, ...]] = {
     "updates": (
@@ -52,12 +64,143 @@ VALUES = "values"
 MODES = (VALUES, *SHOWN)
 TERMINAL = frozenset(kind.type for kind in (RunCompleted, RunFailed, RunCancelled))
 AT_ONCE = TERMINAL | {NodeSuspended.type}
-
 # A client that went away is noticed when a sign of life, or the one after the next, cannot be written.
 KEEPALIVE_SECONDS = 5.0
 RECHECK_SECONDS = 20.0
-
 Clock = Callable[[], datetime]
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A place to wait for one run; ``seen`` is how many of its events the one who waits has."""
+
+    tenant_id: UUID
+    stream_id: UUID
+    principal: Principal | None = None
+    seen: int = 0
+    lost: bool = False  # the key that the reader came with opens nothing any more
+    woken: threading.Event = field(default_factory=threading.Event)
+
+
+# What one tenant may take of the places, so that no tenant keeps all the others out.
+SHARE = 0.9
+
+
+_guard = threading.Lock()
+
+
+_places: set[Place] = set()
+
+
+_threads: list[threading.Thread] = []
+
+
+_ending = threading.Event()
+
+
+def _share() -> int:
+    return ceil(settings.OPENWOP_MAX_STREAMS * SHARE)
+
+
+def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Place:
+    """A place that is the caller's until it leaves; refused when this process has no more."""
+    place = Place(tenant_id, stream_id, principal)
+    with _guard:
+        own = sum(place.tenant_id == tenant_id for place in _places)
+        if len(_places) >= settings.OPENWOP_MAX_STREAMS or own >= _share():
+            raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
+        _places.add(place)
+        if not _threads:
+            _threads.append(threading.Thread(target=_tell_until_nobody_waits, name="notifier", daemon=True))
+            _threads[0].start()
+    return place
+
+
+def leave(place: Place) -> None:
+    """The place is free; leaving twice is leaving once."""
+    with _guard:
+        _places.discard(place)
+
+
+@contextlib.contextmanager
+def a_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Iterator[Place]:
+    """A place for as long as the block lasts."""
+    place = take_place(tenant_id, stream_id, principal)
+    try:
+        yield place
+    finally:
+        leave(place)
+
+
+def wait(place: Place, *, seen: int, seconds: float) -> bool:
+    """Sleep until the log holds more than ``seen`` events, the time is up, or the process ends; whether it does."""
+    place.seen = seen
+    place.woken.clear()
+    if _ending.is_set():
+        return False
+    with slots.aside():
+        return place.woken.wait(max(seconds, 0)) and not _ending.is_set()
+
+
+def is_ending() -> bool:
+    """Whether this process was asked to end."""
+    return _ending.is_set()
+
+
+def end() -> None:
+    """This process was asked to end: everything that waits here does so now, and nothing waits any more."""
+    _ending.set()
+    with _guard:
+        for place in _places:
+            place.woken.set()
+
+
+def _tell_until_nobody_waits() -> None:
+    looked = time.monotonic()
+    try:
+        while places := _waiting():
+            if time.monotonic() >= looked + CREDENTIALS_EVERY:
+                _wake_the_lost(places)
+                looked = time.monotonic()
+            time.sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
+    finally:
+        connection.close()
+
+
+def _waiting() -> list[Place]:
+    """Who waits now; when nobody does, the next one starts a thread of its own."""
+    with _guard:
+        if not _places:
+            _threads.clear()
+        return list(_places)
+
+
+def _wake_the_lost(places: list[Place]) -> None:
+    """Readers whose key was revoked, rotated or has expired, or whose person was deactivated, are awake and know it."""
+    try:
+        lost = tenancy.lost_keys([each.principal for each in places if each.principal], now=timezone.now())
+    except Exception:
+        log.exception("The keys of those who wait could not be looked at; the next look is in a second")
+        connection.close()
+        return
+    for place in places:
+        if place.principal and place.principal.credential in lost:
+            place.lost = True
+            place.woken.set()
+
+
+def _tell(places: list[Place]) -> bool:
+    """Those whose log has grown are awake. False when the database could not say; it is asked again."""
+    try:
+        lengths = event_log.lengths({(place.tenant_id, place.stream_id) for place in places})
+    except Exception:
+        log.exception("The watched logs could not be looked at; the next look is in %s seconds", AFTER_A_FAILURE)
+        connection.close()
+        return False
+    for place in places:
+        if lengths.get(place.stream_id, 0) > place.seen:
+            place.woken.set()
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +270,11 @@ def is_shown(modes: Iterable[str], event_type: str) -> bool:
 
 def whole_log(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> tuple[list[Recorded], bool]:
     """Every event of the run, and whether the run has ended."""
-    intake.find_run(scope, run_id, now=now)
-    events, complete = intake.read_events(scope, run_id, after=-1)
+    run_service.find_run(scope, run_id, now=now)
+    events, complete = run_service.read_events(scope, run_id, after=-1)
     page = events
     while len(page) == event_log.PAGE:
-        page, complete = intake.read_events(scope, run_id, after=page[-1].sequence)
+        page, complete = run_service.read_events(scope, run_id, after=page[-1].sequence)
         events = events + page
     return events, complete
 
@@ -140,26 +283,26 @@ def await_events(
     scope: TenantScope, run_id: UUID | None, *, after: int, seconds: float, now: datetime
 ) -> tuple[list[Recorded], bool]:
     """The events behind ``after`` as soon as there are any, the run has ended, or the time is up."""
-    intake.find_run(scope, run_id, now=now)
-    events, complete = intake.read_events(scope, run_id, after=after)
+    run_service.find_run(scope, run_id, now=now)
+    events, complete = run_service.read_events(scope, run_id, after=after)
     if events or complete or seconds <= 0 or run_id is None:
         return events, complete
     until = time.monotonic() + seconds
-    with notifier.a_place(scope.tenant_id, run_id, scope.principal) as place:
+    with a_place(scope.tenant_id, run_id, scope.principal) as place:
         while True:
             seen = min(after + 1, event_log.length(scope.tenant_id, run_id))
-            grown = notifier.wait(place, seen=seen, seconds=until - time.monotonic())
+            grown = wait(place, seen=seen, seconds=until - time.monotonic())
             if place.lost:
                 raise Unauthenticated
-            events, complete = intake.read_events(scope, run_id, after=after)
+            events, complete = run_service.read_events(scope, run_id, after=after)
             if events or complete or not grown:
                 return events, complete
 
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:
     """A place to follow the run from; refused before anything is sent."""
-    found = intake.find_run(scope, run_id, now=now)
-    place = notifier.take_place(found.tenant_id, found.id, scope.principal)
+    found = run_service.find_run(scope, run_id, now=now)
+    place = take_place(found.tenant_id, found.id, scope.principal)
     place.seen = event_log.length(found.tenant_id, found.id)
     return place
 
@@ -200,7 +343,7 @@ def follow(
             yield render(Frame())
             spoke = time.monotonic()
         wake = min(spoke + KEEPALIVE_SECONDS, checked + RECHECK_SECONDS, reader.due or float("inf"))
-        news = reader.behind or notifier.wait(place, seen=reader.after + 1, seconds=wake - time.monotonic())
+        news = reader.behind or wait(place, seen=reader.after + 1, seconds=wake - time.monotonic())
 
 
 def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[datetime], bool]) -> bool:
@@ -212,7 +355,7 @@ def _still_may_read(scope: TenantScope, clock: Clock, still_holds: Callable[[dat
 def _read(reader: _Reader, render: Render, clock: Clock, *, news: bool) -> bytes:
     """What is to be sent now, of what is new and of what was held back; nothing when there is nothing to do, or when
     the key of the reader opens nothing any more."""
-    reader.over = reader.over or notifier.is_ending()
+    reader.over = reader.over or is_ending()
     due = reader.due is not None and time.monotonic() >= reader.due
     if not (news or due or reader.over):
         return b""
@@ -230,7 +373,7 @@ def _next_items(reader: _Reader) -> list[Item]:
 
 def _events(reader: _Reader) -> Iterator[Item]:
     """The next page of the log, as far as the reader's modes show it; ``behind`` when there may be another."""
-    page, complete = intake.read_events(reader.scope, reader.run_id, after=reader.after)
+    page, complete = run_service.read_events(reader.scope, reader.run_id, after=reader.after)
     reader.behind = len(page) == event_log.PAGE
     reader.over = reader.over or complete
     for event in page:
@@ -247,7 +390,7 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
     grows no more.
     """
     last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
-    state = intake.state_of(runs.find(reader.scope.tenant_id, reader.run_id))
+    state = run_service.state_of(runs.find(reader.scope.tenant_id, reader.run_id))
     if state.run.status in ENDS:
         last = event_log.length(reader.scope.tenant_id, reader.run_id) - 1
         reader.over = True

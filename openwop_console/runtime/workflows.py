@@ -22,7 +22,7 @@ from memory.host.errors import Invalid
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
 from memory.host.registry import Artifact
 from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
-from openwop_console.runtime import conditions, json_schemas
+from openwop_console.runtime import expressions, json_schemas
 
 FOLDER = Path(__file__).parent
 MARK = "chain"  # what the metadata of a workflow that a pack has brought hold of its chain
@@ -97,12 +97,12 @@ def _option_problems(definition: dict[str, Any]) -> ErrorList:
 
 def _expression_problems(definition: dict[str, Any]) -> ErrorList:
     edges = {
-        f"$.edges[{at}].condition": conditions.problem_of(edge["condition"])
+        f"$.edges[{at}].condition": expressions.problem_of(edge["condition"])
         for at, edge in enumerate(definition["edges"])
         if "condition" in edge
     }
     ports = {
-        f"$.nodes[{at}].inputs.{name}": conditions.problem_of_expression(port["expression"])
+        f"$.nodes[{at}].inputs.{name}": expressions.problem_of_expression(port["expression"])
         for at, node in enumerate(definition["nodes"])
         for name, port in node["inputs"].items()
         if port["type"] == "expression"

@@ -10,15 +10,16 @@ from django.db import transaction
 
 from memory import event_notes, harness, workspace
 from memory.host import access, audit, event_log, ids, interrupts, registry, runs
-from memory.host.errors import Conflict, Invalid, RunAlreadyActive, WorkflowNotFound
+from memory.host.errors import Conflict, Invalid, NotFound, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
 from memory.host.interrupts import InterruptNotFound
-from memory.host.models import Interrupt, Run
+from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
-from openwop_console.runtime import artifacts, chains, definitions, run_options, steps
+from memory.wire import instant
+from openwop_console.runtime import artifacts, chains, run_options, steps, workflows
 from openwop_console.runtime import interrupts as runtime_interrupts
 from openwop_console.runtime.artifacts import RunArtifact
 from openwop_console.runtime.chains import Plan
@@ -26,6 +27,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
 
 RETRY_AFTER_S = 5
+MAX_RUN_IDS = 100
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
@@ -80,7 +82,7 @@ def _require_none_active(scope: TenantScope, order: RunOrder) -> None:
 
 def check_agents(scope: TenantScope, request: RunRequest, definition: dict[str, Any]) -> None:
     """Refuse a run that would act as an agent whom this principal may not act as."""
-    for agent_id in {request.agent_id, *definitions.agents_of(definition)} - {""}:
+    for agent_id in {request.agent_id, *workflows.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
 
 
@@ -94,7 +96,7 @@ def variables_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str
     """What the variables of a run with these inputs begin with; refused when a required one would be missing."""
     declared = definition["variables"]
     defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
-    missing = definitions.missing_in(definition, inputs)
+    missing = workflows.missing_in(definition, inputs)
     if missing:
         errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
         raise Invalid("The workflow needs more inputs.", errors=errors)
@@ -237,3 +239,85 @@ def read_artifacts(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
 def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str, *, now: datetime) -> RunArtifact:
     scope.check("artifacts:read")
     return artifacts.find(_opened_to(scope, run_id, now), artifact_id)
+
+
+@transaction.atomic
+def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, reason: str = "", now: datetime) -> Run:
+    """The run begins no node any more; with ``drain`` what it had begun is finished first (openwop-host 3.8)."""
+    run = _controllable(scope, run_id)
+    if run.status == RunStatus.PAUSED:
+        raise Conflict("The run is paused already.", runStatus=run.status, pausedAt=_when(run))
+    if run.status in runs.ENDING:
+        raise Conflict(f"A run that is {run.status} is not paused.", runStatus=run.status)
+    event_notes.give_reason(scope.tenant_id, run.id, reason)
+    event_notes.attach_reason(run, runs.pause(run, drain=drain, now=now))
+    _note(scope, "run.pause", run, now)
+    return run
+
+
+@transaction.atomic
+def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
+    """The paused run goes on where it stood; no timeout of its nodes and questions counts the time it was paused."""
+    run = _controllable(scope, run_id)
+    if run.status != RunStatus.PAUSED:
+        raise Conflict("The run is not paused.", runStatus=run.status)
+    paused = now - (run.paused_at or now)
+    steps.postpone(run, paused)
+    interrupts.postpone(run, paused)
+    is_told = run.started_at is not None and not run.draining
+    event_notes.give_reason(scope.tenant_id, run.id, reason if is_told else "")
+    event_notes.attach_reason(run, runs.resume(run, now=now))
+    _note(scope, "run.resume", run, now)
+    return run
+
+
+def _controllable(scope: TenantScope, run_id: UUID | None) -> Run:
+    scope.check("runs:cancel")
+    run = runs.find(scope.tenant_id, run_id)
+    if run.system:
+        raise Conflict("A run of the host itself is not steered from outside.", runStatus=run.status)
+    return runs.locked(scope.tenant_id, run.id)
+
+
+def _when(run: Run) -> str | None:
+    return instant(run.paused_at) if run.paused_at else None
+
+
+def _note(scope: TenantScope, action: str, run: Run, now: datetime) -> None:
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=ids.wire("run", run.id), now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """What became of one id of a bulk cancel: the run's status, or why not."""
+
+    run_id: str
+    status: str = ""
+    code: str = ""
+    message: str = ""
+
+
+@transaction.atomic
+def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now: datetime) -> list[Cancelled]:
+    """Each run is cancelling, or has ended already, or the reason why not is told; in the order asked for.
+
+    The runs are locked by id and the audit chain last, as everybody else does: nobody waits for one who waits for them.
+    """
+    scope.check("runs:cancel")
+    wanted = [ids.parse("run", run_id) for run_id in run_ids]
+    found = runs.those(scope.tenant_id, [run_id for run_id in wanted if run_id])
+    for run_id in sorted(found):
+        if not found[run_id].system:
+            found[run_id] = request_cancel(scope, found[run_id], reason=reason, now=now)
+    for run in found.values():
+        if not run.system:
+            _note(scope, "run.cancel", run, now)
+    return [_outcome(text, found.get(run_id) if run_id else None) for text, run_id in zip(run_ids, wanted, strict=True)]
+
+
+def _outcome(run_id: str, run: Run | None) -> Cancelled:
+    if run is None:
+        return Cancelled(run_id, code=NotFound.code, message="There is no run by that id.")
+    if run.system:
+        return Cancelled(run_id, code=Conflict.code, message="A run of the host itself is not cancelled from outside.")
+    return Cancelled(run_id, status=run.status)

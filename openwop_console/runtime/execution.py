@@ -26,8 +26,8 @@ from memory.host.node_types import (
     tools_of,
 )
 from memory.host.registry import ArtifactDisabled
-from openwop_console.runtime import artifacts, conditions, definitions, steps
-from openwop_console.runtime.conditions import Bounds
+from openwop_console.runtime import artifacts, expressions, steps, workflows
+from openwop_console.runtime.expressions import Bounds
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_memory import NodeMemory
@@ -53,7 +53,7 @@ class Position:
 
     @property
     def node(self) -> dict[str, Any]:
-        return definitions.node_of(self.definition, self.node_id)
+        return workflows.node_of(self.definition, self.node_id)
 
     @property
     def agent(self) -> dict[str, Any]:
@@ -186,12 +186,12 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
 
 def _inputs(position: Position) -> dict[str, Any]:
     """The values of the node's input ports: static, from a variable, from a node before it, or an expression's."""
-    bounds = conditions.bounds_in_a_run()
+    bounds = expressions.bounds_in_a_run()
     try:
         found = {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
-    except conditions.TooHeavy:
+    except expressions.TooHeavy:
         raise NodeFailed(position, TOO_HEAVY, final=True) from None
-    if not conditions.is_storable(found):
+    if not expressions.is_storable(found):
         raise NodeFailed(position, INVALID, final=True)
     return found
 
@@ -200,7 +200,7 @@ def _port(position: Position, port: dict[str, Any], bounds: Bounds) -> Any:
     if port["type"] == "static":
         return port["value"]
     if port["type"] == "expression":
-        return conditions.evaluate(port["expression"], _everything(position), bounds)
+        return expressions.evaluate(port["expression"], _everything(position), bounds)
     if port["type"] == "variable":
         values, key = position.run.variables, port["variableName"]
     else:

@@ -1,0 +1,581 @@
+"""A replay: the log of its source, told again fact by fact, and its nodes called again on what they were told then.
+
+Facts stand on the replay's log word for word: the same ids, the same order. A node whose type may be called again must
+come to what is on record; of any other, what is on record stands. Where the record ends or does not fit, the replay
+fails. That its source was cancelled is not told again: behind what was done by then, nodes that only compute are called
+for the first time, without memory, and the first of any other type fails. Nothing is asked, written, installed, queued
+or waited for.
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.db import OperationalError, transaction
+
+from memory import adapter, harness, kept_reads
+from memory.adapter import Injection
+from memory.host import audit, event_log, ids, interrupts, runs, vault
+from memory.host.errors import Conflict, Invalid, InvalidFromSeq, ReplayMemorySnapshotUnavailable
+from memory.host.event_log import Recorded
+from memory.host.events import (
+    Event,
+    Failure,
+    InterruptRequested,
+    InterruptResolved,
+    MemoryWritten,
+    NodeCancelled,
+    NodeCompleted,
+    NodeFailed,
+    NodeResumed,
+    NodeRetried,
+    NodeSkipped,
+    NodeStarted,
+    NodeSuspended,
+    RunCancelled,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    WorkspaceUpdated,
+)
+from memory.host.events import ReplayDiverged as Divergence
+from memory.host.models import ForkMode, Interrupt, Run, RunStatus
+from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
+from memory.host.run_orders import Fork, RunOrder
+from memory.host.tenancy import TenantScope
+from memory.kept_reads import Served
+from memory.models import WorkspaceFile
+from memory.text.matching import FORGOTTEN
+from openwop_console.runtime import chains, endings, execution, graph, limits, run_options, steps, workflows
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.execution import Position
+from openwop_console.runtime.models import Step, StepState
+from openwop_console.runtime.run_memory import getting, listing
+
+log = logging.getLogger(__name__)
+CHUNK = 100  # events that are applied in one transaction
+MISSING = Failure("replay_source_missing", "The source run has no recorded outcome that could be told again.")
+OTHERWISE = Failure("replay_diverged", "The node came to something else than its source run has on record.")
+ENDED = frozenset({NodeCompleted.type, NodeFailed.type, NodeSkipped.type})
+PAUSES = frozenset({RunPaused.type, RunResumed.type})
+STEPPING_STONES = (
+    ENDED
+    | PAUSES
+    | {RunStarted.type, NodeStarted.type, NodeRetried.type}
+    | {NodeSuspended.type, InterruptResolved.type, NodeResumed.type}
+)
+GONE = "0" * ids.WIRE_LENGTH
+
+
+class SourceMissing(Exception):
+    """The record does not hold, or not any more, what the node needs."""
+
+
+class Diverged(Exception):
+    """The node did something else than its source run has on record; ``kind`` is one of the contract's four words."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(kind)
+
+
+def is_told(run: Run, sequence: int) -> bool:
+    """Whether the fact is one that ``run`` was told: it happened in the run that ``run`` comes from, and what its node
+    read and resolved is kept with that one."""
+    return run.fork_mode == ForkMode.REPLAY or sequence < (run.from_seq or 0)
+
+
+@dataclass(slots=True)
+class RecordedMemory:
+    """``ctx.memory`` of a replay: each read is answered as it was, and each write is the one on the source's log."""
+
+    served: list[Served]
+    written: list[dict[str, Any]]
+    reads: int = 0
+    writes: int = 0
+
+    @classmethod
+    def of(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
+        """What the source run's node was given and wrote before it was done, at the sequence ``before``."""
+        facts = event_log.of_node(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
+        return cls(kept_reads.of_node(source.tenant_id, source.id, node_id), facts)
+
+    def list(
+        self,
+        memory_ref: str,
+        *,
+        limit: int = 0,
+        tag: str = "",
+        token_budget: int = 0,
+        rank: str = "",
+        query: str = "",
+    ) -> Sequence[dict[str, Any]]:
+        return self._answer(listing(memory_ref, limit=limit, tag=tag, wanted=Injection(token_budget, rank, query)))
+
+    def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
+        found = self._answer(getting(memory_ref, memory_id))
+        return found[0] if found else None
+
+    def _answer(self, request: str) -> Sequence[dict[str, Any]]:
+        if self.reads == len(self.served):
+            raise SourceMissing
+        read = self.served[self.reads]
+        if read.request_sha256 != request:
+            raise Diverged("type-mismatch")
+        if read.documents is None:
+            raise SourceMissing
+        self.reads += 1
+        return read.documents
+
+    def write(
+        self,
+        memory_ref: str,
+        content: str,
+        *,
+        tags: Sequence[str] = (),
+        subject: str = "",
+        expires_at: datetime | None = None,
+        now: datetime | None = None,
+    ) -> str:
+        """The id of what the source run wrote; nothing is written."""
+        if self.writes == len(self.written):
+            raise Diverged("extra")
+        fact = self.written[self.writes]
+        if fact["memoryRef"] != memory_ref:
+            raise Diverged("output")
+        self.writes += 1
+        return str(fact["memoryId"])
+
+    def require_all_done(self) -> None:
+        """Refuse a node that read or wrote less than its source run has on record."""
+        if self.writes < len(self.written) or self.reads < len(self.served):
+            raise Diverged("missing")
+
+
+class Halt(Exception):
+    """The replay cannot go on at ``sequence`` of its source; ``kind`` says how it differs, when it does."""
+
+    def __init__(self, sequence: int, failure: Failure = MISSING, kind: str = "") -> None:
+        self.sequence, self.failure, self.kind = sequence, failure, kind
+        super().__init__(failure.code)
+
+
+@dataclass
+class Telling:
+    """A replay, how far its nodes are, and what its source has on record of them."""
+
+    run: Run
+    definition: dict[str, Any]
+    steps: dict[str, Step]
+    source: Run
+    record: dict[str, Step]
+
+    @cached_property
+    def is_erased(self) -> bool:
+        """Whether a forget has erased values of the source: its nodes cannot be told what they were told then."""
+        values = [self.source.inputs, *([step.outputs, step.variables] for step in self.record.values())]
+        return FORGOTTEN in json.dumps(values, ensure_ascii=False)
+
+
+def go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], now: datetime) -> bool:
+    """The next facts of the source stand on the log of the replay; whether there is more to tell."""
+    assert run.source_run_id is not None
+    last = event_log.length(run.tenant_id, run.id) - 1
+    facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
+    source = runs.find(run.tenant_id, run.source_run_id)
+    telling = Telling(run, definition, done, source, steps.of_run(run.tenant_id, source.id))
+    told: list[Recorded] = []
+    if source.status == RunStatus.CANCELLED:
+        facts = [fact for fact in facts if not _is_of_cancellation(fact)]
+        if not facts:
+            return _go_beyond(telling, now)
+    try:
+        if not facts:
+            raise Halt(last + 1)
+        for fact in facts:
+            _follow(telling, fact, told, now)
+    except Halt as halt:
+        _fail(telling, told, halt, now)
+        return False
+    endings.retell(run, source, told, now=now)
+    return run.status not in runs.ENDS
+
+
+def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetime) -> None:
+    """The node that the fact is about stands in the replay where it stood, and the fact is told."""
+    run = telling.run
+    run.current_node = fact.node_id or run.current_node
+    if fact.type == NodeStarted.type:
+        recorded = telling.record.get(fact.node_id)
+        attempt = recorded.attempt if recorded else 1
+        telling.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
+        told.append(fact)
+        return
+    if fact.type == NodeSkipped.type:
+        steps.skip(run, fact.node_id, now=now)
+    elif fact.type == NodeFailed.type:
+        steps.fail(telling.steps[fact.node_id], Failure(**fact.payload["error"]))
+    elif fact.type == NodeCompleted.type:
+        _complete(telling, fact)
+    told.append(fact)
+
+
+def _way(telling: Telling, fact: Recorded) -> OnReplay:
+    """What is done with the node: what lies before the fork's ``fromSeq``, and what was told to the source itself, is
+    taken from the record in any case."""
+    if fact.sequence < (telling.run.from_seq or 0) or is_told(telling.source, fact.sequence):
+        return OnReplay.RECORDED
+    return on_replay_of(workflows.node_of(telling.definition, fact.node_id)["typeId"])
+
+
+def _complete(telling: Telling, fact: Recorded) -> None:
+    """The node is done with what is on record, which it came to again if it was called."""
+    recorded, way = telling.record.get(fact.node_id), _way(telling, fact)
+    if recorded is None or recorded.state != StepState.DONE:
+        raise Halt(fact.sequence)
+    if way == OnReplay.CALLED and not telling.is_erased:
+        _call(telling, recorded, fact)
+    step, run = telling.steps[fact.node_id], telling.run
+    run.variables = {**run.variables, **recorded.variables}
+    steps.finish(step, outputs=recorded.outputs, variables=recorded.variables)
+
+
+def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
+    """The node comes to the same, with the times, the memory and the values that it had."""
+    run, node_id = telling.run, fact.node_id
+    memory = RecordedMemory.of(telling.source, node_id, before=fact.sequence)
+    try:
+        with transaction.atomic():
+            position = Position(run, telling.definition, node_id, telling.steps)
+            _require_same(execution.call_again(position, recorded, memory, fact.timestamp), recorded)
+        memory.require_all_done()
+    except SourceMissing:
+        raise Halt(fact.sequence) from None
+    except Diverged as differs:
+        raise Halt(fact.sequence, OTHERWISE, differs.kind) from None
+    except OperationalError:
+        raise
+    except Exception as problem:
+        log.exception("node %s of replay %s failed where its source did not", node_id, run.id)
+        raise Halt(fact.sequence, OTHERWISE, "output") from problem
+
+
+def _is_of_cancellation(fact: Recorded) -> bool:
+    cancelled = fact.type == NodeCancelled.type and fact.payload["reason"] == "run-cancelled"
+    return cancelled or fact.type == RunCancelled.type
+
+
+def _go_beyond(telling: Telling, now: datetime) -> bool:
+    """One step of what the source was cancelled before; whether there is more to do."""
+    run = telling.run
+    if run.status == RunStatus.PENDING:
+        runs.start(run, snapshot_position=telling.source.snapshot_position or 0, now=now)
+    if begun := next((step for step in telling.steps.values() if step.state == StepState.STARTED), None):
+        return _call_first(telling, begun, now)
+    outlook = graph.outlook(telling.definition, telling.steps, run.variables)
+    if outlook.lost:
+        failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
+        endings.fail(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
+    elif outlook.skip:
+        steps.skip(run, outlook.skip[0], now=now)
+        disabled = workflows.node_of(telling.definition, outlook.skip[0]).get("disabled")
+        _note(run, NodeSkipped(outlook.skip[0], "disabled" if disabled else "not-taken"), now=now)
+    elif outlook.begin:
+        node = workflows.node_of(telling.definition, outlook.begin[0])
+        run.current_node = node["id"]
+        steps.begin(run, node["id"], now=now)
+        _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
+    else:
+        endings.complete(run, now=now)
+    return run.status not in runs.ENDS
+
+
+def _note(run: Run, *facts: Event, now: datetime) -> None:
+    runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
+
+
+def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
+    """The node has no outcome on record: it is called when it only computes, and its waits are over at once."""
+    run = telling.run
+    run.current_node = step.node_id
+    position = Position(run, telling.definition, step.node_id, telling.steps)
+    nothing_kept = RecordedMemory([], [])
+    at = now
+    try:
+        if on_replay_of(position.node["typeId"]) != OnReplay.CALLED or telling.is_erased:
+            raise SourceMissing
+        with transaction.atomic():
+            outcome = execution.call_again(position, step, nothing_kept, at)
+            while isinstance(outcome, Sleep) and at < outcome.until:
+                at = outcome.until
+                outcome = execution.call_again(position, step, nothing_kept, at)
+            if not isinstance(outcome, Done):
+                raise SourceMissing
+        return execution.settle(position, step, outcome, now)
+    except NodeFailure as failed:
+        failure = Failure(failed.code, failed.message)
+        steps.fail(step, failure)
+        _note(run, NodeFailed(step.node_id, failure, step.attempt), now=now)
+        return True
+    except OperationalError:
+        raise
+    except Exception as problem:
+        if not isinstance(problem, SourceMissing | Diverged):
+            log.exception("node %s of replay %s failed behind its source's record", step.node_id, run.id)
+        _fail(telling, [], Halt(event_log.length(run.tenant_id, run.id)), now)
+        return False
+
+
+def _require_same(outcome: Outcome, recorded: Step) -> None:
+    if not isinstance(outcome, Done):
+        raise Diverged("type-mismatch")
+    if json.loads(json.dumps([outcome.outputs, outcome.variables])) != [recorded.outputs, recorded.variables]:
+        raise Diverged("output")
+
+
+def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> None:
+    """What could be told is told; the node at which the record ends or does not fit has failed, and so has the run."""
+    run, source_id = telling.run, ids.wire("run", telling.source.id)
+    if told:
+        endings.retell(run, telling.source, told, now=now)
+    facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
+    open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
+    open_steps.sort(key=lambda step: step.node_id != run.current_node)
+    for stuck in open_steps[:1]:
+        steps.fail(stuck, halt.failure)
+        facts.append(NodeFailed(stuck.node_id, halt.failure, stuck.attempt))
+    facts += [NodeCancelled(step.node_id, "run-failed") for step in open_steps[1:]]
+    endings.fail(run, halt.failure, *facts, node_id=open_steps[0].node_id if open_steps else None, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What a branch is given beside what its source had; ``tags`` None leaves them as they are."""
+
+    configurable: dict[str, Any] = field(default_factory=dict)
+    tags: list[str] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.configurable or self.tags or self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """What a client asks for when it forks a run; ``from_seq`` None is the beginning, for a replay alone."""
+
+    mode: str
+    from_seq: int | None = None
+    overlay: Overlay = field(default_factory=Overlay)
+
+
+@transaction.atomic
+def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: datetime) -> Run:
+    """A replay or a branch of the run, pending or where it branched off; a worker takes it. Audited."""
+    scope.check("runs:create")
+    scope.check("runs:read")
+    _require_well_formed(request)
+    source = runs.find(scope.tenant_id, run_id)
+    if source.system:
+        raise Conflict("A run of the host itself is not forked.", runStatus=source.status)
+    definition = json.loads(source.definition.text)
+    for agent_id in {source.agent_id, *workflows.agents_of(definition)} - {""}:
+        scope.check_agent(agent_id)
+    from_seq = request.from_seq or 0
+    _require_in_bounds(source, from_seq)
+    if request.mode == ForkMode.REPLAY:
+        _require_replayable(source, definition, from_seq)
+        made = _replay(scope, source, definition, from_seq, now)
+    else:
+        made = _branch(scope, source, definition, request, now)
+    chains.note_use_again(source, made, now=now)
+    vault.take_over(made, source, now=now)
+    details = {"sourceRunId": ids.wire("run", source.id), "mode": request.mode, "fromSeq": from_seq}
+    details |= {"sourceOwner": source.principal}
+    target = ids.wire("run", made.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="run.fork", target=target, details=details, now=now)
+    return made
+
+
+def _require_well_formed(request: ForkRequest) -> None:
+    if request.mode == ForkMode.BRANCH and request.from_seq is None:
+        raise Invalid(errors=[{"field": "fromSeq", "message": "is required for a branch"}])
+    if request.mode == ForkMode.REPLAY and not request.overlay.is_empty:
+        raise Invalid(errors=[{"field": "runOptionsOverlay", "message": "must be empty for a replay"}])
+
+
+def _require_in_bounds(source: Run, from_seq: int) -> None:
+    length = event_log.length(source.tenant_id, source.id)
+    if from_seq > length:
+        raise InvalidFromSeq(fromSeq=from_seq, maxSeq=length - 1)
+
+
+def _require_replayable(source: Run, definition: dict[str, Any], from_seq: int) -> None:
+    """Refuse a source that still goes, and one of which a node read what has been forgotten or was not kept."""
+    if source.status not in runs.ENDS:
+        raise Conflict("A run is replayed when it has ended.", runStatus=source.status)
+    completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
+    _require_on_record(source, completed, from_seq)
+    types = {node["id"]: node["typeId"] for node in definition["nodes"]}
+    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
+    called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
+    if not kept_reads.are_served(source.tenant_id, source.id, called):
+        raise _unavailable(source, from_seq, "retention_expired")
+
+
+def _require_on_record(source: Run, facts: list[Recorded], from_seq: int) -> dict[str, Step]:
+    """The steps of the source. Refused when one that ``facts`` have completed was not kept as forks need it."""
+    record = steps.of_run(source.tenant_id, source.id)
+    if any(fact.type == NodeCompleted.type and not record[fact.node_id].on_record for fact in facts):
+        raise _unavailable(source, from_seq, "event_log_unavailable")
+    return record
+
+
+def _unavailable(source: Run, from_seq: int, reason: str) -> ReplayMemorySnapshotUnavailable:
+    return ReplayMemorySnapshotUnavailable(fromSeq=from_seq, sourceRunId=ids.wire("run", source.id), reason=reason)
+
+
+def _log(source: Run) -> Iterator[Recorded]:
+    """The log of the run, however long."""
+    after = -1
+    while chunk := event_log.read(source.tenant_id, source.id, after=after):
+        yield from chunk
+        after = chunk[-1].sequence
+
+
+def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: Any) -> RunOrder:
+    """A run of the very definition and inputs of the source, with the variables that it began with; it has the rights
+    and the secrets of who asked for it."""
+    kept: dict[str, Any] = {
+        "workspace": source.workspace,
+        "configurable": source.configurable,
+        "tags": source.tags,
+        "metadata": source.metadata,
+    }
+    clean = harness.for_tenant(scope.tenant_id).redact_json
+    return RunOrder(
+        source.workflow_id,
+        source.definition.text,
+        scope.principal.id,
+        agent_id=source.agent_id,
+        inputs=source.inputs,
+        variables={**clean(run_service.variables_of(definition, source.inputs)), **source.inputs},
+        fork=made_from,
+        **(kept | more),
+    )
+
+
+def _replay(scope: TenantScope, source: Run, definition: dict[str, Any], from_seq: int, now: datetime) -> Run:
+    made_from = Fork(ForkMode.REPLAY, source.id, from_seq)
+    return runs.open_run(source.tenant_id, _order(source, definition, scope, made_from), now=now)
+
+
+# --- branches -------------------------------------------------------------------------------------------------------
+def _branch(scope: TenantScope, source: Run, definition: dict[str, Any], request: ForkRequest, now: datetime) -> Run:
+    """A run that stands where its source stood before ``from_seq``."""
+    before = request.from_seq or 0
+    facts = _taken_over(source, before)
+    record = _require_on_record(source, facts, before)
+    overlay, clean = request.overlay, harness.for_tenant(scope.tenant_id).redact_json
+    configurable = clean({**source.configurable, **overlay.configurable})
+    run_options.check_configurable(configurable, definition)
+    order = _order(
+        source,
+        definition,
+        scope,
+        Fork(ForkMode.BRANCH, source.id, before, source.snapshot_position, _inherited(source, facts)),
+        configurable=configurable,
+        tags=source.tags if overlay.tags is None else clean(overlay.tags),
+        metadata=clean({**source.metadata, **overlay.metadata}),
+        workspace=_workspace(source, facts),
+    )
+    branch = runs.open_run(source.tenant_id, order, now=now)
+    if facts:
+        _take_over(branch, source, definition, facts, record, now)
+    return branch
+
+
+def _taken_over(source: Run, before: int) -> list[Recorded]:
+    """What the log had before the sequence and a branch goes on from: the steps that were committed by then.
+
+    That the source has ended or was paused is not taken over, nor what a step did whose outcome lies behind the fork.
+    """
+    facts = [fact for fact in _log(source) if fact.sequence < before and fact.type not in event_log.ENDINGS]
+    pauses = [fact for fact in facts if fact.type in PAUSES]
+    if pauses and pauses[-1].type == RunPaused.type:
+        facts.remove(pauses[-1])
+    while facts and facts[-1].type not in STEPPING_STONES:
+        facts.pop()
+    return facts
+
+
+def _inherited(source: Run, facts: list[Recorded]) -> int | None:
+    """The ledger position up to which the branch reads what its source wrote."""
+    if source.started_at is None:
+        return None
+    written = [ids.parse("mem", fact.payload["memoryId"]) for fact in facts if fact.type == MemoryWritten.type]
+    return adapter.last_position(source.tenant_id, [entry_id for entry_id in written if entry_id])
+
+
+def _workspace(source: Run, facts: list[Recorded]) -> list[dict[str, Any]]:
+    """The files as the source saw them: the snapshot of its line, and what that had written. A version that is gone
+    stays gone, whoever writes another one by its number."""
+    line = [source]
+    while line[-1].source_run_id:
+        line.append(runs.find(source.tenant_id, line[-1].source_run_id))
+    versions = {fact.payload["path"]: fact.payload["version"] for fact in facts if fact.type == WorkspaceUpdated.type}
+    rows = WorkspaceFile.objects.of(source.tenant_id).filter(run_id__in=[run.id for run in line])
+    rows = rows.filter(path__in=list(versions))
+    files = {(path, version): row.hex for path, version, row in rows.values_list("path", "version", "id")}
+    seen = {noted["path"]: noted for noted in line[-1].workspace}
+    for path, version in versions.items():
+        seen[path] = {"path": path, "version": version, "file": files.get((path, version), GONE)}
+    return [seen[path] for path in sorted(seen)]
+
+
+def _take_over(
+    branch: Run,
+    source: Run,
+    definition: dict[str, Any],
+    facts: list[Recorded],
+    record: dict[str, Step],
+    now: datetime,
+) -> None:
+    """The facts are on the branch's log, and its nodes and variables are as they prove."""
+    ended = {fact.node_id: fact for fact in facts if fact.type in ENDED}
+    for node_id, fact in ended.items():
+        steps.take_over(branch, record[node_id], now=now)
+        if fact.type == NodeCompleted.type:
+            branch.variables = {**branch.variables, **record[node_id].variables}
+    begun = [fact.node_id for fact in facts if fact.type == NodeStarted.type]
+    for node_id in begun:
+        if node_id not in ended:
+            _begin_anew(branch, definition, node_id, facts, now)
+    branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
+    endings.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
+
+
+def _begin_anew(branch: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime) -> None:
+    """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
+    retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
+    timeout = limits.timeout_of(workflows.node_of(definition, node_id))
+    step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
+    if answered := _answered(branch, node_id, facts):
+        interrupts.take_over(branch, answered, now=now)
+        steps.settle(step, StepState.WAITING)
+
+
+def _answered(branch: Run, node_id: str, facts: list[Recorded]) -> Interrupt | None:
+    """What the node asked last, if that was answered; the log names the interrupt of the run that really asked."""
+    asked = (InterruptRequested.type, InterruptResolved.type)
+    last = next((fact for fact in reversed(facts) if fact.node_id == node_id and fact.type in asked), None)
+    if last is None or last.type == InterruptRequested.type:
+        return None
+    interrupt_id = ids.parse("int", last.payload["interruptId"])
+    return interrupts.by_id(branch.tenant_id, interrupt_id) if interrupt_id else None
