@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory import adapter, agents, forget_requests, masking, run_timeline
 from memory.agents import AgentRow
-from memory.host import interrupts, pages, sql
+from memory.host import access, interrupts, pages, sql
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -105,8 +105,15 @@ def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
 
 def counted(lists: Mapping[str, Any]) -> dict[str, tuple[int, bool]]:
     """How many rows each list has, up to ``COUNTED``, and whether there are more; in one statement."""
-    found = sql.counts(lists, up_to=COUNTED + 1)
-    return {name: (min(number, COUNTED), number > COUNTED) for name, number in found.items()}
+    return _up_to_counted(sql.counts(lists, up_to=COUNTED + 1))
+
+
+def _allowed(lists: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: rows for name, rows in lists.items() if rows is not None}
+
+
+def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
+    return {name: (min(number, COUNTED), number > COUNTED) for name, number in numbers.items()}
 
 
 def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Attention:
@@ -114,7 +121,7 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
     lists = waiting(scope, now=now)
-    numbers = counted({name: rows for name, rows in lists.items() if rows is not None})
+    numbers = counted(_allowed(lists))
     found = {
         name: None if rows is None else Few(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
         for name, rows in lists.items()
@@ -137,7 +144,17 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
 
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
     """How much waits in each section of the navigation."""
-    found = counted({name: rows for name, rows in waiting(scope, now=now).items() if rows is not None})
+    principal = scope.principal
+    asked = tuple(map(rules.scope_for, ("decide", "apply", "revise")))
+    roles = tuple(access.roles_of(scope.tenant_id, principal.id)) if scope.can(asked[0]) else ()
+    own = principal.id == principal.person
+    numbers = sql.counts_of_shape(
+        (principal.scopes, principal.agent_ids is None, asked, roles, own),
+        (scope.tenant_id, principal.id, principal.person, now),
+        lambda: _allowed(waiting(scope, now=now)),
+        up_to=COUNTED + 1,
+    )
+    found = _up_to_counted(numbers)
     policies = policy_review.awaiting_me(scope) if scope.can("proposals:read") else None
     found["policies"] = len(policies or []), False
     return {section: _sum([found[name] for name in names if name in found]) for section, names in SECTIONS.items()}

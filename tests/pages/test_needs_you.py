@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import forgetting
-from memory.host import ids
+from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest, Suspect
+from openwop_console import dashboard
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
@@ -139,3 +140,35 @@ def test_what_the_navigation_costs_is_fixed_and_a_fragment_pays_none_of_it(ada: 
         proposing.propose()
     assert cost() == before
     assert before - cost(**HTMX) <= 4
+
+
+@pytest.mark.engines
+def test_the_statement_that_the_navigation_keeps_counts_what_the_lists_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written once for a shape of rights, and asked for other tenants, principals and times."""
+    monkeypatch.setattr(sql, "_of_shape", {})
+    later = timezone.now() + timedelta(days=2)
+    for slug, failures in (("acme", 1), ("globex", 2)):
+        made = proposing.propose(building.scope(slug, "agent"))
+        if slug == "acme":
+            proposing.opened(proposing.propose(building.scope(slug, "agent")))
+            proposing.decide(made, proposing.opened(made), decision="changes-requested", reason="name the tool")
+        for _ in range(failures):
+            failed_run(slug)
+        person = tenancy.operator_principal(building.operator(slug))
+        for scope in (
+            *(building.scope(slug, role) for role in access.ROLES),
+            building.scope(slug, agents=("acme.writer",)),
+            building.scope(slug, owner=building.operator(slug, email=f"own@{slug}.example")),
+            tenancy.tenant_scope(person),
+        ):
+            for now in (timezone.now(), later, later + timedelta(days=30)):
+                lists = {name: rows for name, rows in dashboard.waiting(scope, now=now).items() if rows is not None}
+                written = dashboard.counted(lists)
+                seen = dashboard.nav_counts(scope, now=now)
+                assert seen == dashboard.nav_counts(scope, now=now)
+                for section in ("proposals", "forget"):
+                    told = sum(written[name][0] for name in dashboard.SECTIONS[section] if name in written)
+                    assert seen[section] == str(told or ""), (slug, section, scope)
+                needing = sum(written[name][0] for name in dashboard.SECTIONS["needs_you"] if name in written)
+                assert seen["needs_you"] == str(needing or "")
+    assert len(sql._of_shape) < 2 * len(access.ROLES)
