@@ -8,7 +8,13 @@ from django.db import connection
 
 from tests import flush, templates
 
-pytest_plugins = ["tests.fixtures_browser", "tests.fixtures_console", "tests.fixtures_queue", "tests.in_process"]
+pytest_plugins = [
+    "tests.distribution",
+    "tests.fixtures_browser",
+    "tests.fixtures_console",
+    "tests.fixtures_queue",
+    "tests.in_process",
+]
 
 
 @pytest.fixture(scope="session", autouse=True)

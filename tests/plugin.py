@@ -20,6 +20,8 @@ SQLITE, POSTGRES = "sqlite", "postgres"
 PG_URL = "OPENWOP_TEST_PG_URL"
 # A folder that all workers of pytest-xdist share.
 SHARED = "OPENWOP_TEST_SHARED"
+# What `make test` selects on PostgreSQL.
+MARKED = "engines or only_db"
 KEPT = {"OPENWOP_ENV", "OPENWOP_DATA_DIR", "OPENWOP_TEST_DB", "OPENWOP_TEST_THOROUGH", PG_URL, SHARED}
 
 
@@ -69,6 +71,14 @@ def _start_postgres(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     return f"database: {engine()}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of a module without a marked test nothing would run on PostgreSQL: to import it takes longer than to read it."""
+    if engine() != POSTGRES or config.option.markexpr != MARKED or not collection_path.match("test_*.py"):
+        return None
+    source = collection_path.read_text()
+    return True if "engines" not in source and "only_db" not in source else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

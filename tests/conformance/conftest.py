@@ -6,7 +6,7 @@ module or test is marked ``console``, and the same fixtures lead to a real conso
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -70,25 +70,25 @@ def host(request: pytest.FixtureRequest) -> Host:
 
 
 @pytest.fixture
-def seamed(request: pytest.FixtureRequest, host: Host) -> Host:
+def seamed(request: pytest.FixtureRequest) -> Host:
     """The same with its seams open."""
     if request.node.get_closest_marker("console"):
         found: Host = request.getfixturevalue("seamed_console_host")
         return found
+    host: Host = request.getfixturevalue("host")
     application = request.getfixturevalue("application")
     return replace(host, transport=application.with_settings(OPENWOP_TEST_SEAM_ENABLED=True))
 
 
 @pytest.fixture(scope="session")
-def console_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with a_console(tmp_path_factory.mktemp("conformance")) as found:
-        yield found
+def console_host(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Host:
+    return shared["conformance"].enter_context(a_console(tmp_path_factory.mktemp("conformance")))
 
 
 @pytest.fixture(scope="session")
-def seamed_console_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    with a_console(tmp_path_factory.mktemp("seamed"), OPENWOP_TEST_SEAM_ENABLED="true") as found:
-        yield found
+def seamed_console_host(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Host:
+    seamed = a_console(tmp_path_factory.mktemp("seamed"), OPENWOP_TEST_SEAM_ENABLED="true")
+    return shared["conformance"].enter_context(seamed)
 
 
 @contextmanager

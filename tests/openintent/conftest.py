@@ -7,8 +7,10 @@ real console with two workers, one for all of them.
 
 import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -116,9 +118,14 @@ def served_in_process(application: in_process.Application, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="session")
-def served_by_console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served_by_console(tmp_path_factory: pytest.TempPathFactory, shared: dict[str, ExitStack]) -> Served:
+    return shared["openintent"].enter_context(_a_console(tmp_path_factory.mktemp("openintent")))
+
+
+@contextmanager
+def _a_console(folder: Path) -> Iterator[Served]:
     with fresh_database() as database:
-        process = ConsoleProcess(tmp_path_factory.mktemp("openintent") / "data", database)
+        process = ConsoleProcess(folder / "data", database)
         process.start("--workers", "2", "--web-processes", "2")
         try:
             yield Served(process.url, process)

@@ -1,0 +1,86 @@
+"""How the workers of pytest-xdist share the tests: a file at a time, and those that use one console together.
+
+What takes longest begins first, so that no worker is left alone with it at the end.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadGroupScheduling
+
+# Fixtures that start a console for all the tests of a session that ask for it.
+SHARED_CONSOLES = {"host": "conformance", "seamed": "conformance", "served": "openintent"}
+FIRST = (
+    "tests/operations/",
+    "tests/faces/test_fuzz.py",
+    "tests/faces/test_query_parameters.py",
+    "tests/proposals/test_doors.py",
+    "tests/memory/test_forgetting",
+    "tests/openintent/test_access_matrix.py",
+    "tests/pages/test_inbox",
+    "tests/pages/test_review",
+    "tests/pages/test_offers.py",
+    "tests/pages/test_order_of_refusals.py",
+    "tests/faces/test_passwords.py",
+)
+# What is open for each shared console, and how many tests that share it are still to come.
+_open: defaultdict[str, ExitStack] = defaultdict(ExitStack)
+_left: Counter[str] = Counter()
+
+
+class Files(LoadGroupScheduling):  # type: ignore[misc]  # pytest-xdist is not typed
+    """A group is a unit of work, and of what is in none a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope: str = super()._split_scope(nodeid)
+        return nodeid.partition("::")[0] if scope == nodeid else scope
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
+    """Of ``--dist loadgroup``."""
+    return Files(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a shared console first, then the files of ``FIRST``, then all others as they were found."""
+    for item in items:
+        if group := _console_of(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=_turn)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    _left.update(map(_console_of, session.items))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """A console that nobody waits for goes on looking for work four times a second, so it ends with its last test."""
+    group = _console_of(item)
+    _left[group] -= 1
+    if group and not _left[group]:
+        _open.pop(group, ExitStack()).close()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[defaultdict[str, ExitStack]]:
+    """For each name in ``SHARED_CONSOLES``, what is to be closed after the last of its tests."""
+    yield _open
+    for left_open in _open.values():
+        left_open.close()
+
+
+def _turn(item: pytest.Item) -> tuple[int, str]:
+    group = _console_of(item)
+    turn = next((place for place, name in enumerate(FIRST) if item.nodeid.startswith(name)), len(FIRST))
+    return (-1, group) if group else (turn, "")
+
+
+def _console_of(item: pytest.Item) -> str:
+    """The name of the console that the test shares with others; nothing when it shares none."""
+    if not item.get_closest_marker("console"):
+        return ""
+    return next((SHARED_CONSOLES[name] for name in getattr(item, "fixturenames", ()) if name in SHARED_CONSOLES), "")
