@@ -417,12 +417,6 @@ def unname(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:
     return sum(rows.filter(id__in=part).update(memory_ref=UNNAMED) for part in sql.in_chunks(archive_ids))
 
 
-def drop_distillates(tenant_id: UUID, distillate_ids: Collection[UUID]) -> int:
-    """What an endpoint made is kept no longer."""
-    rows = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
-    return sql.delete_in_chunks(rows, distillate_ids)
-
-
 def forgotten(tenant_id: UUID, *, since: datetime) -> list[Archive]:
     """The archives that a forget has withdrawn since then, the oldest first."""
     rows = Archive.objects.of(tenant_id).filter(withdrawn_because=FORGOTTEN, withdrawn_at__gte=since)

@@ -105,9 +105,3 @@ def fitting(
 
 def _of(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> Any:
     return EventNote.objects.of(tenant_id).filter(stream_id=stream_id, sequence__in=sequences)
-
-
-def erase_kept(row: EventNote, body: Note) -> None:
-    """The note says this from now on, which is less than before. For forgetting alone."""
-    row.body = body
-    row.save(by=WRITER, update_fields=["body"])

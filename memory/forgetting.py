@@ -523,13 +523,6 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
     return request
 
 
-def erase_kept(request: ForgetRequest, **kept: Any) -> None:
-    """The request keeps these values instead. For forgetting another subject alone."""
-    for name, value in kept.items():
-        setattr(request, name, value)
-    request.save(by=WRITER, update_fields=list(kept))
-
-
 def lapse_previews(*, now: datetime) -> int:
     """Previews that no confirmation came for, and those that were not built in time, know their subject no more; how
     many they were. A worker that still builds one leaves off."""

@@ -141,9 +141,3 @@ def blank_entries(tenant_id: UUID, entry_ids: Collection[UUID]) -> int:
         said = (Q(text__contains=f'"id":"{ids.wire("mem", row)}"') for row in part)
         blanked += int(rows.filter(Q(*said, _connector=Q.OR)).update(text=None))
     return blanked
-
-
-def blank(content: KeptContent) -> None:
-    """The text is gone for good; its digest stays, and says that there was one. For forgetting alone."""
-    content.text = None
-    content.save(by=WRITER, update_fields=["text"])

@@ -203,10 +203,3 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     except (ValueError, LookupError):  # nor can its time be read
         next_at = None
     _settle(row, made, next_at)
-
-
-def erase_kept(row: PassSchedule, **kept: Any) -> None:
-    """The locked schedule keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(row, name, value)
-    row.save(by=WRITER, update_fields=list(kept))

@@ -281,10 +281,3 @@ def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
 def release_held_by(instance: str, *, now: datetime) -> int:
     """Passes held by a dead instance can be claimed at once; returns how many."""
     return LEASE.release_held_by(instance, now=now)
-
-
-def erase_kept(row: Pass, **kept: Any) -> None:
-    """The pass keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(row, name, value)
-    row.save(by=WRITER, update_fields=list(kept))

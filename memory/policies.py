@@ -3,7 +3,7 @@
 Each change is audited. The values of a tenant without a row are those of ``MemoryPolicy`` itself.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -85,13 +85,6 @@ def checked(scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str,
         errors = [{"field": names.get(field, field), "message": message} for field, message in problems]
         raise Invalid("The memory policy is not valid.", errors=errors)
     return policy
-
-
-def clear(tenant_id: UUID, fields: Collection[str]) -> int:
-    """These names are empty, and without all of its names no endpoint distils. For forgetting alone."""
-    values = {**dict.fromkeys(fields, ""), **({"distiller": EXTRACTIVE} if set(fields) & set(OF_ENDPOINT) else {})}
-    rows = MemoryPolicy.objects.written_by(WRITER).filter(tenant_id=tenant_id)
-    return int(rows.update(**values))
 
 
 def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """The discussion of a proposal. The only writer of comments; they change nothing but what people know."""
 
-from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -51,9 +50,3 @@ def blank(proposal: Proposal) -> None:
     """No word of the discussion is left; who spoke when stays."""
     rows = Comment.objects.written_by(WRITER).filter(tenant_id=proposal.tenant_id, proposal_id=proposal.id)
     rows.update(text=FORGOTTEN)
-
-
-def erase(tenant_id: UUID, rows: Collection[UUID]) -> int:
-    """Of these comments no word is left. For forgetting alone."""
-    found = Comment.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows))
-    return int(found.update(text=FORGOTTEN))

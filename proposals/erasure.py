@@ -1,20 +1,19 @@
-"""Proposals as stores of a forget: what was proposed, with every revision of it; and what was said.
+"""Proposals as a store of a forget: what was proposed, with every revision of it.
 
 Of an applied proposal the installed text stays: runs use it, and it is the proof of what was approved. Nobody approved
-the words around it and the revisions before it, so they go. What people said is no such proof either: comments, the
-reasons of votes and those of approval policies go one by one, wherever they stand.
+the words around it and the revisions before it, so they go. What people said is no such proof either: comments
+and reasons declare themselves what is personal in them (``Personal``).
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
-from memory.erasers.values import KeptValues
 from memory.host import ids
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.text.matching import (
@@ -22,14 +21,12 @@ from memory.text.matching import (
     is_mentioned,
     judged,
     mention,
-    rule_for,
     texts_in,
     whole_text,
 )
-from proposals import comments, gate, lifecycle, policies
-from proposals.models import ApprovalPolicy, Comment, PolicyChange, Proposal, Revision, State, Vote
+from proposals import lifecycle
+from proposals.models import Proposal, Revision, State
 
-Blank = Callable[[UUID, Collection[UUID]], int]
 STAYS_BECAUSE = "Applied proposals stay: runs use what was installed, and the text is the proof of what was approved."
 # Of an applied proposal: which text it installed. The ref is made of names in that text.
 INSTALLED_AS = frozenset({"installed_ref"})
@@ -144,45 +141,4 @@ def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[s
     return texts, kept
 
 
-class Sayings(KeptValues):
-    """What people said, a row each: the text of one that names the subject is gone, and who spoke when stays."""
-
-    blank: Blank
-    goes_whole = True
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        found, rule = self.table.objects.of(tenant_id).filter(id__in=rows), rule_for(ticked=ticked)
-        return self.blank(tenant_id, [row.id for row in found if self.cleaned(row, subject, rule)])
-
-
-class CommentTexts(Sayings):
-    store, table, columns = "comments on proposals", Comment, ("text",)
-    opens = ("prop", "proposal_id")
-    blank = staticmethod(comments.erase)
-
-
-class VoteReasons(Sayings):
-    store, table, columns = "reasons of votes", Vote, ("reason",)
-    blank = staticmethod(gate.erase_reasons)
-
-
-class PolicyReasons(Sayings):
-    """Of the versions that are, or were, in force."""
-
-    store, columns = "reasons of approval policies", ("reason",)
-    table: ClassVar[Any] = ApprovalPolicy
-    blank = staticmethod(policies.forget_reasons)
-
-
-class PolicyChangeReasons(PolicyReasons):
-    """Of the changes that were asked for, whatever became of them."""
-
-    store, table = "reasons of policy changes", PolicyChange
-
-
 PROPOSALS = ProposalTexts()
-COMMENTS, VOTES = CommentTexts(), VoteReasons()
-POLICIES, POLICY_CHANGES = PolicyReasons(), PolicyChangeReasons()
-STORES = (PROPOSALS, COMMENTS, VOTES, POLICIES, POLICY_CHANGES)

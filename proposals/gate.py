@@ -5,7 +5,6 @@ about a gate that somebody else is closing. The run is the host's own workflow `
 """
 
 import json
-from collections.abc import Collection
 from datetime import datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
@@ -260,9 +259,3 @@ def forget_reasons(tenant_id: UUID, proposal_id: UUID) -> None:
     gates = Gate.objects.of(tenant_id).filter(proposal_id=proposal_id).values("id")
     votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, gate_id__in=gates)
     votes.exclude(reason="").update(reason=FORGOTTEN)
-
-
-def erase_reasons(tenant_id: UUID, rows: Collection[UUID]) -> int:
-    """The reasons of these votes are gone; the votes stay. For forgetting alone."""
-    votes = Vote.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows))
-    return int(votes.update(reason=FORGOTTEN))

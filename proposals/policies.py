@@ -5,7 +5,7 @@ effect at once and says that it was made alone. Every version stays on record. A
 under. That who wrote a proposal does not vote on it, and that agents never vote, is no matter of policy.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +17,6 @@ from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Operator, RoleGrant
 from memory.host.tenancy import TenantScope
-from memory.text.matching import FORGOTTEN
 from proposals import drafts
 from proposals.models import ApprovalPolicy, Kind, PolicyChange, PolicyChangeState
 
@@ -199,13 +198,6 @@ def _put_in_force(
     told = {"number": row.number, "askedBy": asked_by, "confirmedBy": confirmed_by or None, "alone": not confirmed_by}
     _audit(scope, "changed", kind, now, changed=changed(before, wanted), policy=_document(wanted), **told)
     return row
-
-
-def forget_reasons(tenant_id: UUID, rows: Collection[UUID]) -> int:
-    """The reasons of these changes and versions are blanked. For forgetting alone."""
-    tables = (ApprovalPolicy, PolicyChange)
-    kept = (table.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows)) for table in tables)
-    return sum(each.exclude(reason="").update(reason=FORGOTTEN) for each in kept)
 
 
 def denial(scope: TenantScope) -> Forbidden | None:

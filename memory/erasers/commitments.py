@@ -13,8 +13,8 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, lineage
+from memory.erasers.declared import Declared
 from memory.erasers.entries import naming, traces
-from memory.erasers.values import KeptValues
 from memory.host import sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.models import Commitment, CommitmentWatch
@@ -33,16 +33,11 @@ class Orphan(NamedTuple):
     into: frozenset[UUID]
 
 
-class CommitmentRows(KeptValues):
+class CommitmentRows(Declared):
     """Refs, reasons and what is looked for. Their writer stands on a higher floor and is handed in by ``apps``."""
 
-    store = "standing commitments"
-    table = Commitment
-    columns = ("memory_ref", "agent_id", "predicate", "reason")
-    goes_whole = True
-    opens = ("cmt", "id")
-
     def __init__(self, remove: Remove) -> None:
+        super().__init__(Commitment)
         self._remove = remove
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:

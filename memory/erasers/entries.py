@@ -11,11 +11,11 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, addresses, archives, ledger, reconciled
-from memory.erasers.values import KeptValues
+from memory.erasers.declared import Declared
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.models import Archive, ArchiveState, Distillate, Reconciled
+from memory.models import Archive, ArchiveState, Reconciled
 from memory.text.matching import (
     FORGOTTEN,
     Mention,
@@ -32,7 +32,7 @@ from memory.text.matching import (
 )
 from memory.text.similarity import Signatures
 
-ARCHIVES_AT_ONCE = 16  # an archive may have a megabyte
+ARCHIVES_AT_ONCE = Archive.personal.at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,21 +326,14 @@ def _made_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
 SIGNATURES = KeptSignatures()
 
 
-# Archives, and the texts that an endpoint distilled, as stores of a forget.
+# Archives as a store of a forget.
 #
 # An archive goes when it names the subject, and when something it was distilled from goes (design.md 3.13): its bytes
 # cannot be changed, so it is withdrawn as a whole. What is left is distilled anew once nothing of the subject is there.
 
 
-class Archives(KeptValues):
+class Archives(Declared):
     """Bytes and refs."""
-
-    store = "archives"
-    table = Archive
-    columns = ("memory_ref", "body")
-    opens = ("arc", "id")
-    goes_whole = True
-    chunk = ARCHIVES_AT_ONCE
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         named, entries = super().find(tenant_id, subject), naming(tenant_id, subject)
@@ -350,11 +343,13 @@ class Archives(KeptValues):
         suspected = tuple(sorted({*named.suspected, *rest} - exact))
         return Holding(self.store, tuple(sorted(exact)), suspected)
 
-    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
+    def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         for row in _rows(tenant_id):
-            values = [row.memory_ref, _said(row)]
-            if mentioned_in(subject.terms, values):
-                yield row.id, values
+            yield row.id, [row.memory_ref, _said(row)]
+
+    def left_of(self, values: list[Any], subject: Identifiers) -> Any:
+        """Nothing: an archive goes whole."""
+        return []
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=ARCHIVES_AT_ONCE)
@@ -395,21 +390,4 @@ def _said(row: Archive) -> dict[str, Any]:
     return document
 
 
-class Distillates(KeptValues):
-    """Texts that an endpoint made, kept so that the same request gives the same archive."""
-
-    store = "distillation cache"
-    table = Distillate
-    columns = ("memory_ref", "text")
-    goes_whole = True
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        return archives.drop_distillates(tenant_id, rows)
-
-
-ARCHIVES = Archives()
-
-
-DISTILLATES = Distillates()
+STORES = (ENTRIES, RETIRED_REASONS, NAMES_BESIDE_ENTRIES, SEALED_VALUES, SIGNATURES)

@@ -1,39 +1,31 @@
-"""Other rows that hold personal text as stores of a forget: notes, logs, answers, files, names of keys."""
+"""Stores of a forget that need more than a declaration, or of which nothing is erased: notes, tasks, files, logs."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
-from urllib.parse import unquote_plus
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django_q.models import Task
 
-from memory import event_notes, kept_reads, workspace
-from memory.erasers.values import KeptValues, RowByRow
-from memory.host import access, audit, event_log, idempotency, registry, saved_filters, sql, vault
+from memory import event_notes, workspace
+from memory.erasers.declared import Declared
+from memory.host import audit, event_log, registry
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
-from memory.host.models import ApiKey, IdempotencyRecord, Installation, Operator, SavedFilter, Secret, Tenant
-from memory.models import EventNote, ForgetRequest, KeptContent, WorkspaceFile
+from memory.host.models import Operator, Tenant
 from memory.text.matching import (
-    FORGOTTEN,
     Mention,
     Rule,
     counted,
     is_exact,
     is_mentioned,
-    judged,
     mention,
     mentioned_in,
     rule_for,
     shadows,
-    texts_in,
-    whole_text,
     without_subject,
 )
 
-NOTES_AT_ONCE = 16  # a snapshot may have a megabyte
 SNAPSHOT, VALUE = "snapshot", "value"
 ARTIFACTS_STAY = (
     "Installed workflows, agents and prompts are what runs execute; install a version without the subject instead."
@@ -45,7 +37,6 @@ EVENTS_STAY = (
 RECORDS_STAY = (
     "Audit records are chained and never changed. These name the subject in what was acted on, or in a reason."
 )
-ANSWERS_AT_ONCE = 16  # an answer may be a file of a megabyte
 ACCOUNTS_STAY = (
     "Operators sign in with their address, and the tenant goes by its name; deactivate or rename them instead."
 )
@@ -57,24 +48,15 @@ ACCOUNTS_STAY = (
 # subject lose their values, and say so (design.md 3.12).
 
 
-class EventNotes(RowByRow):
+class EventNotes(Declared):
     """Namespaces, keys, tags and payloads, and the values of archived memory."""
-
-    store = "notes beside the event log"
-    table = EventNote
-    columns = ("body",)
-    chunk = NOTES_AT_ONCE
 
     def left_of(self, values: list[Any], subject: Identifiers) -> Any:
         return [_kept_of(body, subject, is_exact) for body in values]
 
-    @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        note: EventNote | None = EventNote.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
-        if note is None or not mentioned_in(subject.terms, note.body, rule):
-            return False
-        event_notes.erase_kept(note, _kept_of(note.body, subject, rule))
-        return True
+    def changes(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
+        is_named = mentioned_in(subject.terms, row.body, rule)
+        return {"body": _kept_of(row.body, subject, rule)} if is_named else {}
 
 
 def _kept_of(body: dict[str, Any], subject: Identifiers, rule: Rule) -> dict[str, Any]:
@@ -91,9 +73,6 @@ def _without(subject: Identifiers, archived: Any, rule: Rule) -> Any:
         return archived
     rest = {name: value for name, value in archived.items() if name != VALUE}
     return {**without_subject(subject.terms, rest, rule), "value_redacted": True}
-
-
-EVENT_NOTES = EventNotes()
 
 
 # Tasks that failed in a worker as a store of a forget: what they were given, and the error as it was said.
@@ -148,8 +127,7 @@ def _said(tenant_id: UUID) -> Iterable[tuple[UUID, str, bool]]:
 FAILED_TASKS = FailedTasks()
 
 
-# Installed artifacts as a store of a forget: they stay, and the receipt says how many name the subject. Why one is
-# disabled is erased.
+# Installed artifacts as a store of a forget: they stay, and the receipt says how many name the subject.
 #
 # What is installed is what runs execute, byte for byte; it is changed by installing another version, through the gate.
 
@@ -166,73 +144,7 @@ class InstalledArtifacts(Kept):
         return Holding(self.store, stays=stays, stays_because=ARTIFACTS_STAY if stays else "")
 
 
-class StopReasons(RowByRow):
-    """Why installed artifacts are disabled; they stay disabled."""
-
-    store = "reasons of disabled artifacts"
-    table = Installation
-    columns: ClassVar[tuple[str, ...]] = ("disabled_reason",)
-
-    @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        row: Installation | None = Installation.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
-        changed = self.cleaned(row, subject, rule) if row else {}
-        if row and changed:
-            registry.blank_stop_reason(row, str(changed["disabled_reason"]))
-        return bool(changed)
-
-
-INSTALLED, STOP_REASONS = InstalledArtifacts(), StopReasons()
-
-
-# Kept reads as a store of a forget: the texts that runs have read, which replays are served.
-#
-# A text that names the subject is blanked as a whole; a replay that needs it is refused from then on.
-
-
-class KeptTexts(KeptValues):
-    """Entries as runs read them."""
-
-    store = "recorded reads"
-    table = KeptContent
-    columns = ("text",)
-    goes_whole = True
-
-    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
-        for row, text in self._texts(tenant_id):
-            document = json.loads(text)
-            if mentioned_in(subject.terms, document):
-                yield row, [document]
-
-    def _texts(self, tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
-        rows = KeptContent.objects.of(tenant_id).exclude(text=None).order_by("id")
-        yield from rows.values_list("id", "text").iterator(chunk_size=sql.CHUNK)
-
-    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        found = KeptContent.objects.of(tenant_id).filter(id__in=rows).exclude(text=None).values_list("id", "text")
-        return {row: list(texts_in(json.loads(text))) for row, text in found}
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        rule, blanked = rule_for(ticked=ticked), 0
-        with transaction.atomic():
-            locked = KeptContent.objects.of(tenant_id).select_for_update().filter(id__in=rows).order_by("id")
-            for content in locked.exclude(text=None):
-                if mentioned_in(subject.terms, json.loads(content.text), rule):
-                    kept_reads.blank(content)
-                    blanked += 1
-        return blanked
-
-    def remains(
-        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
-    ) -> Remains:
-        """Over all the words of each text at once."""
-        rows = ((row, whole_text(json.loads(text))) for row, text in self._texts(tenant_id))
-        return judged(subject.terms, rows, chosen, spared)
-
-
-KEPT_READS = KeptTexts()
+INSTALLED = InstalledArtifacts()
 
 
 # The event log and the audit log as stores of a forget: both stay, and the receipt counts the rows with the subject.
@@ -273,123 +185,26 @@ EVENT_NAMES = EventNames()
 AUDIT_NAMES = AuditNames()
 
 
-# Reasons of earlier forget requests as a store of a forget: none may name its own subject, but it may name another.
-
-
-class RequestReasons(RowByRow):
-    """Their writer stands on a higher floor and is handed in by ``apps``."""
-
-    store = "reasons of forget requests"
-    table = ForgetRequest
-    columns: ClassVar[tuple[str, ...]] = ("reason",)
-
-    def __init__(self, keep: Callable[..., None]) -> None:
-        self._keep = keep
-
-    @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        row = ForgetRequest.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
-        changed = self.cleaned(row, subject, rule) if row else {}
-        if changed:
-            self._keep(row, **changed)
-        return bool(changed)
-
-
-# Saved filters as a store of a forget: one whose name or query speaks of the subject goes as a whole.
-
-
-class SavedFilters(KeptValues):
-    """Names and queries."""
-
-    store = "saved filters"
-    table = SavedFilter
-    columns = ("name", "slug", "query")
-    goes_whole = True
-
-    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", "name", "query")
-        return {row: [name, unquote_plus(query)] for row, name, query in found}
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        found, rule = self.table.objects.of(tenant_id).filter(id__in=rows), rule_for(ticked=ticked)
-        return saved_filters.erase(tenant_id, [row.id for row in found if self.cleaned(row, subject, rule)])
-
-
-SAVED_FILTERS = SavedFilters()
-
-
-# Answers kept for an ``Idempotency-Key`` as a store of a forget: one that names the subject goes as a whole.
-#
-# They are gone after a day in any case. A client that repeats its request after that is answered afresh.
-
-
-class StoredAnswers(KeptValues):
-    """Answers, and the addresses that were asked."""
-
-    store = "idempotency cache"
-    table = IdempotencyRecord
-    columns = ("endpoint", "headers", "body")
-    goes_whole = True
-
-    def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[tuple[UUID, list[Any]]]:
-        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
-        for row, endpoint, headers, body in rows.iterator(chunk_size=ANSWERS_AT_ONCE):
-            values = [endpoint, headers, said(body)]
-            if mentioned_in(subject.terms, values):
-                yield row, values
-
-    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        found = self.table.objects.of(tenant_id).filter(id__in=rows).values_list("id", "endpoint", "headers", "body")
-        return {row: [endpoint, *texts_in(headers), *texts_in(said(body))] for row, endpoint, headers, body in found}
-
-    def erase(
-        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
-    ) -> int:
-        return idempotency.remove(tenant_id, rows)
-
-    def remains(
-        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
-    ) -> Remains:
-        rows = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
-        texts = (
-            (row, whole_text([endpoint, headers, said(body)]))
-            for row, endpoint, headers, body in rows.iterator(chunk_size=ANSWERS_AT_ONCE)
-        )
-        return judged(subject.terms, texts, chosen, spared)
-
-
-def said(body: str) -> Any:
-    """What a stored body says: its JSON value, so that no escape hides a name."""
-    try:
-        return json.loads(body)
-    except ValueError:
-        return body
-
-
-STORED_ANSWERS = StoredAnswers()
-
-
 # Workspace files as a store of a forget: every version of every file.
 #
 # A text that names the subject is replaced as a whole, and the version stays. A file whose very path names the subject
 # goes with all its versions. What stands on record of a path stays there, counted.
 
 
-class WorkspaceFiles(RowByRow):
+class WorkspaceFiles(Declared):
     """Contents, paths and content types."""
 
-    store = "workspace files"
-    table = WorkspaceFile
-    columns = ("path", "content", "content_type")
-    chunk = 16  # a file may have a megabyte
-
     @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
         """How many versions were changed or are gone."""
+        rule = rule_for(ticked=ticked)
+        return sum(self._erase_one(tenant_id, row, subject, rule) for row in rows)
+
+    def _erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
         file = workspace.locked(tenant_id, row_id)
-        changed: dict[str, Any] = self.cleaned(file, subject, rule) if file else {}
+        changed: dict[str, Any] = self.changes(file, subject, rule) if file else {}
         if file is None or not changed:
             return 0
         if "path" in changed:
@@ -398,48 +213,7 @@ class WorkspaceFiles(RowByRow):
         return 1
 
 
-WORKSPACE_FILES = WorkspaceFiles()
-
-
-# Names of secrets and keys as stores of a forget: what people have called them, and whom they belong to.
-#
-# A credential goes on as what it is, under a name that nobody else has; a workflow that resolves it by its old name
-# fails and says so. What is sealed in a secret is not looked through: it is replaced, not read.
-
-
-class SecretNames(RowByRow):
-    """Names, and the principals or runs that secrets belong to."""
-
-    store = "names of secrets"
-    table = Secret
-    columns = ("name", "owner")
-
-    @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        secret: Secret | None = Secret.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
-        changed = self.cleaned(secret, subject, rule) if secret else {}
-        if secret and changed:
-            vault.erase_names(secret, **dict.fromkeys(changed, f"forgotten-{secret.id.hex}"))
-        return bool(changed)
-
-
-class KeyNames(RowByRow):
-    """Names of API keys, and the agents that they are bound to. One that loses an agent stays bound: to nobody."""
-
-    store = "names and agents of keys"
-    table = ApiKey
-    columns = ("name", "agents")
-
-    @transaction.atomic
-    def erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> bool:
-        key: ApiKey | None = ApiKey.objects.of(tenant_id).select_for_update().filter(id=row_id).first()
-        changed: dict[str, Any] = self.cleaned(key, subject, rule) if key else {}
-        if key and "agents" in changed:
-            unnamed = f"forgotten-{key.id.hex}"
-            changed["agents"] = [unnamed if each == FORGOTTEN else each for each in changed["agents"]]
-        if key and changed:
-            access.erase_names(key, **changed)
-        return bool(changed)
+# Accounts of operators and the tenant as a store of a forget: they stay, counted.
 
 
 class OperatorAccounts(Kept):
@@ -460,4 +234,5 @@ class OperatorAccounts(Kept):
         return Holding(self.store, stays=stays, stays_because=ACCOUNTS_STAY if stays else "")
 
 
-SECRET_NAMES, KEY_NAMES, OPERATOR_ACCOUNTS = SecretNames(), KeyNames(), OperatorAccounts()
+OPERATOR_ACCOUNTS = OperatorAccounts()
+STORES = (FAILED_TASKS, INSTALLED, EVENT_NAMES, AUDIT_NAMES, OPERATOR_ACCOUNTS)

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
@@ -381,13 +380,6 @@ def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
         raise Conflict("The key was revoked or has expired; create another one.")
     audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
     return NewKey(key_id, _text_of(tenant_id, key_id, secret))
-
-
-def erase_names(key: ApiKey, **kept: Any) -> None:
-    """The key keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(key, name, value)
-    key.save(by=WRITER, update_fields=list(kept))
 
 
 def key_of(text: str, *, now: datetime) -> Key:

@@ -205,10 +205,3 @@ def note_run(heartbeat: Heartbeat, *, run_id: UUID | None, code: str) -> None:
     """The transition has started ``run_id``, or none, because of ``code``."""
     heartbeat.last_run_id, heartbeat.last_code = run_id or heartbeat.last_run_id, code
     heartbeat.save(by=WRITER, update_fields=["last_run_id", "last_code"])
-
-
-def erase_kept(heartbeat: Heartbeat, **kept: Any) -> None:
-    """The locked heartbeat keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(heartbeat, name, value)
-    heartbeat.save(by=WRITER, update_fields=list(kept))

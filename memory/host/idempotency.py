@@ -178,8 +178,3 @@ def sweep(*, now: datetime) -> int:
 
 def _of(tenant_id: UUID) -> Any:
     return IdempotencyRecord.objects.of(tenant_id)
-
-
-def remove(tenant_id: UUID, rows: tuple[UUID, ...]) -> int:
-    """These records are gone; a retry of what they answered is carried out again."""
-    return sql.delete_in_chunks(IdempotencyRecord.objects.written_by(WRITER).filter(tenant_id=tenant_id), rows)

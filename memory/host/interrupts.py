@@ -264,19 +264,6 @@ def votes_at(interrupt: Interrupt) -> list[InterruptVote]:
     return list(InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id).order_by("id"))
 
 
-def erase_voter(vote: InterruptVote, voter: str) -> None:
-    """The voice is that of ``voter``. For forgetting alone."""
-    vote.voter = voter
-    vote.save(by=WRITER, update_fields=["voter"])
-
-
-def erase_kept(interrupt: Interrupt, **kept: Any) -> None:
-    """The interrupt keeps these values instead; its log is not touched. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(interrupt, name, value)
-    interrupt.save(by=WRITER, update_fields=list(kept))
-
-
 def register(type_id: str, resolver: Resolver) -> None:
     """Interrupts at nodes of ``type_id`` are answered through ``resolver`` from now on."""
     _resolvers[type_id] = resolver

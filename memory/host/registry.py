@@ -153,12 +153,6 @@ def mark_enabled(installation: Installation) -> None:
     installation.save(by=WRITER, update_fields=["disabled_at", "disabled_by", "disabled_reason"])
 
 
-def blank_stop_reason(installation: Installation, kept: str) -> None:
-    """Why it is disabled reads ``kept`` from now on. For forgetting alone."""
-    installation.disabled_reason = kept
-    installation.save(by=WRITER, update_fields=["disabled_reason"])
-
-
 def disabled(installation: Installation) -> ArtifactDisabled:
     """The refusal of a use of what is disabled."""
     ref = installation.ref if installation.disabled_at else installation.part_of.ref

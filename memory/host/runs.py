@@ -7,7 +7,6 @@ worker died becomes ready by itself. ``holder`` is the fence: a step commits onl
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -303,10 +302,3 @@ def _move(run: Run, to: str) -> None:
     if to not in NEXT_STATES.get(run.status, frozenset()):
         raise Conflict(f"A run that is {run.status} cannot become {to}.", runStatus=run.status)
     run.status = to
-
-
-def erase_kept(run: Run, **kept: Any) -> None:
-    """The run keeps these values instead; its log is not touched. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(run, name, value)
-    run.save(by=WRITER, update_fields=list(kept))

@@ -1,6 +1,5 @@
 """Saved filters: a list's query under a name, one's own or shared with the tenant. The only writer of their table."""
 
-from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -67,9 +66,3 @@ def remove(scope: TenantScope, filter_id: UUID | None) -> None:
     if found.owner != scope.principal.id:
         raise Forbidden("Only who saved a filter removes it.", rule="own-filter")
     SavedFilter.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id=found.id).delete()
-
-
-def erase(tenant_id: UUID, rows: Collection[UUID]) -> int:
-    """These filters are gone, whoever saved them. For forgetting alone."""
-    gone, _ = SavedFilter.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=list(rows)).delete()
-    return int(gone)

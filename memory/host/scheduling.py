@@ -254,10 +254,3 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     schedule.save(by=WRITER, update_fields=["next_at"])
     if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():
         settle(failed, code=FAILED, now=now)
-
-
-def erase_kept(schedule: Schedule, **kept: Any) -> None:
-    """The locked schedule keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(schedule, name, value)
-    schedule.save(by=WRITER, update_fields=list(kept))

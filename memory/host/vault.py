@@ -126,13 +126,6 @@ def remove(
     return True
 
 
-def erase_names(secret: Secret, **names: str) -> None:
-    """The secret is called so, or belongs to that, from here on. For forgetting alone."""
-    for name, value in names.items():
-        setattr(secret, name, value)
-    secret.save(by=WRITER, update_fields=list(names))
-
-
 @transaction.atomic
 def resolve(run: Run, name: str, *, now: datetime) -> str:
     """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's. A fork's

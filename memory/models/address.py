@@ -10,6 +10,7 @@ from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
 from memory.host import expiry
 from memory.host.models import TenantFK, TenantOwned, tenant_link
 from memory.host.models.base import GuardedQuerySet, TenantManager
+from memory.host.models.personal import STATE, TIME
 
 
 class AddressQuerySet(GuardedQuerySet):
@@ -31,6 +32,7 @@ class EntryAddress(TenantOwned):
     """
 
     writer = "memory.ledger"
+    impersonal = {"sensitivity": STATE, "tier": STATE, "ttl": TIME}
     objects: ClassVar[Any] = TenantManager.from_queryset(AddressQuerySet)()
 
     tier = models.CharField(max_length=8, choices=[(each.value, each.value) for each in Tier])

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import CODE, DIGEST, KIND, STATE
 
 
 class ArchiveState(models.TextChoices):
@@ -20,6 +21,21 @@ class Archive(TenantOwned):
     """
 
     writer = "memory.archives"
+    personal = Personal(
+        "archives",
+        ("memory_ref", "body"),
+        page=("arc", "id"),
+        at_once=16,  # an archive may have a megabyte
+    )
+    impersonal = {
+        "distiller": "the name of a method",
+        "sha256": DIGEST,
+        "sources_sha256": DIGEST,
+        "state": STATE,
+        "tokenizer": "the name of a tokenizer",
+        "trigger": KIND,
+        "withdrawn_because": CODE,
+    }
 
     memory_ref = models.CharField(max_length=256)
     body = models.BinaryField()

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import CODE, DIGEST, HOLDER, KIND, PRINCIPAL, STATE, TIME
 
 
 class PassState(models.TextChoices):
@@ -28,6 +29,16 @@ class Pass(TenantOwned):
     """
 
     writer = "memory.passes"
+    personal = Personal("passes", ("memory_ref", "options", "outcome", "doing"), unnamed=("memory_ref",))
+    impersonal = {
+        "code": CODE,
+        "holder": HOLDER,
+        "kind": KIND,
+        "requested_by": PRINCIPAL,
+        "state": STATE,
+        "trigger": KIND,
+        "window": "an instant, or the id of a request",
+    }
 
     kind = models.CharField(max_length=32)
     memory_ref = models.CharField(max_length=256, default="", blank=True)
@@ -81,6 +92,10 @@ class PassSchedule(TenantOwned):
     """
 
     writer = "memory.pass_schedules"
+    personal = Personal(
+        "pass schedules", ("memory_ref", "options"), unnamed=("memory_ref",), along={"enabled": False, "next_at": None}
+    )
+    impersonal = {"cron": TIME, "kind": KIND, "timezone": TIME, "written_by": PRINCIPAL}
 
     kind = models.CharField(max_length=32)
     memory_ref = models.CharField(max_length=256)
@@ -114,6 +129,14 @@ class MemoryPolicy(TenantOwned):
     """
 
     writer = "memory.policies"
+    personal = Personal(
+        "memory policy",
+        ("commitment_workflow", "endpoint_url", "endpoint_model", "endpoint_secret"),
+        emptied=True,
+        along={"distiller": "extractive"},  # an endpoint that lost a part of itself distils no more
+        harmless=("commitment_workflow",),
+    )
+    impersonal = {"distiller": "the name of a method", "timezone": TIME, "written_by": PRINCIPAL}
 
     archive_days = models.PositiveIntegerField(default=30)
     restore_days = models.PositiveIntegerField(default=30)
@@ -136,6 +159,7 @@ class Reconciled(TenantOwned):
     """
 
     writer = "memory.reconciled"
+    impersonal = {"method": "the name of a method"}
 
     memory_ref = models.CharField(max_length=256)
     chunk = models.PositiveIntegerField(default=0)
@@ -156,6 +180,8 @@ class Distillate(TenantOwned):
     """What an endpoint made of a source set under a budget, kept so that the archive of it is the same every time."""
 
     writer = "memory.archives"
+    personal = Personal("distillation cache", ("memory_ref", "text"), deleted=True)
+    impersonal = {"request_sha256": DIGEST}
 
     memory_ref = models.CharField(max_length=256)
     request_sha256 = models.CharField(max_length=64)

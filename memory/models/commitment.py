@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import CODE, HOLDER, KIND, STATE, TIME
 
 
 class Condition(models.TextChoices):
@@ -27,6 +28,10 @@ class Commitment(TenantOwned):
     """
 
     writer = "memory.commitments"
+    personal = Personal(
+        "standing commitments", ("memory_ref", "agent_id", "predicate", "reason"), page=("cmt", "id"), deleted=True
+    )
+    impersonal = {"condition": KIND, "last_code": CODE, "repeats": TIME, "state": STATE, "timezone": TIME}
 
     memory_ref = models.CharField(max_length=256)
     entry_id = models.UUIDField()
@@ -77,6 +82,7 @@ class Firing(TenantOwned):
     """
 
     writer = "memory.commitments"
+    impersonal = {"code": CODE, "occasion": "an instant or a number"}
 
     commitment_id = models.UUIDField()
     occasion = models.CharField(max_length=64)
@@ -110,6 +116,7 @@ class CommitmentWatch(TenantOwned):
     """
 
     writer = "memory.commitments"
+    impersonal = {"holder": HOLDER}
 
     position = models.BigIntegerField(default=0)
     runs_until = models.DateTimeField(null=True)

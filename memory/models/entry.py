@@ -10,6 +10,7 @@ from memory.addresses import PREFIX
 from memory.host import expiry, tenancy
 from memory.host.models import TenantFK, TenantOwned, tenant_link
 from memory.host.models.base import GuardedQuerySet, TenantManager
+from memory.host.models.personal import CODE, DIGEST, NODE, STATE
 from memory.host.tenancy import MemoryScope, TenantScope
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class MemoryEntry(TenantOwned):
     """
 
     writer = "memory.ledger"
+    impersonal = {
+        "derived": STATE,
+        "ephemeral": "the id of a host process",
+        "node_id": NODE,
+        "retired_kind": STATE,
+        "sha256": DIGEST,
+    }
     objects: ClassVar[Any] = TenantManager.from_queryset(EntryQuerySet)()
     address: "EntryAddress | None" = None
 
@@ -222,6 +230,7 @@ class Tombstone(TenantOwned):
     """What remains of an entry that is gone: its id, its writer and why; no content."""
 
     writer = "memory.ledger"
+    impersonal = {"reason": CODE}
     REASONS = (
         ("forgotten", "forgotten"),
         ("expired", "expired"),

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, PRINCIPAL, STATE
 
 
 class ForgetState(models.TextChoices):
@@ -33,6 +34,19 @@ class ForgetRequest(TenantOwned):
     """
 
     writer = "memory.forgetting"
+    personal = Personal("reasons of forget requests", ("reason",))
+    impersonal = {
+        "found": "ids of entries and a position of the ledger, as bytes",
+        "plan": "counts, digests, a few ids of rows, and the host's own sentences",
+        "plan_sha256": DIGEST,
+        "receipt": "ids, counts and the host's own sentences",
+        "requested_by": PRINCIPAL,
+        "sealed_terms": "the subject, sealed, for as long as the work needs it",
+        "signature": "a signature",
+        "state": STATE,
+        "subject_key": "a keyed digest, which outlives the subject",
+        "term_keys": "keyed digests, which outlive the subject",
+    }
 
     subject_key = models.CharField(max_length=64)
     term_keys = models.JSONField(default=list)
@@ -72,6 +86,7 @@ class Suspect(TenantOwned):
     """
 
     writer = "memory.forgetting"
+    impersonal = {"decision": STATE, "store": "the name of a store, of the host's own"}
 
     request_id = models.UUIDField()
     store = models.CharField(max_length=64)

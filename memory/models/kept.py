@@ -2,13 +2,18 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, NODE
 
 
 class KeptContent(TenantOwned):
     """A text that some run read; one row a digest. ``text`` is null when it was forgotten: the digest stays."""
 
     writer = "memory.kept_reads"
+    personal = Personal(
+        "recorded reads", ("text",), json_text=("text",), blanked={"text": None}
+    )  # a replay that needs the text is refused from then on
+    impersonal = {"sha256": DIGEST}
 
     sha256 = models.CharField(max_length=64)
     text = models.TextField(null=True)
@@ -22,6 +27,7 @@ class KeptRead(TenantOwned):
     """One read of one node of one run: what was asked, by digest, and what was answered, by digest and in order."""
 
     writer = "memory.kept_reads"
+    impersonal = {"contents": "digests of kept texts", "node_id": NODE, "request_sha256": DIGEST}
 
     run_id = models.UUIDField()
     node_id = models.CharField(max_length=256)
@@ -48,6 +54,11 @@ class EventNote(TenantOwned):
     """
 
     writer = "memory.event_notes"
+    personal = Personal(
+        "notes beside the event log",
+        ("body",),
+        at_once=16,  # a snapshot may have a megabyte
+    )
 
     stream_id = models.UUIDField()
     sequence = models.BigIntegerField()

@@ -3,6 +3,7 @@
 from django.db import models
 
 from memory.host.models import TenantOwned
+from memory.host.models.personal import KIND
 
 
 class LineageKind(models.TextChoices):
@@ -19,6 +20,7 @@ class Lineage(TenantOwned):
     """
 
     writer = "memory.lineage"
+    impersonal = {"kind": KIND}
 
     source_id = models.UUIDField()
     target_id = models.UUIDField()

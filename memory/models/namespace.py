@@ -2,13 +2,15 @@
 
 from django.db import models
 
-from memory.host.models import TenantOwned
+from memory.host.models import Personal, TenantOwned
 
 
 class Namespace(TenantOwned):
     """A namespace that agents share. ``allow`` is a list of ``{"agent", "access"}``, which overrides ``default``."""
 
     writer = "memory.openintent.namespaces"
+    personal = Personal("namespaces", unnamed=("name", "created_by"), shortened=True)
+    impersonal = {"default": "a right"}
     ACCESS = ("none", "read", "write", "admin")
 
     name = models.CharField(max_length=200)

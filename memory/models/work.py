@@ -3,10 +3,14 @@
 from django.db import models
 from django.db.models import Q
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import STATE
 
 ENDED = ("completed", "failed", "cancelled", "skipped")
 STATUSES = ("pending", "ready", "claimed", "running", "blocked", *ENDED)
+
+
+AGENT_IDS = ("agent_id", "assigned_agent", "created_by", "granted_by")
 
 
 class Agent(TenantOwned):
@@ -17,6 +21,7 @@ class Agent(TenantOwned):
     """
 
     writer = "memory.openintent.work"
+    personal = Personal("agents", unnamed=AGENT_IDS, shortened=True)
 
     agent_id = models.CharField(max_length=128)
     run_id = models.UUIDField()
@@ -42,6 +47,7 @@ class Intent(TenantOwned):
     """What agents work towards. Its key is that of the run whose stream is the intent's log (RFC-0001)."""
 
     writer = "memory.openintent.work"
+    personal = Personal("intents", unnamed=AGENT_IDS, shortened=True)
 
     title = models.CharField(max_length=500)
     description = models.TextField(default="", blank=True)
@@ -81,6 +87,8 @@ class Task(TenantOwned):
     """
 
     writer = "memory.openintent.work"
+    personal = Personal("tasks", unnamed=AGENT_IDS, shortened=True)
+    impersonal = {"status": STATE}
 
     intent_id = models.UUIDField()
     parent_task_id = models.UUIDField(null=True)
@@ -126,6 +134,7 @@ class Assignment(TenantOwned):
     """
 
     writer = "memory.openintent.work"
+    personal = Personal("assignments", unnamed=AGENT_IDS, shortened=True)
 
     task_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -156,6 +165,7 @@ class Coordinator(TenantOwned):
     """
 
     writer = "memory.openintent.work"
+    personal = Personal("coordinators", unnamed=AGENT_IDS, shortened=True)
 
     intent_id = models.UUIDField()
     agent_id = models.CharField(max_length=128)
@@ -193,6 +203,8 @@ class Grant(TenantOwned):
     """That an agent may read, or write, the working memory of an intent or of one task of it (RFC-0011; C18)."""
 
     writer = "memory.openintent.work"
+    personal = Personal("grants", unnamed=AGENT_IDS, shortened=True)
+    impersonal = {"permission": "a right"}
 
     intent_id = models.UUIDField()
     task_id = models.UUIDField(null=True)

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, PRINCIPAL
 
 
 class Workspace(TenantOwned):
@@ -20,6 +21,12 @@ class WorkspaceFile(TenantOwned):
     """
 
     writer = "memory.workspace"
+    personal = Personal(
+        "workspace files",
+        ("path", "content", "content_type"),
+        at_once=16,  # a file may have a megabyte
+    )
+    impersonal = {"etag": DIGEST, "updated_by": PRINCIPAL}
 
     path = models.CharField(max_length=256)
     version = models.PositiveIntegerField()

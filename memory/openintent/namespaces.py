@@ -221,13 +221,6 @@ def put_on_record(changed: Iterable[Changed], *, actor: str, now: datetime) -> N
         audit.append(row.tenant_id, actor=actor, action=each.action, target=target, details=details, now=now)
 
 
-def erase_kept(row: Namespace, **values: Any) -> None:
-    """The namespace says this from now on, in the columns that named somebody. For forgetting alone."""
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.save(by=WRITER, update_fields=list(values))
-
-
 def _require_few(rules: Rules) -> None:
     if len(rules) > MAX_RULES:
         problem = {"field": "permissions.allow", "message": f"has at most {MAX_RULES} rules"}

@@ -8,19 +8,19 @@ class RuntimeConfig(AppConfig):
 
     def ready(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
-        from memory.host import erasure, installing
+        from memory.erasers import declared
+        from memory.host import installing
         from openwop_console.runtime import (  # noqa: F401
             automations,
             chains,
             interrupts,
             nodes,
             probes,
-            steps_erasure,
             workflows,
         )
 
         interrupts.register()
         workflows.register_builtins()
-        erasure.register(steps_erasure.STEP_OUTPUTS)
+        declared.register_tables("runtime")
         installing.register(chains.INSTALLER)
         installing.register(automations.INSTALLER)

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import NODE, STATE
 
 
 class StepState(models.TextChoices):
@@ -22,6 +23,8 @@ class Step(TenantOwned):
     """
 
     writer = "openwop_console.runtime.steps"
+    personal = Personal("node outputs", ("outputs", "variables", "error"), page=("run", "run_id"), sensitive_of="run")
+    impersonal = {"node_id": NODE, "state": STATE}
 
     run_id = models.UUIDField()
     node_id = models.CharField(max_length=256)

@@ -87,10 +87,3 @@ def postpone(run: Run, by: timedelta) -> None:
     """The nodes of the locked run that are under way have that much more time; what sleeps wakes when it would have."""
     rows = Step.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, state__in=IN_FLIGHT)
     rows.filter(deadline_at__isnull=False).update(deadline_at=F("deadline_at") + by)
-
-
-def erase_kept(step: Step, **kept: Any) -> None:
-    """The step keeps these values instead. For forgetting alone."""
-    for name, value in kept.items():
-        setattr(step, name, value)
-    step.save(by=WRITER, update_fields=list(kept))

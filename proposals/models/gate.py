@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, NODE, PRINCIPAL, ROLES, STATE
 from proposals.models.words import ENDED_WITHOUT, Decision, GateState
 
 
@@ -16,6 +17,15 @@ class Gate(TenantOwned):
     """
 
     writer = "proposals.gate"
+    impersonal = {
+        "eligible_roles": ROLES,
+        "node_id": NODE,
+        "opened_by": PRINCIPAL,
+        "override_roles": ROLES,
+        "required_scope": ROLES,
+        "sha256": DIGEST,
+        "state": STATE,
+    }
 
     proposal_id = models.UUIDField()
     revision = models.PositiveIntegerField()
@@ -66,6 +76,8 @@ class Vote(TenantOwned):
     """
 
     writer = "proposals.gate"
+    personal = Personal("reasons of votes", ("reason",))
+    impersonal = {"decision": STATE, "person": PRINCIPAL, "principal": PRINCIPAL, "roles": ROLES, "sha256": DIGEST}
 
     gate_id = models.UUIDField()
     principal = models.CharField(max_length=64)

@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from memory.host.models import TenantOwned
+from memory.host.models import Personal, TenantOwned
+from memory.host.models.personal import KIND, PRINCIPAL, ROLES, STATE
 from proposals.models.words import Kind, PolicyChangeState
 
 
@@ -15,6 +16,14 @@ class ApprovalPolicy(TenantOwned):
     """
 
     writer = "proposals.policies"
+    personal = Personal("reasons of approval policies", ("reason",))
+    impersonal = {
+        "asked_by": PRINCIPAL,
+        "confirmed_by": PRINCIPAL,
+        "eligible_roles": ROLES,
+        "kind": KIND,
+        "override_roles": ROLES,
+    }
 
     kind = models.CharField(max_length=32, choices=Kind)
     number = models.PositiveIntegerField()
@@ -40,6 +49,14 @@ class PolicyChange(TenantOwned):
     """A change of a policy that one person asked for and another has to confirm. ``wanted`` is the whole policy."""
 
     writer = "proposals.policies"
+    personal = Personal("reasons of policy changes", ("reason",))
+    impersonal = {
+        "asked_by": PRINCIPAL,
+        "decided_by": PRINCIPAL,
+        "kind": KIND,
+        "state": STATE,
+        "wanted": "roles, numbers and durations",
+    }
 
     kind = models.CharField(max_length=32, choices=Kind)
     based_on = models.PositiveIntegerField()

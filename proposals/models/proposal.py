@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from memory.host.models import TenantFK, TenantOwned, tenant_link
+from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, KIND, PRINCIPAL, STATE
 from proposals.models.words import UNDER_REVIEW, Kind, Purpose, State
 
 
@@ -16,6 +17,17 @@ class Proposal(TenantOwned):
     """
 
     writer = "proposals.lifecycle"
+    impersonal = {
+        "author": PRINCIPAL,
+        "closed_by": PRINCIPAL,
+        "contributors": "ids of operators and keys",
+        "kind": KIND,
+        "last_reviser": PRINCIPAL,
+        "pattern": DIGEST,
+        "purpose": KIND,
+        "source_run_ids": "ids of runs",
+        "state": STATE,
+    }
 
     kind = models.CharField(max_length=32, choices=Kind)
     purpose = models.CharField(max_length=8, choices=Purpose, default=Purpose.INSTALL)
@@ -83,6 +95,7 @@ class Revision(TenantOwned):
     """
 
     writer = "proposals.revisions"
+    impersonal = {"canonical_sha256": DIGEST, "revised_by": PRINCIPAL, "sha256": DIGEST, "structure": DIGEST}
 
     proposal_id = models.UUIDField()
     number = models.PositiveIntegerField()
@@ -113,6 +126,8 @@ class Comment(TenantOwned):
     """What somebody said about a proposal, at the revision that stood then. Blanked by a forget, never changed."""
 
     writer = "proposals.comments"
+    personal = Personal("comments on proposals", ("text",), page=("prop", "proposal_id"))
+    impersonal = {"author": PRINCIPAL}
 
     proposal_id = models.UUIDField()
     revision = models.PositiveIntegerField()

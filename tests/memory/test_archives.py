@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memory import adapter, archive_reports, archives, background, forgetting, policies, receipts, tasks, workspace
 from memory.background import Wanted
-from memory.erasers.entries import ARCHIVES, DISTILLATES
+from memory.erasers.entries import Archives
 from memory.host import audit, ids, tenant_log, vault
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
 from memory.host.models import WriteGuard
@@ -498,8 +498,8 @@ def test_a_name_inside_a_longer_one_is_suspected_in_an_archive_and_in_what_an_en
     archives.remember(building.ref(acme, "notes"), "a" * 64, f"ana{MARTA}", now=timezone.now())
     cached = Distillate.objects.get()
     plan = planned(acme)
-    assert plan[ARCHIVES.store]["suspected"] == [made.id.hex]
-    assert plan[DISTILLATES.store]["suspected"] == [cached.id.hex]
+    assert plan["archives"]["suspected"] == [made.id.hex]
+    assert plan["distillation cache"]["suspected"] == [cached.id.hex]
     forget(acme, ticked=frozenset({cached.id.hex}))
     assert (Distillate.objects.count(), fresh(made).state) == (0, ArchiveState.CURRENT)
     forget(acme, ticked=frozenset({made.id.hex}))
@@ -527,9 +527,9 @@ def test_a_preview_opens_the_archives_that_would_go() -> None:
     acme = building.scope()
     made = archiving.distilled("acme", f"{MARTA} wants a refund")
     (holding,) = [each for each in forgetting.preview(acme, [MARTA], now=timezone.now()).holdings
-                  if each.store == ARCHIVES.store]  # fmt: skip
+                  if each.store == "archives"]  # fmt: skip
     assert holding.erase == (made.id,)
-    assert "wants a refund" in ARCHIVES.texts(acme.tenant_id, [made.id])[made.id][0]
+    assert "wants a refund" in Archives(Archive).texts(acme.tenant_id, [made.id])[made.id][0]
     assert json.loads(bytes(fresh(made).body))["memoryRef"] == "notes"
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memory import archives, forgetting, ledger
-from memory.erasers.values import KeptValues
+from memory.erasers.declared import Declared
 from memory.host import erasure, interrupts, saved_filters
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
@@ -122,7 +122,7 @@ def everything(name: str) -> TenantScope:
 
 def generic_stores() -> list[Any]:
     """The stores that keep the rows of one table as they are."""
-    return [each for each in erasure.registered() if isinstance(each, KeptValues) and each.store not in OF_THEIR_OWN]
+    return [each for each in erasure.registered() if isinstance(each, Declared) and each.store not in OF_THEIR_OWN]
 
 
 def planted(column: Any, text: str, beside: Any = None) -> Any:
@@ -244,7 +244,9 @@ def test_a_row_with_both_kinds_of_mention_is_offered_for_both_in_every_store(acm
     near = f"jo{ANA}"
     rows = plant(acme, ANA, beside=near)
     both = [
-        each for each in generic_stores() if not each.goes_whole and any(is_json(each, name) for name in each.columns)
+        each
+        for each in generic_stores()
+        if not each.personal.goes_whole and any(is_json(each, name) for name in each.columns)
     ]
     assert len(both) > 10
     found = offered(acme)

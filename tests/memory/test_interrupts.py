@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.erasers.values import INTERRUPT_VALUES
+from memory.erasers.declared import Declared
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -478,10 +478,10 @@ def test_a_forgotten_subject_is_in_no_question_and_no_answer() -> None:
     answer(acme, run, {"action": "ask", "question": "Who is Ana Maria?"})
     answer(acme, run, {**ACCEPT, "comment": "Ana Maria is right"})
     subject = Identifiers((search_form("Ana Maria"),))
-    held = INTERRUPT_VALUES.find(run.tenant_id, subject)
+    held = Declared(Interrupt).find(run.tenant_id, subject)
     assert len(held.erase) == 1
-    assert INTERRUPT_VALUES.erase(run.tenant_id, subject, held.erase, ticked=False, now=timezone.now()) == 1
-    left = INTERRUPT_VALUES.remains(run.tenant_id, subject, chosen=frozenset(held.erase), spared=frozenset())
+    assert Declared(Interrupt).erase(run.tenant_id, subject, held.erase, ticked=False, now=timezone.now()) == 1
+    left = Declared(Interrupt).remains(run.tenant_id, subject, chosen=frozenset(held.erase), spared=frozenset())
     assert left.left == 0
     assert "Ana Maria" not in str(list(Interrupt.objects.values()))
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memory import forgetting, kept_reads, retention
-from memory.erasers.records import KEPT_READS
+from memory.erasers.declared import Declared
 from memory.host import event_log, ids, node_types
 from memory.host.erasure import Identifiers
 from memory.host.errors import ReplayMemorySnapshotUnavailable
@@ -170,14 +170,14 @@ def test_a_part_of_another_name_is_suspected_and_goes_only_when_ticked() -> None
     building.remember("acme", f"x{MARTA}")
     run = recalled()
     subject = Identifiers((MARTA,))
-    holding = KEPT_READS.find(run.tenant_id, subject)
+    holding = Declared(KeptContent).find(run.tenant_id, subject)
     assert (holding.erase, len(holding.suspected)) == ((), 1)
     rows = holding.suspected
     look = {"chosen": frozenset(rows), "spared": frozenset[Any]()}
-    assert KEPT_READS.erase(run.tenant_id, subject, rows, ticked=False, now=timezone.now()) == 0
-    assert KEPT_READS.remains(run.tenant_id, subject, **look).left == 1
-    assert KEPT_READS.erase(run.tenant_id, subject, rows, ticked=True, now=timezone.now()) == 1
-    assert KEPT_READS.remains(run.tenant_id, subject, **look).left == 0
+    assert Declared(KeptContent).erase(run.tenant_id, subject, rows, ticked=False, now=timezone.now()) == 0
+    assert Declared(KeptContent).remains(run.tenant_id, subject, **look).left == 1
+    assert Declared(KeptContent).erase(run.tenant_id, subject, rows, ticked=True, now=timezone.now()) == 1
+    assert Declared(KeptContent).remains(run.tenant_id, subject, **look).left == 0
     assert KeptContent.objects.get().text is None
 
 
@@ -185,10 +185,10 @@ def test_a_name_across_a_line_break_is_found_in_a_kept_text() -> None:
     building.remember("acme", "signed: Marta\nKowalska, Example")
     run = recalled()
     subject = Identifiers(("marta kowalska",))
-    holding = KEPT_READS.find(run.tenant_id, subject)
+    holding = Declared(KeptContent).find(run.tenant_id, subject)
     assert len(holding.erase) == 1
     look = {"chosen": frozenset[Any](), "spared": frozenset[Any]()}
-    assert KEPT_READS.remains(run.tenant_id, subject, **look).left == 1
+    assert Declared(KeptContent).remains(run.tenant_id, subject, **look).left == 1
 
 
 def test_a_run_whose_inputs_were_forgotten_is_replayed_from_what_is_on_record() -> None:

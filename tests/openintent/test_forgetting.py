@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import event_notes, forgetting, ledger
+from memory import forgetting, ledger
 from memory.addresses import Address, Tier
+from memory.erasers.declared import Declared
 from memory.erasers.entries import SEALED_VALUES
-from memory.erasers.values import WorkValues
 from memory.forgetting import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
@@ -225,7 +225,7 @@ def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(acme: TenantSc
 @pytest.mark.engines
 def test_what_is_kept_of_a_note_is_never_called_forgotten(acme: TenantScope, monkeypatch: Any) -> None:
     an_intent(acme, f"For {MARTA}")
-    monkeypatch.setattr(event_notes, "erase_kept", lambda *given: None)
+    monkeypatch.setattr(EventNote, "overwrite", lambda *given, **values: None)
     left: ForgetRequest = forget(acme)
     assert left.receipt["residue"]["notes beside the event log"] == 1
     assert EventNote.objects.filter(body__title=f"For {MARTA}").exists()
@@ -278,4 +278,4 @@ def test_every_text_of_work_is_a_column_that_is_looked_through() -> None:
 
 
 def work_stores() -> list[Any]:
-    return [each for each in erasure.registered() if isinstance(each, WorkValues)]
+    return [each for each in erasure.registered() if isinstance(each, Declared)]

@@ -4,6 +4,7 @@ from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditRecord
 from memory.host.models.base import Guarded, TenantFK, TenantOwned, WriteGuard, tenant_link
 from memory.host.models.filter import SavedFilter
 from memory.host.models.idempotency import IdempotencyRecord, IdempotencyState
+from memory.host.models.personal import Personal
 from memory.host.models.registry import ArtifactKind, Installation, Resolution
 from memory.host.models.run import (
     TERMINAL,
@@ -39,6 +40,7 @@ __all__ = [
     "Membership",
     "MissedFirePolicy",
     "Operator",
+    "Personal",
     "Resolution",
     "RoleGrant",
     "Run",

@@ -3,12 +3,14 @@
 from django.db import models
 
 from memory.host.models.base import TenantOwned
+from memory.host.models.personal import DIGEST, KIND, PRINCIPAL
 
 
 class AuditChain(TenantOwned):
     """The head of a tenant's chain; its lock is what numbers the records. One row a tenant."""
 
     writer = "memory.host.audit"
+    impersonal = {"head_hash": DIGEST}
 
     next_seq = models.BigIntegerField(default=0)
     head_hash = models.CharField(max_length=64, default="", blank=True)
@@ -21,6 +23,7 @@ class AuditRecord(TenantOwned):
     """One audited act, never changed and never removed (triggers on both engines)."""
 
     writer = "memory.host.audit"
+    impersonal = {"action": KIND, "actor": PRINCIPAL, "entry_hash": DIGEST, "prev_hash": DIGEST}
 
     seq = models.BigIntegerField()
     occurred_at = models.DateTimeField()
@@ -47,6 +50,7 @@ class AuditCheckpoint(TenantOwned):
     """
 
     writer = "memory.host.checkpoints"
+    impersonal = {"key_id": "the id of a key", "merkle_root": DIGEST, "signature": "a signature"}
 
     at_seq = models.BigIntegerField()
     merkle_root = models.CharField(max_length=64)

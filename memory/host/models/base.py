@@ -5,6 +5,7 @@
 * Each model names its one ``writer``; anybody else who saves, updates or deletes gets a ``WriteGuard``.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.db import models
 from django.db.models.constraints import BaseConstraint
 
 from memory.host.ids import new_id
+from memory.host.models.personal import Personal
 
 
 class WriteGuard(RuntimeError):
@@ -139,6 +141,8 @@ class Guarded(models.Model):
     """A model that only its ``writer`` saves and deletes."""
 
     writer: ClassVar[str]
+    # The columns with text that never hold a person's data, each with the reason; all others are ``personal``.
+    impersonal: ClassVar[Mapping[str, str]] = {}
 
     class Meta:
         abstract = True
@@ -163,9 +167,18 @@ class TenantOwned(Guarded):
 
     tenant_id: UUID
     objects: ClassVar[Any] = TenantManager()
+    personal: ClassVar[Personal | None] = None
 
     class Meta:
         abstract = True
+
+    def overwrite(self, **values: Any) -> None:
+        """Keep these values instead, in a table that declares what of it is personal. For forgetting alone."""
+        if self.personal is None:
+            raise WriteGuard(type(self), "overwrite()")
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(by=self.writer, update_fields=list(values))
 
     def insert(self, *, by: str) -> Self:
         """Store a new row; an id that is taken is an error, never an overwrite."""

@@ -1,8 +1,11 @@
 """Filters that somebody wants to come back to, for any list of the console."""
 
+from urllib.parse import unquote_plus
+
 from django.db import models
 
 from memory.host.models.base import TenantOwned
+from memory.host.models.personal import PRINCIPAL, Personal
 
 
 class SavedFilter(TenantOwned):
@@ -12,6 +15,13 @@ class SavedFilter(TenantOwned):
     """
 
     writer = "memory.host.saved_filters"
+    personal = Personal(
+        "saved filters",
+        ("name", "slug", "query"),
+        deleted=True,
+        shown=lambda row: [row.name, unquote_plus(row.query)],
+    )
+    impersonal = {"owner": PRINCIPAL, "page": "the name of a page"}
 
     page = models.CharField(max_length=32)
     slug = models.CharField(max_length=64)

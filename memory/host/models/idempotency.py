@@ -3,6 +3,7 @@
 from django.db import models
 
 from memory.host.models.base import TenantOwned
+from memory.host.models.personal import DIGEST, HOLDER, PRINCIPAL, STATE, Personal
 
 
 class IdempotencyState(models.TextChoices):
@@ -15,6 +16,14 @@ class IdempotencyRecord(TenantOwned):
     it was sent, for a day."""
 
     writer = "memory.host.idempotency"
+    personal = Personal(
+        "idempotency cache",
+        ("endpoint", "headers", "body"),
+        json_text=("body",),
+        deleted=True,
+        at_once=16,  # an answer may be a file of a megabyte
+    )
+    impersonal = {"body_digest": DIGEST, "holder": HOLDER, "key_sha256": DIGEST, "principal": PRINCIPAL, "state": STATE}
 
     principal = models.CharField(max_length=64)
     endpoint = models.CharField(max_length=500)

@@ -3,6 +3,7 @@
 from django.db import models
 
 from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, KIND, NODE, PRINCIPAL, Personal
 
 
 class ArtifactKind(models.TextChoices):
@@ -22,6 +23,17 @@ class Installation(TenantOwned):
     """
 
     writer = "memory.host.registry"
+    personal = Personal("reasons of disabled artifacts", ("disabled_reason",))
+    impersonal = {
+        "installed_by": PRINCIPAL,
+        "disabled_by": PRINCIPAL,
+        "kind": KIND,
+        "name": "a part of the text, which is counted",
+        "ref": "the name and version in the text, which is counted",
+        "sha256": DIGEST,
+        "source": "the id of a proposal, or host",
+        "version": "the version in the text, which is counted",
+    }
 
     kind = models.CharField(max_length=32, choices=ArtifactKind)
     name = models.CharField(max_length=256)
@@ -68,6 +80,7 @@ class Resolution(TenantOwned):
     """A run has used an installation; the page of a proposal shows its effect from here."""
 
     writer = "memory.host.registry"
+    impersonal = {"node_id": NODE}
 
     run_id = models.UUIDField()
     installation_id = models.UUIDField()

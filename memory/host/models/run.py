@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, HOLDER, KIND, NODE, PRINCIPAL, STATE, Personal
 
 
 class RunStatus(models.TextChoices):
@@ -41,6 +42,7 @@ class RunEvent(TenantOwned):
     """One fact, never changed and never removed (triggers on both engines)."""
 
     writer = "memory.host.event_log"
+    impersonal = {"type": KIND}
 
     stream_id = models.UUIDField()
     sequence = models.BigIntegerField()
@@ -71,6 +73,7 @@ class Definition(TenantOwned):
     """The text of a workflow as a run was started with it; one row a digest."""
 
     writer = "memory.host.registry"
+    impersonal = {"sha256": DIGEST}
 
     sha256 = models.CharField(max_length=64)
     text = models.TextField()
@@ -94,6 +97,21 @@ class Run(TenantOwned):
     """
 
     writer = "memory.host.runs"
+    personal = Personal(
+        "run inputs and variables",
+        ("inputs", "variables", "metadata", "configurable", "tags", "workspace", "scope_id", "agent_id", "error"),
+        page=("run", "id"),
+        sensitive_of="self",
+    )
+    impersonal = {
+        "cancelled_by": PRINCIPAL,
+        "current_node": NODE,
+        "fork_mode": KIND,
+        "holder": HOLDER,
+        "principal": PRINCIPAL,
+        "status": STATE,
+        "workflow_id": NODE,
+    }
 
     workflow_id = models.CharField(max_length=128)
     definition_id = models.UUIDField()
@@ -176,6 +194,19 @@ class Interrupt(TenantOwned):
     """
 
     writer = "memory.host.interrupts"
+    personal = Personal(
+        "questions and answers of runs",
+        ("data", "resume_value", "policy"),
+        page=("run", "run_id"),
+        sensitive_of="run",
+        under_lock_of_run=True,
+    )
+    impersonal = {
+        "key": "the node's id, or that of an activation gate",
+        "kind": KIND,
+        "node_id": NODE,
+        "outcome": STATE,
+    }
     KINDS: ClassVar[dict[str, str]] = {
         "approval": RunStatus.WAITING_APPROVAL,
         "clarification": RunStatus.WAITING_INPUT,
@@ -221,6 +252,8 @@ class InterruptVote(TenantOwned):
     """
 
     writer = "memory.host.interrupts"
+    personal = Personal("voices at questions of runs", ("voter",), unnamed=("voter",))
+    impersonal = {"action": KIND, "principal": PRINCIPAL}
 
     interrupt_id = models.UUIDField()
     voter = models.CharField(max_length=128)

@@ -3,6 +3,7 @@
 from django.db import models
 
 from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import CODE, HOLDER, KIND, PRINCIPAL, STATE, TIME, Personal
 
 
 class ScheduleKind(models.TextChoices):
@@ -15,6 +16,10 @@ class MissedFirePolicy(models.TextChoices):
     FIRE_ONCE = "fire-once"
 
 
+# A forgotten name is part of what it was: it fires no more.
+RESTS = {"enabled": False, "next_at": None}
+
+
 class Schedule(TenantOwned):
     """A workflow that runs by time: at each tick of a cron expression in a zone, or once at an instant.
 
@@ -23,6 +28,14 @@ class Schedule(TenantOwned):
     """
 
     writer = "memory.host.scheduling"
+    personal = Personal(
+        "schedules",
+        ("name", "workflow_id", "agent_id", "inputs"),
+        unnamed=("name",),
+        along=RESTS,  # one whose name or workflow spoke of the subject is not what it was any more
+        harmless=("inputs",),
+    )
+    impersonal = {"cron": TIME, "kind": KIND, "missed": KIND, "principal": PRINCIPAL, "timezone": TIME}
 
     name = models.CharField(max_length=300)
     kind = models.CharField(max_length=4, choices=ScheduleKind)
@@ -53,6 +66,7 @@ class ScheduleTick(TenantOwned):
     """A tick of a schedule that was claimed: this row is what makes it fire once, whoever else looks (RFC 0052)."""
 
     writer = "memory.host.scheduling"
+    impersonal = {"code": CODE}
 
     schedule_id = models.UUIDField()
     tick_at = models.DateTimeField()
@@ -83,6 +97,14 @@ class Heartbeat(TenantOwned):
     """
 
     writer = "memory.host.heartbeats"
+    personal = Personal(
+        "heartbeats",
+        ("name", "workflow_id", "predicate", "inputs", "prior_state"),
+        unnamed=("name",),
+        along=RESTS,
+        harmless=("inputs", "prior_state"),
+    )
+    impersonal = {"holder": HOLDER, "last_code": CODE, "last_status": STATE, "principal": PRINCIPAL}
 
     name = models.CharField(max_length=128)
     predicate = models.JSONField(default=dict)

@@ -4,12 +4,14 @@ from django.db import models
 
 from memory.host.ids import new_id
 from memory.host.models.base import Guarded, GuardedQuerySet, TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import KIND, Personal
 
 
 class VaultKey(Guarded):
     """A data key of the vault, wrapped by the key derived from ``OPENWOP_SECRET_KEY``. Shared table."""
 
     writer = "memory.host.vault"
+    impersonal = {"wrapped": "a key, wrapped"}
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     wrapped = models.BinaryField()
@@ -28,6 +30,11 @@ class Secret(TenantOwned):
     """A sealed value. ``owner`` is a user secret's principal, a run secret's run, and empty for a tenant's."""
 
     writer = "memory.host.vault"
+    personal = Personal("names of secrets", ("name", "owner"), unnamed=("name", "owner"))
+    impersonal = {
+        "scope": KIND,
+        "sealed": "a credential, sealed; it is replaced or removed, and no more read than shown",
+    }
 
     name = models.CharField(max_length=128)
     scope = models.CharField(max_length=8, choices=SecretScope)

@@ -9,6 +9,7 @@ from django.db.models.functions import Lower
 
 from memory.host.ids import new_id
 from memory.host.models.base import Guarded, GuardedManager, GuardedQuerySet, TenantOwned
+from memory.host.models.personal import DIGEST, PRINCIPAL, ROLES, Personal
 
 
 class Tenant(Guarded):
@@ -47,6 +48,7 @@ class Operator(AbstractBaseUser):
     """
 
     writer = "memory.host.access"
+    impersonal = {"password": "a slow hash"}
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     email = models.EmailField(max_length=254, unique=True)
@@ -87,6 +89,7 @@ class Throttle(Guarded):
     """
 
     writer = "memory.host.throttle"
+    impersonal = {"key": DIGEST}
 
     key = models.CharField(max_length=64, primary_key=True)
     failures = models.PositiveIntegerField(default=0)
@@ -104,6 +107,10 @@ class ApiKey(TenantOwned):
     """
 
     writer = "memory.host.access"
+    personal = Personal(
+        "names and agents of keys", ("name", "agents"), unnamed=("agents",)
+    )  # one that loses an agent stays bound: to nobody
+    impersonal = {"digest": DIGEST, "made_by": PRINCIPAL}
 
     owner = models.ForeignKey(Operator, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     made_by = models.CharField(max_length=64, default="", blank=True)
@@ -126,6 +133,7 @@ class RoleGrant(TenantOwned):
     """``principal`` holds ``role`` in this tenant. No row, no right."""
 
     writer = "memory.host.access"
+    impersonal = {"principal": PRINCIPAL, "role": ROLES}
 
     principal = models.CharField(max_length=64)
     role = models.CharField(max_length=32)

@@ -3,7 +3,6 @@
 import json
 from datetime import datetime
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -137,13 +136,6 @@ def _definition(workflow_id: str) -> str:
         "settings": {},
     }
     return json.dumps(document, separators=(",", ":"), sort_keys=True)
-
-
-def erase_kept(row: Any, **values: Any) -> None:
-    """The row says this from now on, in the columns that named somebody. For forgetting alone."""
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.save(by=WRITER, update_fields=list(values))
 
 
 # Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
