@@ -9,8 +9,8 @@ class MemoryConfig(AppConfig):
         """Every store of this app and of the ground floor that keeps personal text takes part in a forget; packs of
         agents are installable; the refs of OpenIntent have their own rule."""
         from memory import agents, commitments
-        from memory.erasers import declared, entries, records
-        from memory.erasers.commitments import CommitmentRows
+        from memory.forget.erasers import declared, entries, records
+        from memory.forget.erasers.commitments import CommitmentRows
         from memory.host import erasure, installing, tenancy
         from memory.models import Archive, Commitment, EventNote, WorkspaceFile
         from memory.openintent import refs

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from memory import archives, ledger, policies
+from memory import ledger, policies
 from memory.host import sql
 from memory.host.models import Tenant
+from memory.passes import archives
 
 # Writers wait while a file is rebuilt: 0.4 s for 100 MB and 13 s for a gigabyte, as measured on two busy cores. A large
 # one is rebuilt more rarely than every minute, and a larger one by hand alone (VACUUM).

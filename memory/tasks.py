@@ -9,10 +9,12 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import background, forgetting, pass_schedules, passes, retention, search
+from memory import passes, retention, search
+from memory.forget import forgetting
 from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
 from memory.openintent import work
+from memory.passes import orders, schedules
 
 PASS_SECONDS = 1800
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
@@ -94,7 +96,7 @@ def _enqueue(row: Pass) -> None:
         async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0], timeout=PASS_SECONDS)
     elif row.kind == forgetting.PREVIEW:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=PASS_SECONDS)
-    elif row.kind in background.KINDS:
+    elif row.kind in orders.KINDS:
         enqueue_pass(row)
     elif row.kind in TASKS_ABOVE:
         async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
@@ -117,7 +119,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 
     The next pass that waits for the same ref is queued.
     """
-    ended = background.carry_out(tenant_id, pass_id, holder=worker_name(), clock=timezone.now)
+    ended = orders.carry_out(tenant_id, pass_id, holder=worker_name(), clock=timezone.now)
     following = passes.next_over(tenant_id, pass_id, now=timezone.now())
     if following is not None:
         enqueue_pass(following)
@@ -126,7 +128,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 
 def fire_pass_schedules(now: datetime) -> int:
     """The passes of the ticks that are due are on record, and queued."""
-    return pass_schedules.fire_due(queue=enqueue_pass, now=now)
+    return schedules.fire_due(queue=enqueue_pass, now=now)
 
 
 def index_words() -> int:

@@ -25,9 +25,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from memory import erasure_journal, forgetting, receipts
-from memory.erasure_journal import Erasure, JournalBroken, Mark
-from memory.forgetting import Clock
+from memory.forget import forgetting, receipts
+from memory.forget import journal as erasure_journal
+from memory.forget.forgetting import Clock
+from memory.forget.journal import Erasure, JournalBroken, Mark
 from memory.host import audit, checkpoints, sealing, signing, tenancy
 from memory.host.models import Operator, Tenant, VaultKey
 from memory.host.sealing import VaultLocked

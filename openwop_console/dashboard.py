@@ -6,8 +6,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, agents, forget_requests, masking, run_timeline
+from memory import adapter, agents, masking, run_timeline
 from memory.agents import AgentRow
+from memory.forget import requests
 from memory.host import access, interrupts, pages, sql
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
@@ -97,9 +98,9 @@ def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
         "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
-        "forgets": forget_requests.unfinished(scope) if erases else None,
-        "previews": forget_requests.previews_to_decide(scope, now=now) if erases else None,
-        "suspects": forget_requests.with_undecided(scope) if erases else None,
+        "forgets": requests.unfinished(scope) if erases else None,
+        "previews": requests.previews_to_decide(scope, now=now) if erases else None,
+        "suspects": requests.with_undecided(scope) if erases else None,
     }
 
 

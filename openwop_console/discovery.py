@@ -13,12 +13,14 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from memory import compaction, distillation, receipts, workspace
+from memory import workspace
 from memory.drafts import MAX_CONTENT_BYTES
 from memory.file_drafts import MAX_FILE_BYTES
+from memory.forget import receipts
 from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
 from memory.host.models import ForkMode
 from memory.models import Condition
+from memory.passes import compaction, distillation
 from memory.policies import Policy
 from memory.text import token_budget
 from openwop_console import VERSION

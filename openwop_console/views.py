@@ -17,12 +17,14 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
-from memory import adapter, agents, archives, background, commitments, forget_requests
+from memory import adapter, agents, commitments
 from memory import search as memory_search
+from memory.forget import requests
 from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
 from memory.host.errors import NotFound
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
+from memory.passes import archives, orders
 from memory.search import LedgerFilter
 from memory.wire import instant
 from openwop_console import dashboard, openapi, sign_in
@@ -148,9 +150,9 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
     "arc": ("archive", lambda scope, found, now: archives.look(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
-    "fgt": ("forget-request", lambda scope, found, now: forget_requests.find(scope, found)),
+    "fgt": ("forget-request", lambda scope, found, now: requests.find(scope, found)),
     "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
-    "pass": ("pass", lambda scope, found, now: background.find(scope, found)),
+    "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),
 }

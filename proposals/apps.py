@@ -7,7 +7,7 @@ class ProposalsConfig(AppConfig):
 
     def ready(self) -> None:
         """The app brings the nodes of the activation run, answers its gate, and takes part in a forget."""
-        from memory.erasers import declared
+        from memory.forget.erasers import declared
         from memory.host import erasure, installing, interrupts
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver

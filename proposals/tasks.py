@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import background
 from memory.models import Pass
+from memory.passes import orders
 from memory.tasks import PASS_SECONDS, TASKS_ABOVE, worker_name
 from proposals import learning
 
@@ -24,7 +24,7 @@ def synthesize(tenant: str, pass_id: str) -> None:
 
 def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     """The pass as it ended; None when it is not this process's to carry out."""
-    return background.carry_out(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
+    return orders.carry_out(tenant_id, pass_id, holder=worker_name(), flow=learning, clock=timezone.now)
 
 
 def order_syntheses() -> int:

@@ -10,13 +10,14 @@ import rfc8785
 from django.db import transaction
 from django.utils import timezone
 
-from memory import archives, ledger, lineage
-from memory.archives import ArchiveDraft
+from memory import ledger, lineage
 from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.ledger import Derivation
 from memory.lineage import Descent
 from memory.models import Archive
+from memory.passes import archives
+from memory.passes.archives import ArchiveDraft
 from tests import building
 
 

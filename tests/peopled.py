@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run
 from memory.host.operations import Operation, operations_of

@@ -10,8 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import archive_reports, archives, policies
-from memory.archive_reports import ArchivePage
+from memory import policies
 from memory.file_drafts import Precondition
 from memory.host import ids
 from memory.host.operations import (
@@ -33,6 +32,8 @@ from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
+from memory.passes import archive_reports, archives
+from memory.passes.archive_reports import ArchivePage
 from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, Policy
 from memory.wire import instant
 

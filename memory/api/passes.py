@@ -10,8 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import background, pass_schedules, tasks
-from memory.background import KINDS, Wanted
+from memory import tasks
 from memory.host import ids
 from memory.host.operations import (
     COUNT,
@@ -31,7 +30,9 @@ from memory.host.paging import DEFAULT_LIMIT, cursor, cut
 from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
-from memory.pass_schedules import PassTimes
+from memory.passes import orders, schedules
+from memory.passes.orders import KINDS, Wanted
+from memory.passes.schedules import PassTimes
 from memory.wire import instant
 
 # What is told of every pass, over a ref or over traces.
@@ -72,7 +73,7 @@ SCHEDULE = closed(
     principal=TEXT,
     createdAt=TIME,
     nextTick=nullable(TIME),
-    nextTicks=listed(TIME) | {"maxItems": pass_schedules.SHOWN_TICKS},
+    nextTicks=listed(TIME) | {"maxItems": schedules.SHOWN_TICKS},
     lastPassId=nullable(TEXT),
 )
 SCHEDULES = closed("PassSchedules", schedules=listed(SCHEDULE), total=COUNT, next=nullable(TEXT))
@@ -184,7 +185,7 @@ def pass_document(row: Pass) -> dict[str, Any]:
 
 
 def schedule_document(row: PassSchedule) -> dict[str, Any]:
-    coming = [instant(tick) for tick in pass_schedules.coming(row)]
+    coming = [instant(tick) for tick in schedules.coming(row)]
     return {
         "id": ids.wire("psc", row.id),
         "kind": row.kind,
@@ -210,7 +211,7 @@ def pass_list(request: Request) -> Response:
         return _ordered(request)
     given, size = _place(request, PassesQuery)
     kinds = (given["kind"],) if "kind" in given else ()
-    rows, total = background.page(
+    rows, total = orders.page(
         scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size + 1
     )
     shown, last = cut(rows, size)
@@ -222,7 +223,7 @@ def pass_list(request: Request) -> Response:
 def _ordered(request: Request) -> Response:
     """On record and queued together, or neither."""
     wanted = checked(OrderPass, request.data).wanted()
-    row = background.order_now(scope_of(request), wanted, now=timezone.now())
+    row = orders.order_now(scope_of(request), wanted, now=timezone.now())
     tasks.enqueue_pass(row)
     return Response(pass_document(row), status=202)
 
@@ -236,7 +237,7 @@ def _place(request: Request, query: type[PassesQuery]) -> tuple[dict[str, Any], 
 @operation("getPass", scope=READ, gives={200: PASS}, tag=TAG)
 @api_view(["GET"])
 def one_pass(request: Request, pass_id: str) -> Response:
-    return Response(pass_document(background.find(scope_of(request), ids.parse("pass", pass_id))))
+    return Response(pass_document(orders.find(scope_of(request), ids.parse("pass", pass_id))))
 
 
 @operation("stopPass", scope=RUN, gives={202: PASS}, tag=TAG)
@@ -244,7 +245,7 @@ def one_pass(request: Request, pass_id: str) -> Response:
 def stop(request: Request, pass_id: str) -> Response:
     """The pass leaves off at its next step; what it has done stands."""
     checked(Nothing, request.data)
-    row = background.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    row = orders.stop(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     return Response(pass_document(row), status=202)
 
 
@@ -254,7 +255,7 @@ def stop(request: Request, pass_id: str) -> Response:
 def again(request: Request, pass_id: str) -> Response:
     """One that was refused, failed or was cancelled is asked for once more, as another pass."""
     checked(Nothing, request.data)
-    row = background.again(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    row = orders.again(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(row)
     return Response(pass_document(row), status=202)
 
@@ -274,10 +275,10 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "PUT":
         times = checked(KeepPassSchedule, request.data).times()
-        return Response(schedule_document(pass_schedules.keep(scope, times, now=timezone.now())))
+        return Response(schedule_document(schedules.keep(scope, times, now=timezone.now())))
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
-    rows, total = pass_schedules.page(scope, **asked, after=given.get("after"), size=size + 1)
+    rows, total = schedules.page(scope, **asked, after=given.get("after"), size=size + 1)
     shown, last = cut(rows, size)
     listed = [schedule_document(row) for row in shown]
     return Response({"schedules": listed, "total": total, "next": cursor("psc", last)})
@@ -289,9 +290,9 @@ def schedule_list(request: Request) -> Response:
 def schedule(request: Request, schedule_id: str) -> Response:
     scope, found = scope_of(request), ids.parse("psc", schedule_id)
     if request.method == "DELETE":
-        pass_schedules.remove(scope, found, now=timezone.now())
+        schedules.remove(scope, found, now=timezone.now())
         return Response(status=204)
-    return Response(schedule_document(pass_schedules.find(scope, found)))
+    return Response(schedule_document(schedules.find(scope, found)))
 
 
 urlpatterns = [

@@ -4,18 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
-from memory import archive_reports, receipts
 from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
-from memory.archive_reports import Withdrawn
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
-from memory.forget_plans import InContext
+from memory.forget import receipts
+from memory.forget.plans import InContext
 from memory.host import access, ids, vault
 from memory.host.models import SecretScope
 from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
+from memory.passes import archive_reports
+from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, Write
 from memory.search import STATES, LedgerFilter, LedgerPage
 from memory.wire import address_document, entry_document, instant

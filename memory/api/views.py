@@ -6,9 +6,10 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, forget_plans, forget_requests, forgetting, provenance, search, tasks
+from memory import adapter, provenance, search, tasks
 from memory.api import schemas
 from memory.api import serializers as wire
+from memory.forget import forgetting, plans, requests
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.operations import operation
@@ -82,12 +83,12 @@ def forget_previews(request: Request) -> Response:
 def forget_preview(request: Request, preview_id: str) -> Response:
     given = checked(wire.SuspectQuery, query_of(request)).validated_data
     scope, size = scope_of(request), given.get("limit", DEFAULT_LIMIT)
-    found = forget_requests.find(scope, ids.parse("fgt", preview_id))
+    found = requests.find(scope, ids.parse("fgt", preview_id))
     if found.state != ForgetState.PREVIEWED:
         return Response(wire.preview_document(found, []))
-    rows = forget_requests.suspects(found, after=given.get("after"), limit=size + 1)
+    rows = requests.suspects(found, after=given.get("after"), limit=size + 1)
     page, last = cut(rows, size)
-    shown = forget_plans.in_context(found, forgetting.terms_of(scope, found), page)
+    shown = plans.in_context(found, forgetting.terms_of(scope, found), page)
     return Response(wire.preview_document(found, shown, cursor("sus", last)))
 
 
@@ -118,4 +119,4 @@ def forget_list(request: Request) -> Response:
 @operation("getForget", scope="memory:forget", gives={200: schemas.FORGET}, tag="forget")
 @api_view(["GET"])
 def forget(request: Request, forget_id: str) -> Response:
-    return Response(wire.forget_document(forget_requests.find(scope_of(request), ids.parse("fgt", forget_id))))
+    return Response(wire.forget_document(requests.find(scope_of(request), ids.parse("fgt", forget_id))))

@@ -1,6 +1,6 @@
 """The registration point of erasers: each store says what it holds of a subject, and removes it.
 
-``memory.forgetting`` drives them; an app that keeps personal text registers its eraser from its ``apps.py``.
+``memory.forget.forgetting`` drives them; an app that keeps personal text registers its eraser from its ``apps.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ class EarlierLook:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forgetting``.
+    """The names of one subject, each casefolded and NFKC-normalised by ``memory.forget.forgetting``.
 
     One instance stands for one look: stores that need the same search keep its result in ``seen``, by the name of what
     was searched, so that a large table is gone through once a look and not once a store.

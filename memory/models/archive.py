@@ -20,7 +20,7 @@ class Archive(TenantOwned):
     the memory entry under which agents read the archive's text.
     """
 
-    writer = "memory.archives"
+    writer = "memory.passes.archives"
     personal = Personal(
         "archives",
         ("memory_ref", "body"),

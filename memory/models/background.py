@@ -91,7 +91,7 @@ class PassSchedule(TenantOwned):
     A tick is the window of its pass, so it is done once whoever else looks.
     """
 
-    writer = "memory.pass_schedules"
+    writer = "memory.passes.schedules"
     personal = Personal(
         "pass schedules", ("memory_ref", "options"), unnamed=("memory_ref",), along={"enabled": False, "next_at": None}
     )
@@ -179,7 +179,7 @@ class Reconciled(TenantOwned):
 class Distillate(TenantOwned):
     """What an endpoint made of a source set under a budget, kept so that the archive of it is the same every time."""
 
-    writer = "memory.archives"
+    writer = "memory.passes.archives"
     personal = Personal("distillation cache", ("memory_ref", "text"), deleted=True)
     impersonal = {"request_sha256": DIGEST}
 

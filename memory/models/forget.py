@@ -33,7 +33,7 @@ class ForgetRequest(TenantOwned):
     it out.
     """
 
-    writer = "memory.forgetting"
+    writer = "memory.forget.forgetting"
     personal = Personal("reasons of forget requests", ("reason",))
     impersonal = {
         "found": "ids of entries and a position of the ledger, as bytes",
@@ -85,7 +85,7 @@ class Suspect(TenantOwned):
     The ids rise in the order of the stores, so a page goes on behind the last row of the one before.
     """
 
-    writer = "memory.forgetting"
+    writer = "memory.forget.forgetting"
     impersonal = {"decision": STATE, "store": "the name of a store, of the host's own"}
 
     request_id = models.UUIDField()

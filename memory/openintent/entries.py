@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, archives, kept_reads, ledger, lineage
+from memory import adapter, addresses, kept_reads, ledger, lineage
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -30,6 +30,7 @@ from memory.openintent.capacity import Room
 from memory.openintent.documents import entry_document
 from memory.openintent.namespaces import Changed
 from memory.openintent.tiers import Caller
+from memory.passes import archives
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress

@@ -11,13 +11,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, archive_reports, archives, background, capabilities, distillation, tasks
-from memory.archive_reports import Night, Report
-from memory.background import Wanted
+from memory import adapter, capabilities, tasks
 from memory.forms import DistillForm
 from memory.host import advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
+from memory.passes import archive_reports, archives, distillation, orders
+from memory.passes.archive_reports import Night, Report
+from memory.passes.orders import Wanted
 from memory.wire import instant
 
 REFS_OFFERED = 500
@@ -36,8 +37,8 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
     scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
     page = archive_reports.nights(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
-    if not capabilities.advertises(advertised.document(), "memory.distillation"):
-        return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
+    if not capabilities.advertises(advertised.document(), "memory.passes.distillation"):
+        return pages.unsupported(request, "archives", "Archives", "memory.passes.distillation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_row, archive_reports.every_night(scope, memory_ref=ref))
         return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)
@@ -187,6 +188,6 @@ def distill(request: HttpRequest) -> HttpResponse:
 def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
     """On record and queued together, or neither."""
     options = {"tokenBudget": data["budget"]} if data["budget"] else {}
-    row = background.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
+    row = orders.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
     tasks.enqueue_pass(row)
     return row

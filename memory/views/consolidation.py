@@ -13,13 +13,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import adapter, background, capabilities, pass_reports, pass_schedules, tasks
-from memory.background import KINDS, Wanted
+from memory import adapter, capabilities, tasks
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, paging, sql, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.pass_schedules import PassTimes
+from memory.passes import orders, pass_reports, schedules
+from memory.passes.orders import KINDS, Wanted
+from memory.passes.schedules import PassTimes
 from memory.views.passes import document
 
 HERE = ("consolidate", "compact")
@@ -62,7 +63,7 @@ def _kinds(request: HttpRequest) -> tuple[str, ...]:
 
 def _every(scope: TenantScope, kinds: tuple[str, ...], ref: str) -> Iterator[Pass]:
     before: UUID | None = None
-    while rows := background.page(scope, kinds=kinds, memory_ref=ref, before=before, size=sql.CHUNK)[0]:
+    while rows := orders.page(scope, kinds=kinds, memory_ref=ref, before=before, size=sql.CHUNK)[0]:
         yield from rows
         before = rows[-1].id
 
@@ -71,7 +72,7 @@ def _page(
     request: HttpRequest, scope: TenantScope, form: PassForm, times: PassScheduleForm, *, status: int = 200
 ) -> HttpResponse:
     cursor, kinds, ref = pages.Cursor.of(request, "pass"), _kinds(request), pages.text_of(request, "ref")
-    rows, total = background.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE + 1)
+    rows, total = orders.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE + 1)
     shown, last = paging.cut(rows, pages.PAGE)
     context = {
         "nav": "consolidation",
@@ -91,8 +92,8 @@ def _page(
 
 def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict[str, Any]:
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
-    rows, total = pass_schedules.page(scope, size=SCHEDULES_SHOWN)
-    last = pass_schedules.last_passes(scope, rows)
+    rows, total = schedules.page(scope, size=SCHEDULES_SHOWN)
+    last = schedules.last_passes(scope, rows)
     return {
         "form": form,
         "times": times,
@@ -120,7 +121,7 @@ def order(request: HttpRequest) -> HttpResponse:
 @transaction.atomic
 def _ordered(scope: TenantScope, data: dict[str, Any]) -> Pass:
     wanted = Wanted(data["kind"], data["ref"], dry_run=data["dry_run"])
-    row = background.order_now(scope, wanted, now=timezone.now())
+    row = orders.order_now(scope, wanted, now=timezone.now())
     tasks.enqueue_pass(row)
     return row
 
@@ -133,7 +134,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     times = PassScheduleForm(request.POST)
     sent = pages.submit(
         times,
-        lambda data: pass_schedules.keep(scope, _times(data), now=timezone.now()),
+        lambda data: schedules.keep(scope, _times(data), now=timezone.now()),
         called={"tokenBudget": "budget", "memoryRef": "ref"},
         not_found="ref",
     )
@@ -158,6 +159,6 @@ def _times(data: dict[str, Any]) -> PassTimes:
 @require_POST
 def unschedule(request: HttpRequest, schedule_id: str) -> HttpResponse:
     """The schedule is gone; the passes that it has made stay."""
-    pass_schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
+    schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
     messages.success(request, "The schedule is removed. The passes that it has made stay.")
     return redirect("consolidation")

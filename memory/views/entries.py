@@ -12,14 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, ledger, pass_reports, provenance
+from memory import adapter, ledger, provenance
 from memory.forms import ReasonForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
 from memory.openintent import entries
-from memory.pass_reports import Kin, Kinship
+from memory.passes import pass_reports
+from memory.passes.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
 from memory.views.ledger import row_of
 from memory.wire import instant

@@ -12,14 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, archive_reports, forget_plans, forget_requests, forgetting, harness, receipts, tasks
-from memory.archive_reports import Withdrawn
+from memory import adapter, harness, tasks
+from memory.forget import forgetting, plans, receipts, requests
 from memory.forms import ConfirmForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, paging, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState
+from memory.passes import archive_reports
+from memory.passes.archive_reports import Withdrawn
 from memory.templatetags.memory_words import page_of
 from memory.wire import instant
 
@@ -64,7 +66,7 @@ def forget(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _preview(request, scope)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_row(found) for found in forget_requests.every(scope))
+        rows = (_row(found) for found in requests.every(scope))
         return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
     found = (
         adapter.entry(scope, entry_id, now=now) if (entry_id := ids.parse("mem", request.GET.get("from", ""))) else None
@@ -91,14 +93,14 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
     cursor = pages.Cursor.of(request, "fgt")
-    found = forget_requests.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
+    found = requests.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
     shown, last = paging.cut(found, pages.PAGE)
     return {
         "nav": "forget",
         "now": timezone.now(),
         "form": form,
         "requests": shown,
-        "total": forget_requests.total(scope),
+        "total": requests.total(scope),
         **cursor.links(len(shown), last),
         **pages.files(request),
     }
@@ -121,7 +123,7 @@ def _row(found: ForgetRequest) -> dict[str, Any]:
 def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Where a request stands: its preview, its progress, its residue, or its receipt."""
     scope = tenancy.scope_of(request)
-    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
+    found = requests.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
         withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
@@ -196,7 +198,7 @@ def _totals(found: ForgetRequest) -> dict[str, int]:
 def _decided(found: ForgetRequest) -> dict[str, int]:
     """How many suspects were decided how, of all stores."""
     counts = dict.fromkeys(Decision.values, 0)
-    for (_, decision), number in forget_plans.decided(found).items():
+    for (_, decision), number in plans.decided(found).items():
         counts[decision] += number
     return counts
 
@@ -204,9 +206,9 @@ def _decided(found: ForgetRequest) -> dict[str, int]:
 def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest, forget_id: str) -> HttpResponse:
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
-    rows = forget_requests.suspects(found, after=cursor.after, limit=pages.PAGE + 1)
+    rows = requests.suspects(found, after=cursor.after, limit=pages.PAGE + 1)
     shown, last = paging.cut(rows, pages.PAGE)
-    suspects = forget_plans.in_context(found, forgetting.terms_of(scope, found), shown)
+    suspects = plans.in_context(found, forgetting.terms_of(scope, found), shown)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,
@@ -242,7 +244,7 @@ def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict
 def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
     """What was decided on a page of suspects stands; on to the next page, or to the confirmation."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
+    found = requests.find(scope, ids.parse("fgt", forget_id))
     forgetting.decide(scope, found.id, _decisions(request), now=now)
     if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
         forgetting.decide_about_the_rest(scope, found.id, decision, now=now)
@@ -261,7 +263,7 @@ def _decisions(request: HttpRequest) -> dict[UUID, str]:
 def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
     """Step 3. The form that is shown posts the subject, and only that confirms."""
     scope = tenancy.scope_of(request)
-    found = forget_requests.find(scope, ids.parse("fgt", forget_id))
+    found = requests.find(scope, ids.parse("fgt", forget_id))
     if found.state != ForgetState.PREVIEWED:
         return redirect("forget-request", forget_id)
     if request.method == "POST":

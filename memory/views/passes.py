@@ -9,11 +9,12 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import background, pass_reports, passes, tasks
+from memory import passes, tasks
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
-from memory.pass_reports import Group, Place, Report
+from memory.passes import orders, pass_reports
+from memory.passes.pass_reports import Group, Place, Report
 from memory.wire import instant
 
 SOURCES = 20
@@ -48,7 +49,7 @@ FIGURES = {
 def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     """The pass; while it is under way its state is asked for again every second."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    work = background.find(scope, ids.parse("pass", pass_id))
+    work = orders.find(scope, ids.parse("pass", pass_id))
     cursor = pages.text_of(request, "after"), pages.number_of(request, "seen") or 0
     found = pass_reports.report(scope, work, after=cursor[0], seen=cursor[1], size=SOURCES, now=now)
     if request.GET.get("format") == "json":
@@ -142,7 +143,7 @@ def _rest(found: Report) -> dict[str, Any]:
 @require_POST
 def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
     """The pass leaves off at its next step."""
-    work = background.stop(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    work = orders.stop(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     over = work.state in passes.OVER
     messages.success(request, "The pass is cancelled." if over else "The pass stops at its next step.")
     return redirect("pass", pass_id)
@@ -152,6 +153,6 @@ def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
 @transaction.atomic
 def again(request: HttpRequest, pass_id: str) -> HttpResponse:
     """Asked for once more, and queued, or neither."""
-    fresh = background.again(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    fresh = orders.again(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(fresh)
     return redirect("pass", ids.wire("pass", fresh.id))

@@ -18,9 +18,8 @@ from uuid import UUID
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agents, background, passes
+from memory import agents, passes
 from memory.addresses import Address, Tier
-from memory.background import Wanted
 from memory.host import access, advertised, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
@@ -30,6 +29,8 @@ from memory.models import Intent
 from memory.openintent import entries, work
 from memory.openintent.tiers import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from openwop_console.demo import logins
 from openwop_console.demo.logins import Login
 from openwop_console.demo.story import Document, Endeavour, Errand, Story, Suggestion, text_of
@@ -181,13 +182,13 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
 def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
     """The pass is over; whether it was not before. A worker may have taken it."""
     scope = tenancy.host_scope(tenant, scopes=MAY)
-    work = found = background.order(scope, wanted, window=WINDOW, now=clock())
+    work = found = orders.order(scope, wanted, window=WINDOW, now=clock())
     deadline = clock() + PATIENCE
     while found.state not in passes.OVER:
         if clock() > deadline:
             raise RunStalled(f"pass {found.id} is {found.state}")
         holder = f"{INSTANCE}/{os.getpid()}"
-        ended = background.carry_out(tenant.id, found.id, holder=holder, clock=clock)
+        ended = orders.carry_out(tenant.id, found.id, holder=holder, clock=clock)
         if ended is None:
             time.sleep(POLL)
         found = ended or passes.find(tenant.id, found.id) or found

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory.background import Wanted
 from memory.models import Trigger
+from memory.passes.orders import Wanted
 
 FOLDER = Path(__file__).parent / "data"
 TENANTS = ("acme", "globex")

@@ -8,7 +8,7 @@ class RuntimeConfig(AppConfig):
 
     def ready(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
-        from memory.erasers import declared
+        from memory.forget.erasers import declared
         from memory.host import installing
         from openwop_console.runtime import (  # noqa: F401
             automations,

@@ -15,8 +15,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, background, compaction, harness, passes, tasks, workspace
-from memory.background import Wanted
+from memory import adapter, harness, passes, tasks, workspace
 from memory.drafts import EntryDraft
 from memory.host import errors, ids, runs, slots, tenancy
 from memory.host.errors import Busy, Refusal
@@ -24,6 +23,8 @@ from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, list
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Archive, Pass, PassState
+from memory.passes import compaction, orders
+from memory.passes.orders import Wanted
 from openwop_console.runtime import streams
 from openwop_console.seams import principals
 from openwop_console.seams import serializers as wire
@@ -155,7 +156,7 @@ def compact(request: Request) -> Response:
 
 def _memory(scope: TenantScope, wanted: Wanted) -> MemoryScope:
     """The ref that a pass may be asked for over; refused as the pass itself would be, before anything is written."""
-    found = tenancy.memory_scope(scope, background.checked(scope, wanted).memory_ref)
+    found = tenancy.memory_scope(scope, orders.checked(scope, wanted).memory_ref)
     assert found is not None, "it was checked"
     return found
 
@@ -184,7 +185,7 @@ def _done(scope: TenantScope, wanted: Wanted) -> Pass:
 
 def _over(scope: TenantScope, wanted: Wanted) -> Pass:
     """The pass once it is over, whoever carried it out: a worker may have been faster, and another may come first."""
-    work = background.order(scope, wanted, now=timezone.now())
+    work = orders.order(scope, wanted, now=timezone.now())
     found, deadline = _carried_out(work), time.monotonic() + PATIENCE_S
     while found.state not in passes.OVER:
         if time.monotonic() >= deadline:

@@ -13,7 +13,6 @@ from django.db import transaction
 from django.http import HttpResponseBase
 
 from memory import adapter, ledger
-from memory.distillation.gathering import DISTILLED
 from memory.drafts import EntryDraft
 from memory.host import access, ids, registry, runs, tenancy, vault
 from memory.host.errors import Invalid, NotFound
@@ -21,6 +20,7 @@ from memory.host.models import Run, SecretScope, Tenant
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
+from memory.passes.distillation import DISTILLED
 from memory.text.encodings import forms_of
 
 SCOPE = "manifest:read"  # what a suite's key has whatever else it may

@@ -60,7 +60,9 @@ def vocabulary() -> list[type[events.Event]]:
 def home_of(writer: str) -> Path:
     """The module of that name, or the one of its package where its rows are written."""
     path = ROOT / writer.replace(".", "/")
-    return path / "rows.py" if path.is_dir() else path.with_suffix(".py")
+    if not path.is_dir():
+        return path.with_suffix(".py")
+    return rows if (rows := path / "rows.py").exists() else path / "__init__.py"
 
 
 def test_every_model_has_chosen_who_writes_it_and_that_module_exists() -> None:
@@ -179,8 +181,8 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "memory/openintent/api/http.py",  # raised again after the permission was asked
         "openwop_console/runtime/execution.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
-        "memory/background.py",  # a pass that was refused has that outcome
-        "memory/forgetting.py",  # a preview that was asked to stop has lapsed
+        "memory/passes/orders.py",  # a pass that was refused has that outcome
+        "memory/forget/forgetting.py",  # a preview that was asked to stop has lapsed
         "proposals/learning/attempts.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
@@ -324,7 +326,7 @@ def between_transactions(path: Path) -> list[str]:
 def test_what_differs_by_engine_is_tested_on_both() -> None:
     """A module that reaches such code marks at least one test of it, and every test that commits."""
     forks = places(FORKS)
-    assert {"memory/host/sql.py", "memory/forgetting.py", "memory/adapter/fulltext.py"} <= forks
+    assert {"memory/host/sql.py", "memory/forget/forgetting.py", "memory/adapter/fulltext.py"} <= forks
     unmarked = []
     for path in (ROOT / "tests").rglob("test_*.py"):
         text, place = path.read_text(), path.relative_to(ROOT).as_posix()

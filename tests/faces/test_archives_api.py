@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import archives, policies
+from memory import policies
 from memory.host import audit, ids, vault
 from memory.models import Archive
+from memory.passes import archives
 from tests import archiving, building
 
 pytestmark = pytest.mark.django_db

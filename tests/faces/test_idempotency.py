@@ -13,7 +13,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import access, audit, idempotency, ids, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Claim, StoredAnswer

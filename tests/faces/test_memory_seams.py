@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import background, compaction, passes
-from memory.background import Wanted
+from memory import passes
 from memory.host import vault
 from memory.host.models import Run, Secret, SecretScope
 from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
+from memory.passes import compaction, orders
+from memory.passes.orders import Wanted
 from openwop_console.seams import memory, principals
 from tests import building
 
@@ -40,18 +41,18 @@ def compact(client: Client, **more: Any) -> tuple[int, dict[str, Any]]:
 
 
 def test_a_pass_that_a_worker_took_first_is_waited_for(client: Client, two_entries: None, monkeypatch: Any) -> None:
-    carry_out = background.carry_out
+    carry_out = orders.carry_out
 
     def too_late(*args: Any, **options: Any) -> None:
         carry_out(*args, **options)
 
-    monkeypatch.setattr(background, "carry_out", too_late)
+    monkeypatch.setattr(orders, "carry_out", too_late)
     status, found = compact(client)
     assert (status, found["outputContent"]) == (200, "one\ntwo")
 
 
 def test_a_pass_that_takes_too_long_is_503(client: Client, two_entries: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr(background, "carry_out", lambda *_, **__: None)
+    monkeypatch.setattr(orders, "carry_out", lambda *_, **__: None)
     monkeypatch.setattr(memory, "PATIENCE_S", 0.01)
     monkeypatch.setattr(memory, "LOOK_EVERY", 0.001)
     status, found = compact(client)
@@ -63,7 +64,7 @@ def test_a_pass_that_finds_another_at_work_on_its_ref_waits_its_turn(
     client: Client, two_entries: None, monkeypatch: Any
 ) -> None:
     scope, waited = building.scope(), []
-    other = background.order(scope, Wanted("consolidate", "notes"), now=timezone.now())
+    other = orders.order(scope, Wanted("consolidate", "notes"), now=timezone.now())
     assert passes.claim(scope.tenant_id, other.id, holder="busy/1", now=timezone.now())
 
     def until_the_other_is_over(seconds: float) -> None:

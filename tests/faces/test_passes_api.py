@@ -19,7 +19,7 @@ __all__ = ["flow"]
 def consolidating(flow: Counting, monkeypatch: pytest.MonkeyPatch) -> Counting:
     """The small flow of the tests takes the place of consolidation, and there is memory for it."""
     building.remember("acme", "a note")
-    monkeypatch.setattr("memory.background.KINDS", {"consolidate": flow, "distill": flow})
+    monkeypatch.setattr("memory.passes.orders.KINDS", {"consolidate": flow, "distill": flow})
     return flow
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import event_notes, forgetting
+from memory import event_notes
+from memory.forget import forgetting
 from memory.host import event_log, ids, runs, vault
 from memory.host.models import Run
 from openwop_console.runtime import runs as run_service

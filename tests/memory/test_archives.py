@@ -11,15 +11,17 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memory import adapter, archive_reports, archives, background, forgetting, policies, receipts, tasks, workspace
-from memory.background import Wanted
-from memory.erasers.entries import Archives
+from memory import adapter, policies, tasks, workspace
+from memory.forget import forgetting, receipts
+from memory.forget.erasers.entries import Archives
 from memory.host import audit, ids, tenant_log, vault
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
 from memory.host.models import WriteGuard
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Distillate, ForgetRequest, ForgetState, Pass
 from memory.models.entry import MemoryEntry, Tombstone
+from memory.passes import archive_reports, archives, orders
+from memory.passes.orders import Wanted
 from tests import archiving, building
 from tests.memory.test_forgetting import everything_stored
 
@@ -218,8 +220,8 @@ INDEX = ("MEMORY-INDEX.json", "MEMORY-INDEX.md")
 
 def distil(owner: TenantScope, memory_ref: str, **options: Any) -> Archive:
     """The archive of a distillation as a worker left it."""
-    work = background.order(owner, Wanted("distill", memory_ref, options), now=timezone.now())
-    done = background.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    work = orders.order(owner, Wanted("distill", memory_ref, options), now=timezone.now())
+    done = orders.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done
     return Archive.objects.of(owner.tenant_id).get(id=ids.parse("arc", done.outcome["archiveId"]))
 
@@ -366,7 +368,7 @@ def test_what_remains_is_distilled_to_another_archive_by_a_worker(drain: Callabl
     acme = building.scope()
     rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
     building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest)
-    background.order(acme, Wanted("distill", "notes", {"tokenBudget": 2000}), now=timezone.now())
+    orders.order(acme, Wanted("distill", "notes", {"tokenBudget": 2000}), now=timezone.now())
     tasks.enqueue_unattended()
     drain()
     old = Archive.objects.get()
@@ -381,7 +383,7 @@ def test_what_remains_is_distilled_to_another_archive_by_a_worker(drain: Callabl
     with pytest.raises(Gone) as gone:
         archives.find(acme, old.id)
     assert gone.value.details == {"reason": "forgotten", "successor": ids.wire("arc", new.id)}
-    again = background.find(acme, ids.parse("pass", done.receipt["distilledAnewBy"][0]))
+    again = orders.find(acme, ids.parse("pass", done.receipt["distilledAnewBy"][0]))
     assert (again.state, again.outcome["archiveId"]) == ("done", ids.wire("arc", new.id))
 
 
@@ -511,7 +513,7 @@ def test_an_archive_that_still_rests_on_something_forgotten_is_residue(monkeypat
     entry = ids.parse("mem", building.remember("acme", f"{MARTA} lives in Bonn").entries[0])
     assert entry
     archiving.archive("acme", [("A customer lives in Bonn", [entry])])
-    for place in ("memory.archives.withdraw", "memory.archives.withdraw"):
+    for place in ("memory.passes.archives.withdraw", "memory.passes.archives.withdraw"):
         monkeypatch.setattr(place, lambda *_, **__: 0)
     left = forget(acme)
     assert (left.state, left.receipt["residue"]["archives"]) == (ForgetState.RESIDUE, 1)

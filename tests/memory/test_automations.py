@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import audit, ids, registry, runs, scheduling, vault
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.models import Run, Schedule

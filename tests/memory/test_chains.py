@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import event_log, ids, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run

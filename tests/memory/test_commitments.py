@@ -11,10 +11,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, commitments, forgetting, ledger, lineage, policies
+from memory import adapter, agents, commitments, ledger, lineage, policies
 from memory.commitments import rows, upkeep
 from memory.drafts import EntryDraft
-from memory.erasers.commitments import CommitmentRows
+from memory.forget import forgetting
+from memory.forget.erasers.commitments import CommitmentRows
 from memory.host import ids, runs, secrets
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound

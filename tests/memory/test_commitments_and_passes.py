@@ -7,16 +7,18 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import background, commitments, forget_plans, forget_requests, forgetting, ledger, lineage, retention
-from memory.background import Wanted
+from memory import commitments, ledger, lineage, retention
 from memory.commitments import upkeep
 from memory.drafts import EntryDraft
-from memory.erasers.commitments import CommitmentRows
+from memory.forget import forgetting, plans, requests
+from memory.forget.erasers.commitments import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
 from memory.ledger import Hidden
 from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk as Keeping
@@ -36,8 +38,8 @@ class Desk(Keeping):
 
     def passes(self, kind: str = "consolidate") -> dict[str, Any]:
         """The outcome of one pass of that kind, done now."""
-        row = background.order(self.scope, Wanted(kind, "notes"), now=self.at)
-        done = background.carry_out(row.tenant_id, row.id, holder="test/1", clock=lambda: self.at)
+        row = orders.order(self.scope, Wanted(kind, "notes"), now=self.at)
+        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=lambda: self.at)
         assert done is not None
         assert done.state == PassState.DONE, done.outcome
         return done.outcome
@@ -261,8 +263,8 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
     request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
-    [suspect] = [each for each in forget_requests.suspects(request, after=None, limit=9) if each.row_id == desk.only.id]
-    [shown] = forget_plans.in_context(request, ("zebed",), [suspect])
+    [suspect] = [each for each in requests.suspects(request, after=None, limit=9) if each.row_id == desk.only.id]
+    [shown] = plans.in_context(request, ("zebed",), [suspect])
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
 
 

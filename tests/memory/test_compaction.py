@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import adapter, background, ledger, lineage, passes
-from memory.background import Wanted
+from memory import adapter, ledger, lineage, passes
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound
 from memory.ledger import Derivation
 from memory.models import Pass
 from memory.models.entry import MemoryEntry
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -33,11 +34,11 @@ def run(ada: Any) -> Any:
 def compact(ada: Any, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
     """A compaction that was asked for and carried out."""
     wanted = Wanted("compact", memory_ref, options, dry_run)
-    return carried_out(background.order(ada, wanted, now=timezone.now()))
+    return carried_out(orders.order(ada, wanted, now=timezone.now()))
 
 
 def carried_out(work: Pass) -> Pass:
-    ended = background.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    ended = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert ended is not None
     return ended
 
@@ -175,9 +176,7 @@ def test_each_window_makes_an_entry_of_at_most_8_kib_unless_more_is_asked_for(ad
     assert len(sizes) >= 4
     assert all(4096 < size <= 8192 for size in sizes[:-1])
     assert "\n".join(reversed(building.contents(ada))).split("\n") == said
-    distilled = carried_out(
-        background.order(ada, Wanted("distill", "notes", {"tokenBudget": 3000}), now=timezone.now())
-    )
+    distilled = carried_out(orders.order(ada, Wanted("distill", "notes", {"tokenBudget": 3000}), now=timezone.now()))
     assert distilled.state == "done"
     for text in said:
         building.write(ada, run, text, memory_ref="large")
@@ -396,17 +395,17 @@ def test_a_pass_whose_worker_died_at_any_step_compacts_once(ada: Any, run: Any, 
     steps = [(ledger, "hide"), (ledger, "write_derived"), (lineage, "record"), (event_log, "append")]
     for text in ("one", "two"):
         building.write(ada, run, text)
-    work = background.order(ada, Wanted("compact", "notes"), now=timezone.now())
+    work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
     start = timezone.now()
     for number, (module, name) in enumerate(steps):
         at = start + number * timedelta(minutes=2)
         with monkeypatch.context() as cut:
             cut.setattr(module, name, killed)
             with pytest.raises(KeyboardInterrupt):
-                background.carry_out(work.tenant_id, work.id, holder=f"dead/{number}", clock=partial(max, at, at))
+                orders.carry_out(work.tenant_id, work.id, holder=f"dead/{number}", clock=partial(max, at, at))
         assert building.contents(ada) == ["two", "one"]
 
-    background.carry_out(work.tenant_id, work.id, holder="test/2", clock=lambda: start + timedelta(hours=1))
+    orders.carry_out(work.tenant_id, work.id, holder="test/2", clock=lambda: start + timedelta(hours=1))
 
     assert building.contents(ada, now=start + timedelta(hours=1)) == ["one\ntwo"]
     kinds = [kind for kind, _ in events(work)]
@@ -442,10 +441,10 @@ def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
 def test_a_pass_that_is_asked_to_stop_changes_nothing(ada: Any, run: Any) -> None:
     for text in ("one", "two"):
         building.write(ada, run, text)
-    work = background.order(ada, Wanted("compact", "notes"), now=timezone.now())
+    work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())
     held = passes.claim(work.tenant_id, work.id, holder="test/0", now=timezone.now() - timedelta(minutes=2))
     assert held is not None
-    background.stop(ada, work.id, now=timezone.now())
+    orders.stop(ada, work.id, now=timezone.now())
     assert carried_out(work).state == "cancelled"
     assert building.contents(ada) == ["two", "one"]
 

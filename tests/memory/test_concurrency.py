@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, forgetting, ledger, receipts
+from memory import adapter, ledger
+from memory.forget import forgetting, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
 from memory.host.models import Membership

@@ -11,16 +11,17 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from memory import adapter, background, consolidation, forgetting, ledger, lineage, passes, policies, retention
+from memory import adapter, ledger, lineage, passes, policies, retention
 from memory.adapter import RunView
-from memory.background import Wanted
+from memory.forget import forgetting
 from memory.host import event_log, ids, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Reconciled
 from memory.models.entry import MemoryEntry, Tombstone
-from memory.passes import LostClaim
+from memory.passes import LostClaim, consolidation, orders
+from memory.passes.orders import Wanted
 from memory.text.similarity import reading, reconciling
 from tests import building
 
@@ -46,10 +47,10 @@ class Desk:
         return building.write(self.owner, self.run, text, now=self.now, **draft).id
 
     def order(self, **options: Any) -> Pass:
-        return background.order(self.owner, Wanted("consolidate", HERE, **options), now=timezone.now())
+        return orders.order(self.owner, Wanted("consolidate", HERE, **options), now=timezone.now())
 
     def work(self, row: Pass, at: datetime | None = None) -> Pass:
-        done = background.carry_out(row.tenant_id, row.id, holder="test/1", clock=(lambda: at) if at else timezone.now)
+        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=(lambda: at) if at else timezone.now)
         assert done is not None
         return done
 
@@ -354,9 +355,9 @@ def test_a_forget_takes_the_signatures_along(desk: Desk) -> None:
     desk.say("ana@example.com prefers email", "ana@example.com prefers e-mail.", "Ben prefers tea")
     desk.consolidate()
     desk.say("Nothing of note", memory_ref="elsewhere")
-    background.carry_out(
+    orders.carry_out(
         desk.owner.tenant_id,
-        background.order(desk.owner, Wanted("consolidate", "elsewhere"), now=timezone.now()).id,
+        orders.order(desk.owner, Wanted("consolidate", "elsewhere"), now=timezone.now()).id,
         holder="test/1",
         clock=timezone.now,
     )
@@ -425,7 +426,7 @@ def test_a_pass_that_is_taken_over_comes_to_the_same_end_and_tells_it_once(
     order = desk.order()
     with monkeypatch.context() as patching:
         interrupted_at(patching, 4, crash)
-        assert background.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
+        assert orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
     later = timezone.now() + timedelta(minutes=5)
     assert 6 < len(desk.texts()) < 19
 
@@ -454,7 +455,7 @@ def test_a_pass_keeps_in_a_word_why_each_was_superseded_when_it_was_taken_over_t
     order = desk.order()
     with monkeypatch.context() as patching:
         interrupted_at(patching, 2, crash)
-        assert background.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
+        assert orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=timezone.now) is None
     assert 4 < len(desk.texts()) < 8
 
     done = desk.work(order, at=timezone.now() + timedelta(minutes=5))
@@ -492,7 +493,7 @@ def test_a_pass_that_is_stopped_while_it_compares_takes_nothing_away(
             passes.stop(order.tenant_id, order.id, now=timezone.now())
         return timezone.now()
 
-    done = background.carry_out(order.tenant_id, order.id, holder="test/1", clock=clock)
+    done = orders.carry_out(order.tenant_id, order.id, holder="test/1", clock=clock)
 
     assert done
     assert done.state == PassState.CANCELLED

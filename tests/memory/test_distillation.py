@@ -14,14 +14,15 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, archives, background, distillation, endpoint, ledger, lineage, passes, policies, workspace
-from memory.background import Wanted
+from memory import adapter, endpoint, ledger, lineage, passes, policies, workspace
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
+from memory.passes import archives, distillation, orders
+from memory.passes.orders import Wanted
 from memory.retention import collect_archives
 from memory.text.encodings import forms_of
 from openwop_console.runtime import runs as run_service
@@ -38,8 +39,8 @@ SECRET = "tok-9f8e7d6c5b4a"
 def distil(owner: TenantScope, memory_ref: str = "notes", *, dry_run: bool = False, **options: Any) -> Pass:
     """A distillation as a worker left it."""
     wanted = Wanted("distill", memory_ref, options, dry_run)
-    work = background.order(owner, wanted, now=timezone.now())
-    found = background.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    work = orders.order(owner, wanted, now=timezone.now())
+    found = orders.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert found
     return found
 
@@ -201,7 +202,7 @@ def test_what_fails_at_the_very_end_leaves_nothing_behind(monkeypatch: pytest.Mo
 def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = background.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
 
     class Killed(BaseException):
         """The process is gone."""
@@ -211,12 +212,12 @@ def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypat
 
     with monkeypatch.context() as patching, pytest.raises(Killed):
         patching.setattr(passes, "finish", killed)
-        background.carry_out(acme.tenant_id, work.id, holder="dead/1", clock=timezone.now)
+        orders.carry_out(acme.tenant_id, work.id, holder="dead/1", clock=timezone.now)
 
     def later() -> Any:
         return timezone.now() + passes.LEASE.lasts * 2
 
-    done = background.carry_out(acme.tenant_id, work.id, holder="test/2", clock=later)
+    done = orders.carry_out(acme.tenant_id, work.id, holder="test/2", clock=later)
     assert done
     assert done.state == "done"
     assert left_behind(acme) == [1, 1, 2]
@@ -226,7 +227,7 @@ def test_a_pass_that_is_taken_over_after_a_crash_tells_everything_once(monkeypat
 def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = background.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
     write = ledger.write_derived
 
     def overtaken(*given: Any, **named: Any) -> Any:
@@ -234,7 +235,7 @@ def test_a_worker_that_lost_its_pass_writes_nothing(monkeypatch: pytest.MonkeyPa
         return write(*given, **named)
 
     monkeypatch.setattr(ledger, "write_derived", overtaken)
-    assert background.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now) is None
+    assert orders.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now) is None
     assert left_behind(acme) == [0, 0, 0]
 
 
@@ -369,14 +370,14 @@ def test_whatever_the_secret_and_whatever_is_around_it_no_form_of_it_is_left(sec
 def test_a_secret_that_arrives_while_the_archive_is_made_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, f"The CRM key is {SECRET}.")
-    gather = distillation.gathering.gather
+    gather = distillation.gather
 
     def then_kept(*given: Any) -> Any:
         found = gather(*given)
         vault.put(acme.tenant_id, "crm", SECRET, now=timezone.now())
         return found
 
-    monkeypatch.setattr(distillation.gathering, "gather", then_kept)
+    monkeypatch.setattr(distillation, "gather", then_kept)
     work = distil(acme)
     assert work.state == "done"
     assert SECRET not in bytes(archive_of(work).body).decode()
@@ -385,14 +386,14 @@ def test_a_secret_that_arrives_while_the_archive_is_made_is_not_in_it(monkeypatc
 def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     gone, _ = remember(acme, "Marta must be called on Monday.", CONTENTS[0])
-    gather = distillation.gathering.gather
+    gather = distillation.gather
 
     def then_forgotten(*given: Any) -> Any:
         found = gather(*given)
         ledger.remove(acme.tenant_id, (gone.id,), reason="forgotten", now=timezone.now())
         return found
 
-    monkeypatch.setattr(distillation.gathering, "gather", then_forgotten)
+    monkeypatch.setattr(distillation, "gather", then_forgotten)
     work = distil(acme)
     assert work.state == "done"
     assert "Marta" not in bytes(archive_of(work).body).decode()
@@ -412,13 +413,13 @@ def test_an_archive_that_is_withdrawn_in_between_is_made_again(monkeypatch: pyte
     acme = building.scope()
     remember(acme, *CONTENTS)
     first = distil(acme)
-    tell_again = distillation.settling.tell_again
+    tell_again = distillation.tell_again
 
     def withdrawn(*given: Any, **named: Any) -> None:
         archives.withdraw(acme.tenant_id, [archive_of(first).id], "retention", now=timezone.now())
         tell_again(*given, **named)
 
-    monkeypatch.setattr(distillation.settling, "tell_again", withdrawn)
+    monkeypatch.setattr(distillation, "tell_again", withdrawn)
     second = distil(acme)
     assert second.state == "done"
     assert second.outcome["archiveId"] != first.outcome["archiveId"]
@@ -464,16 +465,16 @@ def test_what_another_tenant_remembers_is_in_no_archive() -> None:
 def test_a_pass_that_is_cancelled_while_it_weighs_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)
-    work = background.order(acme, Wanted("distill", "notes"), now=timezone.now())
-    gather = distillation.gathering.gather
+    work = orders.order(acme, Wanted("distill", "notes"), now=timezone.now())
+    gather = distillation.gather
 
     def then_stopped(*given: Any) -> Any:
         found = gather(*given)
-        background.stop(acme, work.id, now=timezone.now())
+        orders.stop(acme, work.id, now=timezone.now())
         return found
 
-    monkeypatch.setattr(distillation.gathering, "gather", then_stopped)
-    assert background.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now).state == "cancelled"
+    monkeypatch.setattr(distillation, "gather", then_stopped)
+    assert orders.carry_out(acme.tenant_id, work.id, holder="test/1", clock=timezone.now).state == "cancelled"
     assert left_behind(acme) == [0, 0, 0]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import erasure_journal, forgetting
-from memory.erasure_journal import JournalBroken, JournalUnavailable, Mark
+from memory.forget import forgetting
+from memory.forget import journal as erasure_journal
+from memory.forget.journal import JournalBroken, JournalUnavailable, Mark
 from memory.host import ids
 from memory.models import ForgetRequest, ForgetState
 from openwop_console import backups

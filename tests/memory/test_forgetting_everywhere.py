@@ -17,8 +17,9 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import archives, forgetting, ledger
-from memory.erasers.declared import Declared
+from memory import ledger
+from memory.forget import forgetting
+from memory.forget.erasers.declared import Declared
 from memory.host import erasure, interrupts, saved_filters
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
@@ -27,6 +28,7 @@ from memory.models.entry import MemoryEntry
 from memory.models.forget import Decision
 from memory.openintent import work
 from memory.openintent.work import NewCoordinator, grants
+from memory.passes import archives
 from proposals import comments, policies
 from tests import building, proposing
 from tests.budgets import THOROUGH

@@ -14,7 +14,8 @@ from django.db import connection, transaction
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from memory import agents, forgetting
+from memory import agents
+from memory.forget import forgetting
 from memory.host import access, advertised, event_log, heartbeats, ids, tenant_log, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.erasers.declared import Declared
+from memory.forget.erasers.declared import Declared
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import forgetting, kept_reads, retention
-from memory.erasers.declared import Declared
+from memory import kept_reads, retention
+from memory.forget import forgetting
+from memory.forget.erasers.declared import Declared
 from memory.host import event_log, ids, node_types
 from memory.host.erasure import Identifiers
 from memory.host.errors import ReplayMemorySnapshotUnavailable

@@ -10,14 +10,17 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import background, forgetting, pass_schedules, passes, tasks
-from memory.background import Wanted
+from memory import passes, tasks
+from memory.forget import forgetting
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, TokenBudgetExceeded
 from memory.host.models import AuditRecord, Run
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.pass_schedules import PassTimes
+from memory.passes import orders
+from memory.passes import schedules as pass_schedules
+from memory.passes.orders import Wanted
+from memory.passes.schedules import PassTimes
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -53,17 +56,17 @@ class Counting:
 @pytest.fixture
 def flow(monkeypatch: pytest.MonkeyPatch) -> Counting:
     found = Counting()
-    monkeypatch.setitem(background.KINDS, Counting.KIND, found)
+    monkeypatch.setitem(orders.KINDS, Counting.KIND, found)
     return found
 
 
 def order(owner: TenantScope, *, window: str = "", now: datetime = NOW, **given: Any) -> Pass:
     wanted = {"kind": "counting", "memory_ref": "notes", **given}
-    return background.order(owner, Wanted(**wanted), window=window, now=now)
+    return orders.order(owner, Wanted(**wanted), window=window, now=now)
 
 
 def carry_out(row: Pass, *, holder: str = "here/1", at: datetime = NOW) -> Pass | None:
-    return background.carry_out(row.tenant_id, row.id, holder=holder, clock=lambda: at)
+    return orders.carry_out(row.tenant_id, row.id, holder=holder, clock=lambda: at)
 
 
 def types(row: Pass) -> list[str]:
@@ -147,13 +150,13 @@ def test_a_refusal_is_on_record_with_its_code_and_details_and_can_be_run_again(f
     assert refused.outcome == {"details": {"budget": 10, "minimumRequired": 40}}
     assert types(row)[-1] == "run.failed"
     flow.between = lambda work, step: None
-    second = background.again(acme, row.id, now=NOW)
+    second = orders.again(acme, row.id, now=NOW)
     assert (second.options, second.memory_ref, second.state) == (row.options, "notes", "waiting")
     done = carry_out(second)
     assert done
     assert done.state == "done"
     with pytest.raises(Conflict):
-        background.again(acme, done.id, now=NOW)
+        orders.again(acme, done.id, now=NOW)
 
 
 def test_a_bug_is_a_failure_that_tells_nothing(flow: Counting, caplog: Any) -> None:
@@ -175,7 +178,7 @@ def test_a_pass_that_is_stopped_leaves_off_at_its_next_step(flow: Counting) -> N
 
     def stop_at_two(work: Pass, step: int) -> None:
         if step == 2:
-            background.stop(acme, row.id, now=NOW)
+            orders.stop(acme, row.id, now=NOW)
 
     flow.between = stop_at_two
     stopped = carry_out(row)
@@ -184,13 +187,13 @@ def test_a_pass_that_is_stopped_leaves_off_at_its_next_step(flow: Counting) -> N
     assert types(row)[-1] == "run.cancelled"
     assert AuditRecord.objects.of(acme.tenant_id).order_by("-seq")[0].action == "pass.stopped"
     with pytest.raises(Conflict):
-        background.stop(acme, row.id, now=NOW)
+        orders.stop(acme, row.id, now=NOW)
 
 
 def test_a_pass_that_nobody_has_taken_yet_is_stopped_at_once(flow: Counting) -> None:
     acme = building.scope()
     row = order(acme)
-    assert background.stop(acme, row.id, now=NOW).state == "cancelled"
+    assert orders.stop(acme, row.id, now=NOW).state == "cancelled"
     assert carry_out(row) is None
 
 
@@ -226,7 +229,7 @@ def test_who_may_not_run_passes_is_told_which_permission_is_missing(flow: Counti
     other = building.scope(role=role)
     for act in (
         lambda: order(other),
-        lambda: background.stop(other, row.id, now=NOW),
+        lambda: orders.stop(other, row.id, now=NOW),
     ):
         with pytest.raises(Forbidden) as refused:
             act()
@@ -238,12 +241,12 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
     acme, globex = building.scope(), building.scope("globex")
     first, second = order(acme), order(acme, memory_ref="other")
     order(globex)
-    assert background.page(acme, size=10) == ([second, first], 2)
-    assert background.page(acme, before=second.id, size=10) == ([first], 2)
-    assert background.page(acme, memory_ref="other", size=10) == ([second], 1)
-    assert background.page(acme, kinds=("distill",), size=10) == ([], 0)
+    assert orders.page(acme, size=10) == ([second, first], 2)
+    assert orders.page(acme, before=second.id, size=10) == ([first], 2)
+    assert orders.page(acme, memory_ref="other", size=10) == ([second], 1)
+    assert orders.page(acme, kinds=("distill",), size=10) == ([], 0)
     with pytest.raises(NotFound):
-        background.find(globex, first.id)
+        orders.find(globex, first.id)
 
 
 @pytest.mark.engines

@@ -7,12 +7,13 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from memory import adapter, background, consolidation, passes, policies
-from memory.background import Wanted
+from memory import adapter, passes, policies
 from memory.host import event_log, ids
 from memory.host.errors import Conflict, PassCancelled
 from memory.models import Pass, PassState
 from memory.models.entry import MemoryEntry
+from memory.passes import consolidation, orders
+from memory.passes.orders import Wanted
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -39,10 +40,10 @@ class Desk:
         return building.write(self.owner, self.run, text, now=self.now, **draft).id
 
     def order(self, kind: str = "consolidate", **options: Any) -> Pass:
-        return background.order(self.owner, Wanted(kind, "notes", options), now=timezone.now())
+        return orders.order(self.owner, Wanted(kind, "notes", options), now=timezone.now())
 
     def work(self, row: Pass, clock: Any = timezone.now) -> Pass:
-        done = background.carry_out(row.tenant_id, row.id, holder="test/1", clock=clock)
+        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=clock)
         assert done is not None
         return done
 

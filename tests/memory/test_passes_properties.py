@@ -15,14 +15,15 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, background, ledger, lineage
-from memory.background import Wanted
+from memory import adapter, ledger, lineage
 from memory.drafts import EntryDraft
 from memory.host import event_log, vault
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation
 from memory.models import Archive, Lineage, Pass
 from memory.models.entry import LedgerHead, MemoryEntry
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from memory.text.encodings import forms_of
 from tests import building
 from tests.budgets import examples
@@ -75,8 +76,8 @@ class World:
             vault.put(scope.tenant_id, "till", SECRET, now=timezone.now())
 
     def carried_out(self, kind: str, *, dry_run: bool = False) -> Pass:
-        work = background.order(self.acme, Wanted(kind, "notes", {}, dry_run), now=timezone.now())
-        ended = background.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+        work = orders.order(self.acme, Wanted(kind, "notes", {}, dry_run), now=timezone.now())
+        ended = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert ended is not None
         assert ended.state in {"done", "refused"}, ended.code
         return ended

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import access, audit, cron, ids, scheduling, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick

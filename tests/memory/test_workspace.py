@@ -9,8 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import forgetting, workspace
+from memory import workspace
 from memory.file_drafts import MAX_FILE_BYTES, FileDraft, Precondition
+from memory.forget import forgetting
 from memory.host import audit, event_log, runs, tenancy, tenant_log, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.models import Run, RunEvent

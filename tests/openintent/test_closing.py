@@ -6,10 +6,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, archives, background, kept_reads, ledger, lineage
+from memory import adapter, kept_reads, ledger, lineage
 from memory.addresses import Address, Tier
-from memory.background import Wanted
-from memory.distillation import settling
 from memory.host import audit, event_log
 from memory.host.errors import Unprocessable
 from memory.ledger import Given
@@ -18,6 +16,8 @@ from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.tiers import Caller
+from memory.passes import archives, distillation, orders
+from memory.passes.orders import Wanted
 from openwop_console.runtime.run_memory import NodeMemory
 from tests import building
 
@@ -40,8 +40,8 @@ def raised(row: EntryAddress, sensitivity: str = "confidential", version: int = 
 
 
 def passed(kind: str, **options: Any) -> Pass:
-    work = background.order(building.scope(), Wanted(kind, REF, options), now=timezone.now())
-    done = background.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    work = orders.order(building.scope(), Wanted(kind, REF, options), now=timezone.now())
+    done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done is not None
     assert done.state == "done", done.code
     return done
@@ -109,7 +109,7 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     assert there == {first.id: True, second.id: True, third.id: False, successor.id: True}
     waiting = Pass.objects.get(state="waiting")
     assert (waiting.kind, waiting.memory_ref) == ("distill", REF)
-    done = background.carry_out(waiting.tenant_id, waiting.id, holder="test/1", clock=timezone.now)
+    done = orders.carry_out(waiting.tenant_id, waiting.id, holder="test/1", clock=timezone.now)
     assert done is not None
     body = bytes(Archive.objects.get(state="current").body).decode()
     assert ("heron" in body, "pelican" in body) == (True, False)
@@ -131,14 +131,14 @@ def test_R93_what_stays_open_or_was_sealed_already_takes_nothing_with_it() -> No
 
 @pytest.mark.engines
 def test_R93_an_archive_of_what_is_sealed_while_it_is_made_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    row, store = remembered("a", WORDS), settling.store
+    row, store = remembered("a", WORDS), distillation.store
 
     def overtaken(*given: Any, **more: Any) -> None:
         if EntryAddress.objects.get(id=row.id).version == 1:
             raised(row)
         store(*given, **more)
 
-    monkeypatch.setattr(settling, "store", overtaken)
+    monkeypatch.setattr(distillation, "store", overtaken)
     remembered("b", "the heron")
     passed("distill", tokenBudget=500)
     assert ("pelican" in bytes(Archive.objects.get().body).decode(), tables_with("pelican")) == (False, [])
@@ -192,8 +192,8 @@ def test_no_pass_goes_over_working_memory(kind: str) -> None:
     wanted = Wanted(kind, "openintent/working/billing-01/-", KINDS[kind])
     remembered("k", WORDS, tier=Tier.WORKING)
     with pytest.raises(Unprocessable):
-        background.order(building.scope(), wanted, now=timezone.now())
-    standing = background.order_standing(
+        orders.order(building.scope(), wanted, now=timezone.now())
+    standing = orders.order_standing(
         building.tenant().id, building.scope().principal.id, wanted, window="night", now=timezone.now()
     )
     assert (standing.state, Pass.objects.count()) == ("refused", 1)

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import forgetting, ledger
+from memory import ledger
 from memory.addresses import Address, Tier
-from memory.erasers.declared import Declared
-from memory.erasers.entries import SEALED_VALUES
-from memory.forgetting import Preview
+from memory.forget import forgetting
+from memory.forget.erasers.declared import Declared
+from memory.forget.erasers.entries import SEALED_VALUES
+from memory.forget.forgetting import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given

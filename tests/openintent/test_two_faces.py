@@ -9,9 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, background, pass_schedules
+from memory import adapter
 from memory.addresses import Address, Tier
-from memory.background import Wanted
 from memory.host import ids, tenancy
 from memory.host.errors import NotFound, Unprocessable
 from memory.host.models import ForkMode, Run
@@ -23,7 +22,9 @@ from memory.openintent import entries, namespaces, work
 from memory.openintent.namespaces import Permissions
 from memory.openintent.tiers import Caller
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
-from memory.pass_schedules import PassTimes
+from memory.passes import orders, schedules
+from memory.passes.orders import Wanted
+from memory.passes.schedules import PassTimes
 from openwop_console.runtime import replay
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
@@ -254,10 +255,10 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
     made, now = remember(), timezone.now()
     ref, scope = made.entry.memory_ref, building.scope()
     with pytest.raises(Unprocessable):
-        background.order(scope, Wanted(kind, ref), now=now)
+        orders.order(scope, Wanted(kind, ref), now=now)
     with pytest.raises(Unprocessable):
-        pass_schedules.keep(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
-    by_clock = background.order_standing(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
+        schedules.keep(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
+    by_clock = orders.order_standing(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
     assert (by_clock.state, by_clock.code) == (PassState.REFUSED, "validation_error")
     headers, body = building.headers(), {"kind": kind, "memoryRef": ref}
     for path, send in (("passes", client.post), ("pass-schedules", client.put)):
@@ -276,8 +277,8 @@ def test_a_pass_over_episodic_memory_leaves_out_what_is_sealed_or_pinned() -> No
         remember("pinned", text, tier=Tier.EPISODIC, pinned=True),
     ]
     pair = [remember(key, text, tier=Tier.EPISODIC) for key in ("one", "two")]
-    work = background.order(building.scope(), Wanted("consolidate", pair[0].entry.memory_ref), now=timezone.now())
-    done = background.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    work = orders.order(building.scope(), Wanted("consolidate", pair[0].entry.memory_ref), now=timezone.now())
+    done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done
     assert done.state == "done"
     left = {row.id for row in EntryAddress.objects.filter(hidden=False)}

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from memory.erasure_journal import Mark
+from memory.forget.journal import Mark
 from memory.host import signing
 from openwop_console import backups
 from tests import building, plugin

@@ -16,8 +16,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, agents, forgetting, ledger, provenance, workspace
+from memory import adapter, agents, ledger, provenance, workspace
 from memory.commitments import inference
+from memory.forget import forgetting
 from memory.host import access, event_log, installing, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
 from memory.models import Archive, Commitment, Intent, Pass, Task

@@ -12,7 +12,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import background
 from memory.addresses import Address, Tier
 from memory.commitments import inference
 from memory.host import ids
@@ -22,6 +21,7 @@ from memory.models import Commitment
 from memory.openintent import entries, work
 from memory.openintent.tiers import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
+from memory.passes import orders
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
 
@@ -276,7 +276,7 @@ def test_what_a_pass_merges_away_is_hidden_and_restoring_gives_the_key_back(ada:
     pass_id = ids.parse("pass", answer["Location"].rpartition("/")[2])
     tenant_id = building.scope().tenant_id
     assert pass_id is not None
-    done = background.carry_out(tenant_id, pass_id, holder="test/1", clock=timezone.now)
+    done = orders.carry_out(tenant_id, pass_id, holder="test/1", clock=timezone.now)
     assert done
     assert done.state == "done"
     [away] = [row["id"] for row in rows_of(ada, "state=retired")]

@@ -16,8 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, background, consolidation, ledger, lineage, pass_schedules, passes, policies
-from memory.background import Wanted
+from memory import adapter, ledger, lineage, passes, policies
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
@@ -26,6 +25,8 @@ from memory.ledger import Derivation, Hidden
 from memory.lineage import Descent
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
+from memory.passes import consolidation, orders, schedules
+from memory.passes.orders import Wanted
 from tests import archiving, building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -83,7 +84,7 @@ class Merging:
 @pytest.fixture(autouse=True)
 def merging(monkeypatch: pytest.MonkeyPatch) -> Merging:
     found = Merging()
-    monkeypatch.setitem(background.KINDS, "consolidate", found)
+    monkeypatch.setitem(orders.KINDS, "consolidate", found)
     return found
 
 
@@ -96,7 +97,7 @@ def page(browser: Client, url: str, **headers: Any) -> str:
 def ordered(ref: str = "notes", **given: Any) -> str:
     """The id of a pass that somebody has asked for."""
     wanted = Wanted(**{"kind": "consolidate", "memory_ref": ref, **given})
-    row = background.order(building.scope(), wanted, now=timezone.now())
+    row = orders.order(building.scope(), wanted, now=timezone.now())
     return ids.wire("pass", row.id)
 
 
@@ -104,7 +105,7 @@ def carried_out(ref: str = "notes", **given: Any) -> str:
     pass_id = ordered(ref, **given)
     found = ids.parse("pass", pass_id)
     assert found
-    background.carry_out(building.tenant().id, found, holder="test/1", clock=timezone.now)
+    orders.carry_out(building.tenant().id, found, holder="test/1", clock=timezone.now)
     return pass_id
 
 
@@ -147,7 +148,7 @@ def test_more_than_half_gone_or_a_failure_is_unusual(ada: Client, merging: Mergi
     assert "Unusual: more than half" in page(ada, f"/passes/{pass_id}")
     broken = ordered("other")
     row = Pass.objects.get(id=ids.parse("pass", broken))
-    passes.fail(row, background.BUG, now=timezone.now())
+    passes.fail(row, orders.BUG, now=timezone.now())
     assert "it has failed" in page(ada, "/consolidation")
 
 
@@ -235,7 +236,7 @@ def test_a_compacted_entry_stands_beside_its_sources(ada: Client) -> None:
 
 
 def test_the_host_s_own_consolidation_is_told_the_same_way(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(background.KINDS, "consolidate", consolidation)
+    monkeypatch.setitem(orders.KINDS, "consolidate", consolidation)
     fee = "The annual fee of the team plan is 49 EUR."
     building.remember("acme", fee, fee.upper(), "The annual fee of the team plan is 59 EUR.", "The pump is loud.")
     planned = page(ada, f"/passes/{carried_out(dry_run=True)}")
@@ -436,8 +437,8 @@ def test_a_schedule_is_kept_shown_with_its_next_tick_and_removed(ada: Client) ->
 
 def test_what_the_form_does_not_show_of_a_schedule_stays_as_it_was(ada: Client) -> None:
     options = {"tokenBudget": 700, "includeArchives": True}
-    wanted = pass_schedules.PassTimes("distill", "notes", "0 3 * * *", options=options)
-    pass_schedules.keep(building.scope(), wanted, now=timezone.now())
+    wanted = schedules.PassTimes("distill", "notes", "0 3 * * *", options=options)
+    schedules.keep(building.scope(), wanted, now=timezone.now())
     form = {"times-kind": "distill", "times-ref": "notes", "times-cron": "0 4 * * *", "times-timezone": "UTC"}
     assert "700 tokens" in body_of(ada.post("/consolidation/schedules", form, follow=True))
     kept = PassSchedule.objects.get()
@@ -591,5 +592,5 @@ def test_a_pass_over_a_ref_without_memory_is_refused_at_every_door_and_a_schedul
     with pytest.raises(CommandError, match="There is no memory by that ref"):
         call_command("run_pass", "consolidate", tenant="acme", ref="nothing/here")
     assert Pass.objects.count() == 0
-    times = pass_schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
-    assert pass_schedules.keep(building.scope(), times, now=timezone.now()).enabled
+    times = schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
+    assert schedules.keep(building.scope(), times, now=timezone.now()).enabled

@@ -9,12 +9,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import archives, lineage
+from memory import lineage
 from memory.host import ids, runs
 from memory.host.run_orders import RunOrder
 from memory.lineage import Descent
 from memory.models import Archive
-from memory.passes import definition_of
+from memory.passes import archives, definition_of
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 

@@ -9,12 +9,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import background, forgetting, pass_schedules, workspace
-from memory.background import Wanted
+from memory import workspace
 from memory.file_drafts import FileDraft
+from memory.forget import forgetting
 from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord
-from memory.pass_schedules import PassTimes
+from memory.passes import orders, schedules
+from memory.passes.orders import Wanted
+from memory.passes.schedules import PassTimes
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
@@ -53,7 +55,7 @@ def objects() -> list[str]:
     building.install_agent("acme", MANIFEST)
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
     prop = f"/proposals/{ids.wire('prop', proposal.id)}"
-    ordered = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
     archive = f"/archives/{ids.wire('arc', archiving.distilled('acme', 'x').id)}"
     return [
         archive,
@@ -95,8 +97,8 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     gate = proposing.opened(proposal)
     preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
-    ordered = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
-    kept = pass_schedules.keep(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
+    ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    kept = schedules.keep(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
     vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
     posts: list[tuple[str, dict[str, Any]]] = [
         (f"/memory/{made.entries[0]}/retire", {"reason": ""}),
@@ -193,7 +195,7 @@ def test_needs_you_and_settings_are_for_everybody_but_the_auditor(sign_in: SignI
 
 
 UNSUPPORTED = {
-    "/archives": "memory.distillation",
+    "/archives": "memory.passes.distillation",
     "/consolidation": "agents.memoryConsolidation",
     "/commitments": "agents.commitments",
 }

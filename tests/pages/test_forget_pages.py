@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import forgetting, tasks
-from memory.erasers.entries import ENTRIES
+from memory import tasks
+from memory.forget import forgetting
+from memory.forget.erasers.entries import ENTRIES
 from memory.host import ids, pages, vault
 from memory.host.erasure import Remains, registered
 from memory.models import Archive, Suspect

@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import forgetting
+from memory.forget import forgetting
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest, Suspect
@@ -83,7 +83,7 @@ def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client,
         tenant_id=acme.tenant_id, subject_key=forgetting.subject_key(acme.tenant_id, MARTA), state="forgotten", plan={},
         plan_sha256="", requested_by="host", created_at=now, lapses_at=now, confirmed_at=now, finished_at=now,
         undecided=3,
-    ).insert(by="memory.forgetting")  # fmt: skip
+    ).insert(by="memory.forget.forgetting")  # fmt: skip
     assert ids.wire("fgt", request.id) in listed(ada, "suspects")
     assert "3 undecided" in listed(ada, "suspects")
     assert (needs(ada)["suspects"], needs(sign_in(role="operator"))["suspects"]) == (1, None)
@@ -98,15 +98,15 @@ def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: C
     request = ForgetRequest(
         tenant_id=building.tenant().id, subject_key="k" * 64, state="previewed", plan={}, plan_sha256="",
         requested_by="host", created_at=now, lapses_at=now + timedelta(minutes=30),
-    ).insert(by="memory.forgetting")  # fmt: skip
+    ).insert(by="memory.forget.forgetting")  # fmt: skip
     assert needs(ada)["previews"] == 0
     suspect = Suspect(tenant_id=request.tenant_id, request_id=request.id, store="memory_entry", row_id=ids.new_id())
-    suspect.insert(by="memory.forgetting")
+    suspect.insert(by="memory.forget.forgetting")
     assert f"/forget/{ids.wire('fgt', request.id)}" in listed(ada, "previews")
     assert (needs(ada)["previews"], needs(sign_in(role="operator"))["previews"]) == (1, None)
     assert counted(ada, "/forget") == "1"
     request.lapses_at = now
-    request.save(by="memory.forgetting")
+    request.save(by="memory.forget.forgetting")
     assert needs(ada)["previews"] == 0
     assert counted(ada, "/forget") == ""
 

@@ -4,9 +4,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import background, forgetting
-from memory.background import Wanted
+from memory.forget import forgetting
 from memory.host import ids
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of
 
@@ -22,7 +23,7 @@ def goes_to(browser: Client, words: str) -> str:
 def places() -> dict[str, str]:
     """Ids of Acme, each with the address of its page."""
     made, archive, proposal = building.remember("acme", "x"), archiving.distilled("acme", "y"), proposing.propose()
-    work = background.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
+    work = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
     asked = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
     found = {
         "memory": made.entries[0],

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import forgetting
-from memory.erasers.declared import Declared
-from memory.erasers.records import INSTALLED
+from memory.forget import forgetting
+from memory.forget.erasers.declared import Declared
+from memory.forget.erasers.records import INSTALLED
 from memory.host import erasure, registry, saved_filters
 from memory.host.erasure import Identifiers
 from memory.host.models import Installation, SavedFilter

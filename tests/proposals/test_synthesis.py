@@ -10,13 +10,14 @@ from django.db import IntegrityError, connection, connections
 from django.test import Client
 from django.utils import timezone
 
-from memory import background, passes, policies
 from memory import endpoint as asking
+from memory import passes, policies
 from memory import tasks as memory_tasks
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Installation, Run
 from memory.models import Pass
+from memory.passes import orders
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
 from proposals import learning as synthesis
@@ -273,7 +274,7 @@ def test_only_who_may_run_passes_orders_one_and_each_tenant_sees_its_own() -> No
     with pytest.raises(Forbidden):
         synthesis.latest(building.scope(role="auditor"))
     with pytest.raises(NotFound):
-        background.find(building.scope(), row.id)
+        orders.find(building.scope(), row.id)
 
 
 def test_an_option_that_a_synthesis_does_not_have_is_refused() -> None:

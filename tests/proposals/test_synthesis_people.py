@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import background, policies
+from memory import policies
 from memory.host import ids, registry, vault
 from memory.host.errors import Forbidden
 from memory.models import Commitment
+from memory.passes import orders
 from proposals import learning as synthesis
 from proposals import lifecycle, review, rules
 from proposals.learning import wording
@@ -136,7 +137,7 @@ def learnt_by(desk: Desk) -> dict[str, Any]:
     """What a synthesis tells that is carried out an hour after the desk's last moment."""
     then = desk.at + timedelta(hours=1)
     row = synthesis.order(desk.scope, now=then)
-    ended = background.carry_out(row.tenant_id, row.id, holder="test/1", flow=synthesis, clock=lambda: then)
+    ended = orders.carry_out(row.tenant_id, row.id, holder="test/1", flow=synthesis, clock=lambda: then)
     assert ended is not None
     return learning.ending_with(ended)
 

@@ -9,7 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import forgetting, ledger, policies
+from memory import ledger, policies
+from memory.forget import forgetting
 from memory.host import access, ids, scheduling, tenancy, vault
 from memory.host.models import Interrupt, Run
 from memory.host.scheduling import ScheduleOrder

@@ -14,8 +14,9 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import forgetting, ledger
+from memory import ledger
 from memory.drafts import EntryDraft
+from memory.forget import forgetting
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState

@@ -13,11 +13,12 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from memory import background, consolidation, ledger
-from memory.background import Wanted
+from memory import ledger
 from memory.host import tenancy
 from memory.host.models import Run
 from memory.models import Lineage, LineageKind, PassState
+from memory.passes import consolidation, orders
+from memory.passes.orders import Wanted
 from memory.text.similarity import Statement, reconcile
 from tools.bench import ground, rounds
 from tools.bench.outcomes import Outcome
@@ -49,10 +50,10 @@ class Told:
         """The seconds that a worker spends on one pass over the ref."""
         owner = self.run.tenant
         scope = tenancy.host_scope(owner, scopes=frozenset({"passes:run"}))
-        row = background.order(scope, Wanted(consolidation.KIND, REF), now=timezone.now())
+        row = orders.order(scope, Wanted(consolidation.KIND, REF), now=timezone.now())
         with rounds.undisturbed():
             began = perf_counter()
-            ended = background.carry_out(owner.id, row.id, holder="bench", clock=timezone.now)
+            ended = orders.carry_out(owner.id, row.id, holder="bench", clock=timezone.now)
             taken = perf_counter() - began
         if ended is None or ended.state != PassState.DONE:
             raise PassFailed(f"The pass ended as {ended and (ended.state, ended.code, ended.outcome)}.")

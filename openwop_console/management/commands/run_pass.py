@@ -6,9 +6,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from memory import background, tasks
-from memory.background import Wanted
+from memory import tasks
 from memory.host import tenancy
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, seen_through, tenant_named
 
 SCOPES = frozenset({"memory:read", "passes:run"})
@@ -18,7 +19,7 @@ class Command(DatabaseCommand):
     help = "Carry a pass over memory out, here and now; what came of it is printed as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kind", choices=sorted(background.KINDS))
+        parser.add_argument("kind", choices=sorted(orders.KINDS))
         parser.add_argument("--tenant", required=True, metavar="SLUG")
         parser.add_argument("--ref", required=True, metavar="REF", help="the memory_ref to go over")
         parser.add_argument("--budget", type=int, metavar="N", help="tokens that a distillation may use")
@@ -33,7 +34,7 @@ class Command(DatabaseCommand):
         wanted = Wanted(options["kind"], options["ref"], given, options["dry_run"])
         scope = tenancy.host_scope(tenant, scopes=SCOPES)
         with refusals_as_errors():
-            row = background.order_now(scope, wanted, now=timezone.now())
+            row = orders.order_now(scope, wanted, now=timezone.now())
             self.stdout.write(seen_through(row, tasks.carry_out))
 
 

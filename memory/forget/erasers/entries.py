@@ -10,12 +10,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, archives, ledger, reconciled
-from memory.erasers.declared import Declared
+from memory import adapter, addresses, ledger, reconciled
+from memory.forget.erasers.declared import Declared
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.models import Archive, ArchiveState, Reconciled
+from memory.passes import archives
 from memory.text.matching import (
     FORGOTTEN,
     Mention,

@@ -14,19 +14,20 @@ from uuid import UUID
 
 from django.db import DatabaseError, transaction
 
-from memory import background, passes
-from memory.background import Wanted
+from memory import passes
 from memory.host import access, audit, cron, ids, scheduling
 from memory.host.errors import Invalid, NotFound
 from memory.host.paging import behind
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, PassState, Trigger
+from memory.passes import orders
+from memory.passes.orders import Wanted
 from memory.wire import instant
 
 log = logging.getLogger(__name__)
 
-WRITER = "memory.pass_schedules"
+WRITER = "memory.passes.schedules"
 SHOWN_TICKS = 5
 
 Queue = Callable[[Pass], None]
@@ -55,12 +56,12 @@ def keep(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedul
     Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
     field, when the pass could not be asked for now, or does not tick within the horizon.
     """
-    checked = background.checked(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
+    checked = orders.checked(scope, Wanted(wanted.kind, wanted.memory_ref, wanted.options))
     access.lock_tenant(scope.tenant_id)
     place, cron = {"kind": checked.kind, "memory_ref": checked.memory_ref}, " ".join(wanted.cron.split())
     row = _rows(scope.tenant_id).select_for_update().filter(**place).first()
     if row and wanted.keeps_options:
-        checked = background.checked(scope, replace(checked, options={**row.options, **wanted.options}))
+        checked = orders.checked(scope, replace(checked, options={**row.options, **wanted.options}))
     timed = row is None or (cron, wanted.timezone) != (row.cron, row.timezone) or (wanted.enabled and not row.enabled)
     next_at = _first_tick(scope, cron, wanted.timezone, now) if timed else row.next_at
     kept = row or PassSchedule(tenant_id=scope.tenant_id, created_at=now, **place)
@@ -168,7 +169,7 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> 
         return None
     found = cron.due(row.cron, row.timezone, row.next_at, now)
     wanted = Wanted(row.kind, row.memory_ref, row.options, trigger=Trigger.SCHEDULED)
-    made = background.order_standing(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
+    made = orders.order_standing(tenant_id, row.written_by, wanted, window=_window(found.tick_at), now=now)
     _settle(row, made, found.next_at)
     if made.state == PassState.WAITING:
         queue(made)
@@ -197,7 +198,7 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     if row is None or row.next_at is None:
         return
     wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
-    made = background.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
+    made = orders.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
     try:
         next_at = cron.next_after(row.cron, row.timezone, now)
     except (ValueError, LookupError):  # nor can its time be read

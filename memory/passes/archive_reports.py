@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, archives, passes, workspace
+from memory import adapter, passes, workspace
 from memory.host import ids, paging
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Pass, PassState, WorkspaceFile
+from memory.passes import archives
 from memory.text import differences
 from memory.text.differences import Diff
 

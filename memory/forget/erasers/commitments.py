@@ -13,8 +13,8 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, lineage
-from memory.erasers.declared import Declared
-from memory.erasers.entries import naming, traces
+from memory.forget.erasers.declared import Declared
+from memory.forget.erasers.entries import naming, traces
 from memory.host import sql
 from memory.host.erasure import Holding, Identifiers, Remains
 from memory.models import Commitment, CommitmentWatch

@@ -20,17 +20,18 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from memory import archives, erasure_journal, forget_plans, forget_requests, harness, ledger, passes, receipts
+from memory import harness, ledger, passes
+from memory.forget import journal, plans, receipts, requests
 from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
-from memory.passes import LostClaim, PassOrder
+from memory.passes import LostClaim, PassOrder, archives
 from memory.text.matching import is_mentioned, name_form
 
-WRITER = "memory.forgetting"
+WRITER = "memory.forget.forgetting"
 KIND = "forget"
 PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
@@ -91,12 +92,12 @@ class Pace:
 def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
     """A preview of what forgetting ``names`` would remove and what stays waits for a worker; nothing is removed."""
     scope.check("memory:forget")
-    return _asked(scope, forget_plans.terms_of(names), now)
+    return _asked(scope, plans.terms_of(names), now)
 
 
 def ask_again(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A fresh preview for the subject of an earlier one, which stays as it was."""
-    return _asked(scope, _remembered(forget_requests.find(scope, request_id)), now)
+    return _asked(scope, _remembered(requests.find(scope, request_id)), now)
 
 
 @transaction.atomic
@@ -152,7 +153,7 @@ def build(tenant_id: UUID, request_id: UUID, *, holder: str, clock: Clock) -> Fo
 
 def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     stores, holdings, position = erasure.registered(), [], ledger.position(request.tenant_id)
-    for done, holding in enumerate(forget_plans.holdings_of(request.tenant_id, Identifiers(_remembered(request))), 1):
+    for done, holding in enumerate(plans.holdings_of(request.tenant_id, Identifiers(_remembered(request))), 1):
         holdings.append(holding)
         doing = f"looking through {stores[done].store}" if done < len(stores) else "writing the plan"
         passes.progress(work, done=done, total=len(stores), doing=doing, now=clock())
@@ -160,10 +161,10 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     for chunk in sql.in_chunks((each.store, row) for each in holdings for row in each.suspected):
         _keep_suspects(request, chunk)
         passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
-    plan, now = forget_plans.plan_of(holdings), clock()
-    request.plan_sha256 = forget_plans.digest_of(plan)
+    plan, now = plans.plan_of(holdings), clock()
+    request.plan_sha256 = plans.digest_of(plan)
     request.plan = {each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN])} for each in holdings}
-    request.found = forget_plans.look_of(position, holdings)
+    request.found = plans.look_of(position, holdings)
     request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
     with transaction.atomic():
         if _locked(request).state != ForgetState.BUILDING:
@@ -228,7 +229,7 @@ def decide(
     scope: TenantScope, request_id: UUID | None, decisions: Mapping[UUID, str], *, now: datetime
 ) -> ForgetRequest:
     """What a person has decided about these suspects, by their ids, stands until the confirmation."""
-    request = _locked(forget_requests.find(scope, request_id))
+    request = _locked(requests.find(scope, request_id))
     _require_ready(request, now)
     for decision in Decision:
         chosen = [row for row, word in decisions.items() if word == decision]
@@ -239,7 +240,7 @@ def decide(
 @transaction.atomic
 def decide_about_the_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
     """All suspects that are undecided are decided so."""
-    request = _locked(forget_requests.find(scope, request_id))
+    request = _locked(requests.find(scope, request_id))
     _require_ready(request, now)
     _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
 
@@ -267,13 +268,13 @@ def confirm(
     differs, and when what would go has changed since: then ``details.changed`` says what, and a new preview is needed.
     The stores are looked through before any lock is taken; what appears behind that look goes all the same.
     """
-    request = forget_requests.find(scope, request_id)
+    request = requests.find(scope, request_id)
     _require_ready(request, now)
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
-    erasure_journal.require_writable()
-    subject = forget_plans.subject_of(request, terms)
-    fresh = forget_plans.plan_of(forget_plans.holdings_of(request.tenant_id, subject))
+    journal.require_writable()
+    subject = plans.subject_of(request, terms)
+    fresh = plans.plan_of(plans.holdings_of(request.tenant_id, subject))
     with transaction.atomic():
         request = _locked(request)
         _require_ready(request, now)
@@ -300,7 +301,7 @@ def confirm(
 
 def _keep_in_journal(request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]]) -> None:
     """A restore of an older backup will forget the subject again."""
-    erasure_journal.record(request, terms, [row.hex for rows in chosen.values() for row in rows])
+    journal.record(request, terms, [row.hex for rows in chosen.values() for row in rows])
 
 
 def _locked(request: ForgetRequest) -> ForgetRequest:
@@ -332,12 +333,12 @@ def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, type
 
 
 def _require_unchanged(request: ForgetRequest, fresh: dict[str, Any]) -> None:
-    if hmac.compare_digest(forget_plans.digest_of(fresh), request.plan_sha256):
+    if hmac.compare_digest(plans.digest_of(fresh), request.plan_sha256):
         return
     changed = {
         store: {kind: fresh[store][kind] - request.plan.get(store, {}).get(kind, 0) for kind in ("erase", "suspected")}
         for store in fresh
-        if any(fresh[store][name] != request.plan.get(store, {}).get(name) for name in forget_plans.GOING)
+        if any(fresh[store][name] != request.plan.get(store, {}).get(name) for name in plans.GOING)
     }
     raise Conflict("What would be forgotten has changed since the preview; look again.", changed=changed)
 
@@ -351,7 +352,7 @@ def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[
                 problem = {"field": "suspected", "message": "names a row that is no suspect of this preview"}
                 raise Invalid("The request was not confirmed.", errors=[problem])
             _decide(request, found, decision)
-    decided = forget_plans.decided(request)
+    decided = plans.decided(request)
     for store, entry in request.plan.items():
         entry["chosen"] = decided.get((store, Decision.TICKED), 0)
         entry["spared"] = decided.get((store, Decision.SPARED), 0)
@@ -375,7 +376,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
         return _leave_residue(request, work, {}, clock())
     terms, chosen, spared = _remembered(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
     _keep_in_journal(request, terms, chosen)
-    pace, subject = Pace(), forget_plans.subject_of(request, terms)
+    pace, subject = Pace(), plans.subject_of(request, terms)
     for _ in range(ROUNDS):
         with sql.moving_the_log():
             gone = sum(
@@ -513,7 +514,7 @@ def _settle(request: ForgetRequest) -> None:
 def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> ForgetRequest:
     """A request that left residue waits for a worker again, in a window of its own."""
     scope.check("memory:forget")
-    request = _locked(forget_requests.find(scope, request_id))
+    request = _locked(requests.find(scope, request_id))
     if request.state != ForgetState.RESIDUE:
         raise Conflict("Only a request that left residue can be run again.", state=request.state)
     window = f"{request.id.hex}/{now.timestamp():.0f}"

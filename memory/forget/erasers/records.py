@@ -9,7 +9,7 @@ from django.db import transaction
 from django_q.models import Task
 
 from memory import event_notes, workspace
-from memory.erasers.declared import Declared
+from memory.forget.erasers.declared import Declared
 from memory.host import audit, event_log, registry
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
 from memory.host.models import Operator, Tenant

@@ -30,7 +30,7 @@ from memory.passes import PassOrder
 from memory.text.distillers import canonical, coverage
 from memory.text.matching import FORGOTTEN as UNNAMED
 
-WRITER = "memory.archives"
+WRITER = "memory.passes.archives"
 FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
 DISTILL = "distill"
 INDEX = "MEMORY-INDEX.json"

@@ -14,13 +14,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, compaction, consolidation, distillation, harness, passes
+from memory import adapter, addresses, harness, passes
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
-from memory.passes import LostClaim, PassOrder
+from memory.passes import LostClaim, PassOrder, compaction, consolidation, distillation
 
 log = logging.getLogger(__name__)
 

@@ -10,12 +10,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from memory import adapter, archives, lineage, passes, policies
+from memory import adapter, lineage, passes, policies
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
 from memory.host.paging import cursor, cut
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
+from memory.passes import archives
 from memory.text import differences
 from memory.text.differences import Diff
 
