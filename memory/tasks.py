@@ -5,6 +5,7 @@ import socket
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
@@ -16,7 +17,6 @@ from memory.models import ForgetRequest, Pass
 from memory.openintent import work
 from memory.passes import orders, schedules
 
-PASS_SECONDS = 1800
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
 TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
 
@@ -28,7 +28,7 @@ def worker_name() -> str:
 
 def enqueue_preview(request: ForgetRequest) -> None:
     """A worker builds the preview; queued in the caller's transaction."""
-    async_task("memory.tasks.build_preview", request.tenant_id.hex, request.id.hex, timeout=PASS_SECONDS)
+    async_task("memory.tasks.build_preview", request.tenant_id.hex, request.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def build_preview(tenant: str, request: str) -> None:
@@ -37,7 +37,7 @@ def build_preview(tenant: str, request: str) -> None:
 
 def enqueue_forget(request: ForgetRequest) -> None:
     """A worker carries out the confirmed request; queued in the caller's transaction."""
-    async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex, timeout=PASS_SECONDS)
+    async_task("memory.tasks.forget", request.tenant_id.hex, request.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def forget(tenant: str, request: str) -> None:
@@ -93,13 +93,14 @@ def enqueue_unattended() -> int:
 
 def _enqueue(row: Pass) -> None:
     if row.kind == forgetting.KIND:
-        async_task("memory.tasks.forget", row.tenant_id.hex, row.window.partition("/")[0], timeout=PASS_SECONDS)
+        request_id = row.window.partition("/")[0]
+        async_task("memory.tasks.forget", row.tenant_id.hex, request_id, timeout=settings.PASS_TIMEOUT)
     elif row.kind == forgetting.PREVIEW:
-        async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=PASS_SECONDS)
+        async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
     elif row.kind in orders.KINDS:
         enqueue_pass(row)
     elif row.kind in TASKS_ABOVE:
-        async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
+        async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def enqueue_pass(row: Pass) -> None:
@@ -107,7 +108,7 @@ def enqueue_pass(row: Pass) -> None:
 
     A pass may take long: its own lease says whether somebody has it, so a second delivery meanwhile does nothing.
     """
-    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
+    async_task("memory.tasks.carry_out_pass", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def carry_out_pass(tenant: str, pass_id: str) -> None:

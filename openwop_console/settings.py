@@ -236,7 +236,11 @@ CACHES = {
     # django-q2 writes its statistics twice a second; they become the workers' heartbeat.
     "queue": {"BACKEND": "openwop_console.health.WorkerStatistics"},
 }
+# Seconds that a task may take, and one that carries out a pass.
 TASK_TIMEOUT = 60
+PASS_TIMEOUT = 1800
+# A queue row only wakes a worker. What is to be done stands in our own tables under a lease, and is queued again when
+# its worker fails or dies (process/scheduler.py), long before django-q2 would deliver the row once more.
 Q_CLUSTER = {
     "name": "console",
     "orm": "default",
@@ -245,10 +249,10 @@ Q_CLUSTER = {
     "queue_limit": OPENWOP_WORKERS,  # a task fetched early is locked early, and would run twice
     "bulk": 1,
     "timeout": TASK_TIMEOUT,
-    "retry": 3 * TASK_TIMEOUT,  # less, and a slow task runs twice
-    "max_attempts": 3,
-    "ack_failures": False,
-    "catch_up": False,
+    # It counts from the fetch, after which a task may wait for two others: less, and a slow task runs twice.
+    "retry": 3 * (PASS_TIMEOUT + TASK_TIMEOUT),
+    "ack_failures": True,
+    "scheduler": False,
     "save_limit": -1,  # keeping successes halves the speed
     "poll": 0.2,
 }

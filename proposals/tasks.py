@@ -9,13 +9,13 @@ from django_q.tasks import async_task
 
 from memory.models import Pass
 from memory.passes import orders
-from memory.tasks import PASS_SECONDS, TASKS_ABOVE, worker_name
+from memory.tasks import TASKS_ABOVE, worker_name
 from proposals import learning
 
 
 def enqueue_synthesis(row: Pass) -> None:
     """A worker carries out the pass; queued in the caller's transaction."""
-    async_task(TASKS_ABOVE[learning.KIND], row.tenant_id.hex, row.id.hex, timeout=PASS_SECONDS)
+    async_task(TASKS_ABOVE[learning.KIND], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
 
 def synthesize(tenant: str, pass_id: str) -> None:

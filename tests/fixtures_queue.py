@@ -22,7 +22,7 @@ Drain = Callable[..., int]
 def drain(monkeypatch: pytest.MonkeyPatch) -> Drain:
     """``drain()`` runs what is queued, and what that queues, until nothing is due; it says how many tasks ran.
 
-    A task that fails fails the test, unless ``drain(may_fail=True)``; django-q2 then keeps it for its next attempt.
+    A task that fails fails the test, unless ``drain(may_fail=True)``.
     """
     # django-q2 closes connections between tasks; here that would be the test's own.
     monkeypatch.setattr("django_q.worker.close_old_django_connections", lambda: None)

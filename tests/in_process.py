@@ -20,7 +20,7 @@ from django.db import close_old_connections
 from django.test import override_settings
 from django.utils import timezone
 
-from openwop_console.runtime import clock
+from openwop_console.process import scheduler
 from openwop_console.seams import agents, memory
 from openwop_console.seams import time as seam_time
 from tests.fixtures_queue import Drain
@@ -68,8 +68,10 @@ def _answer(request: httpx.Request) -> httpx.Response:
 def application(drain: Drain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
     """The console, in process. Its requests leave the test's connection open, as Django's own test client does."""
 
+    due = scheduler.Scheduler()
+
     def work(_: float = 0) -> int:
-        clock.tick(timezone.now())
+        due.tick(timezone.now())
         return drain(may_fail=True)
 
     settings.ALLOWED_HOSTS = ["console.test"]

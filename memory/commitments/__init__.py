@@ -19,7 +19,7 @@ from memory.commitments.records import (
     page,
     snooze,
 )
-from memory.commitments.rows import OPEN, can_become, release, release_held_by, remove, take
+from memory.commitments.rows import LEASE, OPEN, can_become, release, remove, take
 from memory.commitments.upkeep import (
     Claim,
     claim,
@@ -30,6 +30,7 @@ from memory.commitments.upkeep import (
 )
 
 __all__ = [
+    "LEASE",
     "OPEN",
     "Claim",
     "CommitmentPage",
@@ -49,7 +50,6 @@ __all__ = [
     "page",
     "read_on",
     "release",
-    "release_held_by",
     "remove",
     "runs_ended",
     "settle",

@@ -189,11 +189,6 @@ def release(tenant_id: UUID, holder: str) -> None:
     LEASE.release(tenant_id, tenant_id, holder=holder)
 
 
-def release_held_by(instance: str, *, now: datetime) -> int:
-    """What workers of a dead console held is free at once; how many tenants."""
-    return LEASE.release_held_by(instance, now=now)
-
-
 def watching(tenant_id: UUID, refs: Iterable[str] | None, *states: str) -> list[Commitment]:
     """The predicate commitments in these states, of some refs or of all, locked."""
     rows = Commitment.objects.of(tenant_id).filter(condition="predicate", state__in=states)

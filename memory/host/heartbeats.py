@@ -14,7 +14,7 @@ import rfc8785
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from memory.host import ids, signing, tenant_log
+from memory.host import ids, scheduling, signing, tenant_log
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
 from memory.host.leases import Lease
@@ -146,8 +146,7 @@ def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s
 
     Ticks that nobody looked at are skipped: the answer lies on the heartbeat's own beat.
     """
-    interval = timedelta(seconds=interval_s)
-    following = tick_at + interval * ((now - tick_at) // interval + 1)
+    following = scheduling.following_beat(tick_at, timedelta(seconds=interval_s), now)
     rows = Heartbeat.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=heartbeat_id, next_at=tick_at)
     return following if rows.update(next_at=following) == 1 else tick_at
 

@@ -128,11 +128,6 @@ def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]
     return list(rows.values_list("tenant_id", "id", "ready_at")[:limit])
 
 
-def release_held_by(instance: str, *, now: datetime) -> int:
-    """Runs held by a dead instance are ready at once; returns how many."""
-    return LEASE.release_held_by(instance, now=now)
-
-
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:
     """The run is running; what it may read of memory is fixed from here on, and its time begins."""
     _begin(run, snapshot_position, lasts, now)

@@ -4,23 +4,29 @@ A tick is claimed under the lock of its schedule, in the transaction that makes 
 and the next tick commit together or not at all. However long nobody looked, one tick stands for all that were missed.
 """
 
+import logging
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
-from memory.host.models import MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
+from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
 from memory.host.paging import behind
 
+log = logging.getLogger(__name__)
+
 WRITER = "memory.host.scheduling"
+Key = TypeVar("Key")
 HORIZON = timedelta(days=90)
 HORIZON_TEXT = "P90D"
 ON_TIME = timedelta(seconds=60)
+QUIET_START = timedelta(seconds=30)
 SKIPPED = "skipped"
 FAILED = "internal_error"
 OF_WORKFLOW = "workflow/"
@@ -43,6 +49,15 @@ class ScheduleOrder:
     agent_id: str = ""
     inputs: dict[str, Any] = field(default_factory=dict)
     enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A task of the host itself, by its dotted name, every so many minutes."""
+
+    name: str
+    task: str
+    minutes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +269,61 @@ def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     schedule.save(by=WRITER, update_fields=["next_at"])
     if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():
         settle(failed, code=FAILED, now=now)
+
+
+def following_beat(tick_at: datetime, interval: timedelta, now: datetime) -> datetime:
+    """The next tick behind ``now`` on the beat of ``tick_at``. Ticks that nobody looked at are skipped."""
+    return tick_at + interval * ((now - tick_at) // interval + 1)
+
+
+def fire_each(
+    what: str,
+    due: Iterable[Key],
+    fire: Callable[[Key], bool],
+    *,
+    give_up: Callable[[Key], None] | None = None,
+) -> int:
+    """Fire all that is due; returns how many started something. One that cannot be fired stops no other.
+
+    When the database is at fault it is tried again at the next look; otherwise ``give_up`` puts on record that it
+    failed.
+    """
+    return sum(_fire_or_go_on(what, key, fire, give_up) for key in due)
+
+
+def _fire_or_go_on(what: str, key: Key, fire: Callable[[Key], bool], give_up: Callable[[Key], None] | None) -> bool:
+    try:
+        return fire(key)
+    except DatabaseError:
+        log.exception("%s %s was not fired; it is tried again at the next look", what, key)
+    except Exception:
+        log.exception("%s %s cannot be fired", what, key)
+        if give_up:
+            give_up(key)
+    return False
+
+
+@transaction.atomic
+def keep_timers(timers: Sequence[Timer], *, now: datetime) -> None:
+    """The host has these timers and no others. What is due already waits until the host has started."""
+    rows, first_at = HostTimer.objects.written_by(WRITER), now + QUIET_START
+    rows.exclude(name__in=[timer.name for timer in timers]).delete()
+    rows.filter(next_at__lt=now).update(next_at=first_at)
+    rows.bulk_create([HostTimer(name=timer.name, next_at=first_at) for timer in timers], ignore_conflicts=True)
+
+
+def fire_timers(timers: Sequence[Timer], *, queue: Callable[[Timer], None], now: datetime) -> int:
+    """Every timer that is due is queued, by whoever takes its tick first; returns how many."""
+    known = {timer.name: timer for timer in timers}
+    due = HostTimer.objects.filter(name__in=known, next_at__lte=now).order_by("next_at").values_list("name", "next_at")
+    return fire_each("Timer", list(due), lambda key: _fire_timer(known[key[0]], key[1], queue, now))
+
+
+@transaction.atomic
+def _fire_timer(timer: Timer, tick_at: datetime, queue: Callable[[Timer], None], now: datetime) -> bool:
+    next_at = following_beat(tick_at, timedelta(minutes=timer.minutes), now)
+    rows = HostTimer.objects.written_by(WRITER).filter(name=timer.name, next_at=tick_at)
+    is_ours: bool = rows.update(next_at=next_at) == 1
+    if is_ours:
+        queue(timer)
+    return is_ours

@@ -276,8 +276,3 @@ def unattended(*, now: datetime, limit: int = 50) -> list[Pass]:
     SQLite when the states are parameters.
     """
     return list(Pass.objects.filter(_nobody_has(now), finished_at=None)[:limit])
-
-
-def release_held_by(instance: str, *, now: datetime) -> int:
-    """Passes held by a dead instance can be claimed at once; returns how many."""
-    return LEASE.release_held_by(instance, now=now)

@@ -4,7 +4,6 @@ A tick is the window of its pass, so it is done once whoever looks; after an out
 missed. The pass acts with what the schedule's last writer may do when it fires, and a refused one is on record.
 """
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,7 +11,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from memory import passes
 from memory.host import access, audit, cron, ids, scheduling
@@ -24,8 +23,6 @@ from memory.models import Pass, PassSchedule, PassState, Trigger
 from memory.passes import orders
 from memory.passes.orders import Wanted
 from memory.wire import instant
-
-log = logging.getLogger(__name__)
 
 WRITER = "memory.passes.schedules"
 SHOWN_TICKS = 5
@@ -146,19 +143,12 @@ def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:
 def fire_due(*, queue: Queue, now: datetime) -> int:
     """Every schedule that was due has been looked at, and one that cannot be fired stopped no other; how many passes
     wait for a worker because of it. ``queue`` is called in the transaction that makes a pass."""
-    return sum(_fire_or_go_on(tenant_id, schedule_id, queue, now) for tenant_id, schedule_id in due(now=now))
 
-
-def _fire_or_go_on(tenant_id: UUID, schedule_id: UUID, queue: Queue, now: datetime) -> bool:
-    try:
-        made = fire(tenant_id, schedule_id, queue=queue, now=now)
+    def fire_one(key: tuple[UUID, UUID]) -> bool:
+        made = fire(*key, queue=queue, now=now)
         return made is not None and made.state == PassState.WAITING
-    except DatabaseError:
-        log.exception("Pass schedule %s was not fired; it is tried again at the next look", schedule_id)
-    except Exception:
-        log.exception("Pass schedule %s cannot be fired", schedule_id)
-        give_up(tenant_id, schedule_id, now=now)
-    return False
+
+    return scheduling.fire_each("Pass schedule", due(now=now), fire_one, give_up=lambda key: give_up(*key, now=now))
 
 
 @transaction.atomic

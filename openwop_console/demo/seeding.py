@@ -261,8 +261,8 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     """Every story is complete. What was made is nothing when they were complete before."""
     seeded = Seeded()
     passwords = logins.passwords(folder, stories)
-    runs.release_held_by(INSTANCE, now=clock())
-    passes.release_held_by(INSTANCE, now=clock())
+    runs.LEASE.release_held_by(INSTANCE, now=clock())
+    passes.LEASE.release_held_by(INSTANCE, now=clock())
     for story in stories:
         tenant = _tenant(story, seeded.made, now=clock())
         seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, clock))

@@ -7,7 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory.host import heartbeats, runs
+from memory.host import heartbeats, runs, scheduling
+from memory.host.scheduling import Timer
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
 from openwop_console.runtime.timed import commitments
@@ -24,7 +25,12 @@ def advance(tenant: str, run: str) -> None:
 
 def enqueue_heartbeats(now: datetime) -> int:
     """The due tick of every heartbeat is queued, by whoever takes it first; returns how many."""
-    return sum(_enqueue_tick(*each, now=now) for each in heartbeats.due(now=now))
+    return scheduling.fire_each("Heartbeat", heartbeats.due(now=now), lambda key: _enqueue_tick(*key, now=now))
+
+
+def enqueue_timer(timer: Timer) -> None:
+    """A worker does what the host does by itself; queued in the transaction that takes its tick."""
+    async_task(timer.task)
 
 
 @transaction.atomic

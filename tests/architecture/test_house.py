@@ -18,7 +18,7 @@ from openwop_console import errors as error_table
 
 ROOT = Path(settings.BASE_DIR)
 OURS = ("host", "memory", "proposals", "runtime")
-SHARED = {"Tenant", "Operator", "Throttle", "VaultKey"}
+SHARED = {"HostTimer", "Tenant", "Operator", "Throttle", "VaultKey"}
 OUR_MODELS: list[Any] = [model for model in apps.get_models() if model._meta.app_label in OURS]
 TENANT_OWNED = [model for model in OUR_MODELS if issubclass(model, TenantOwned)]
 
@@ -151,7 +151,7 @@ EDGES = (
     "management/",
     "middleware.py",
     "sign_in.py",
-    "ticking.py",
+    "scheduler.py",
     "streams.py",  # its notifier is a thread of its own
     "demo/",
     "templatetags/",

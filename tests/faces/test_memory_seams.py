@@ -69,7 +69,7 @@ def test_a_pass_that_finds_another_at_work_on_its_ref_waits_its_turn(
 
     def until_the_other_is_over(seconds: float) -> None:
         waited.append(Pass.objects.get(kind="compact").state)
-        passes.release_held_by("busy", now=timezone.now())
+        passes.LEASE.release_held_by("busy", now=timezone.now())
 
     monkeypatch.setattr(memory, "time", SimpleNamespace(sleep=until_the_other_is_over, monotonic=time.monotonic))
     status, found = compact(client)

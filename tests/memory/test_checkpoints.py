@@ -20,7 +20,8 @@ from memory.host import audit, audit_chain, auditing, checkpoints, event_log, id
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
-from openwop_console import discovery, schedules
+from openwop_console import discovery
+from openwop_console.process import scheduler
 from tests import building
 from tests.tampering import tamper
 
@@ -183,7 +184,7 @@ def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, mo
 
 
 def test_every_five_minutes_each_tenant_that_has_something_new_gets_one(acme: UUID) -> None:
-    (recurring,) = [each for each in schedules.HOST if each.name == "checkpoints"]
+    (recurring,) = [each for each in scheduler.TIMERS if each.name == "checkpoints"]
     assert (recurring.task, recurring.minutes) == ("memory.tasks.checkpoint_audit", 5)
     globex = building.tenant("globex").id
     grow(globex, 3)

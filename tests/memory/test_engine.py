@@ -13,7 +13,8 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from memory.tasks import worker_name
-from openwop_console.runtime import clock, engine, graph, workflows
+from openwop_console.process import scheduler
+from openwop_console.runtime import engine, graph, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_options import RunRequest
@@ -129,7 +130,7 @@ def test_a_worker_that_lost_its_run_between_two_steps_commits_nothing_more(monke
         return Done()
 
     def release(run: Run) -> None:
-        assert runs.release_held_by("test", now=now) == 1
+        assert runs.LEASE.release_held_by("test", now=now) == 1
         assert runs.claim(run.tenant_id, run.id, holder="other/9", now=now)
 
     document = building.definition("two", building.node("a", "core.noop"), building.node("b", "core.noop"))
@@ -188,10 +189,10 @@ def test_a_run_is_queued_in_the_transaction_that_created_it(drain: Any) -> None:
 
 def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
     run, now = created("conformance-noop"), timezone.now()
-    clock._queued.clear()
-    assert clock.tick(now) >= 1
-    assert clock.tick(now + timedelta(seconds=1)) == 0
-    assert clock.tick(now + timedelta(seconds=31)) >= 1
+    loop = scheduler.Scheduler()
+    assert loop.tick(now) >= 1
+    assert loop.tick(now + timedelta(seconds=1)) == 0
+    assert loop.tick(now + timedelta(seconds=31)) >= 1
     drain()
     assert runs.find(run.tenant_id, run.id).status == "completed"
 
@@ -200,8 +201,8 @@ def test_the_clock_queues_a_lost_run_once_in_half_a_minute(drain: Any) -> None:
 def test_runs_of_a_dead_console_are_free_when_it_starts_again() -> None:
     run, now = created("conformance-noop"), timezone.now()
     assert runs.claim(run.tenant_id, run.id, holder="instance-a/77", now=now)
-    assert clock.recover("instance-b", now) == 0
-    assert clock.recover("instance-a", now) == 1
+    assert scheduler.recover("instance-b", now) == 0
+    assert scheduler.recover("instance-a", now) == 1
     assert [row[1] for row in runs.due(now=now)] == [run.id]
 
 

@@ -21,7 +21,8 @@ from memory.host.errors import Forbidden, Invalid
 from memory.host.heartbeats import HeartbeatOrder
 from memory.host.models import Heartbeat, Run
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock, expressions, tasks
+from openwop_console.process import scheduler
+from openwop_console.runtime import expressions, tasks
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from tests import building
 from tests.conformance import schemas
@@ -286,7 +287,7 @@ def test_the_clock_queues_each_tick_once_and_on_its_beat(drain: Any) -> None:
     heartbeat = make(acme)
     due = heartbeat.next_at
     assert due
-    assert clock.tick(due - timedelta(seconds=1)) == 0
+    assert scheduler.Scheduler().tick(due - timedelta(seconds=1)) == 0
     assert [tasks.enqueue_heartbeats(due + timedelta(seconds=150)) for _ in range(3)] == [1, 0, 0]
     assert heartbeats.find(acme.tenant_id, "watch").next_at == due + timedelta(seconds=180)
     drain()

@@ -15,7 +15,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, schedules
 from memory.passes.schedules import PassTimes
-from openwop_console.runtime import clock
+from openwop_console.process import scheduler
 from tests import building
 from tests.memory.test_passes import Counting, flow
 
@@ -66,7 +66,7 @@ def test_a_tick_is_one_pass_of_its_writer_however_often_one_looks() -> None:
 def test_the_clock_of_the_console_fires_and_a_worker_carries_out(drain: Any) -> None:
     for slug in ("acme", "globex"):
         keep(building.scope(slug))
-    clock.tick(minutes(1))
+    scheduler.Scheduler().tick(minutes(1))
     drain()
     for slug in ("acme", "globex"):
         assert [state for _, state, _ in made(building.scope(slug))] == ["done"]
@@ -264,9 +264,9 @@ def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counti
     [row] = Pass.objects.of(acme.tenant_id)
     assert passes.claim(acme.tenant_id, row.id, holder="here/7", now=minutes(1))
     assert passes.claim(acme.tenant_id, row.id, holder="here/8", now=minutes(1.1)) is None
-    clock.recover("elsewhere", minutes(1.1))
+    scheduler.recover("elsewhere", minutes(1.1))
     assert passes.claim(acme.tenant_id, row.id, holder="here/8", now=minutes(1.1)) is None
-    clock.recover("here", minutes(1.1))
+    scheduler.recover("here", minutes(1.1))
     assert tasks.enqueue_unattended() == 1
     drain()
     assert made(acme)[0][1] == "done"

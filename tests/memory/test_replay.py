@@ -306,7 +306,7 @@ def test_a_long_log_is_told_in_pieces_and_a_worker_that_died_between_two_doubles
     assert runs.claim(made.tenant_id, made.id, holder=holder, now=now)
     engine._step(made.tenant_id, made.id, holder, timezone.now)
     assert len(log_of(made)) == 2
-    runs.release_held_by("test", now=timezone.now())
+    runs.LEASE.release_held_by("test", now=timezone.now())
     assert facts(building.advance(made)) == facts(source)
 
 
@@ -549,7 +549,7 @@ def test_a_database_that_is_away_is_no_divergence_and_the_replay_goes_on_later(t
     with pytest.raises(OperationalError):
         building.advance(made)
     typed("core.noop", lambda ctx: Done())
-    runs.release_held_by("test", now=timezone.now())
+    runs.LEASE.release_held_by("test", now=timezone.now())
     assert facts(building.advance(made)) == facts(source)
 
 

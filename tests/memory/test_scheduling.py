@@ -18,7 +18,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, ScheduleH
 from memory.host.models import ApiKey, RoleGrant, Run, Schedule, ScheduleTick
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
-from openwop_console.runtime import clock
+from openwop_console.process import scheduler
 from openwop_console.runtime.timed import schedules
 from tests import building
 
@@ -121,7 +121,7 @@ def test_after_an_outage_the_latest_tick_stands_for_all(
 def test_a_tick_is_one_run_that_acts_as_its_maker_however_often_one_looks() -> None:
     acme = building.scope()
     schedule = make(acme, inputs={"greeting": "hello"})
-    assert clock.tick(NOW) == schedules.fire_due(minutes(0.25)) == 0
+    assert scheduler.Scheduler().tick(NOW) == schedules.fire_due(minutes(0.25)) == 0
     assert [schedules.fire(acme.tenant_id, schedule.id, now=minutes(1)) for _ in range(3)] == [True, False, False]
     run = Run.objects.of(acme.tenant_id).get()
     assert (run.principal, run.workflow_id, run.inputs) == (
@@ -137,7 +137,7 @@ def test_a_tick_is_one_run_that_acts_as_its_maker_however_often_one_looks() -> N
 def test_the_clock_of_the_console_fires_what_is_due_of_every_tenant() -> None:
     for slug in ("acme", "globex"):
         make(building.scope(slug))
-    clock.tick(minutes(1))
+    scheduler.Scheduler().tick(minutes(1))
     assert [Run.objects.of(building.tenant(slug).id).count() for slug in ("acme", "globex")] == [1, 1]
 
 

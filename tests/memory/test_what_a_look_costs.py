@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memory import commitments, passes
 from memory.passes import PassOrder
-from openwop_console.runtime import clock, tasks
+from openwop_console.process import scheduler
+from openwop_console.runtime import tasks
 from openwop_console.runtime.timed import commitments as timed_commitments
 from tests import building
 from tests.memory.test_commitments import Desk
@@ -106,13 +107,12 @@ def test_the_clock_goes_on_where_its_last_look_ended_and_back_to_when_the_round_
         return 0, next(ends)
 
     monkeypatch.setattr(tasks, "enqueue_keeping", looked)
-    monkeypatch.setattr(clock, "_rounds", [clock.Round()])
-    at = timezone.now()
+    loop, at = scheduler.Scheduler(), timezone.now()
     for seconds in (0, 0.5, 1, 2, 40):
-        clock.tick(at + timedelta(seconds=seconds))
+        loop.tick(at + timedelta(seconds=seconds))
     assert asked == [
-        (None, at - clock.PATIENCE, True),
-        ("a", at - clock.PATIENCE, True),
+        (None, at - scheduler.PATIENCE, True),
+        ("a", at - scheduler.PATIENCE, True),
         (None, at, False),
         (None, at + timedelta(seconds=2), True),
     ]

@@ -17,7 +17,7 @@ from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.openintent import entries
 from memory.openintent.tiers import Caller
-from openwop_console import schedules
+from openwop_console.process import scheduler
 from tests import building
 from tests.openintent.conftest import Served
 
@@ -169,4 +169,4 @@ def test_R95_the_sweep_of_every_minute_removes_what_has_lapsed_and_tells_it() ->
     assert MemoryEntry.objects.count() == 2
     assert Tombstone.objects.get(id=brief.id).reason == "expired"
     assert event_log.read(caller.tenant_id, brief.entry.run_id)[-1].type == "openintent.memory.expired"
-    assert any("sweep" in str(each) for each in vars(schedules).values())
+    assert any(timer.task == "memory.tasks.sweep" for timer in scheduler.TIMERS)

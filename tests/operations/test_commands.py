@@ -10,12 +10,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
-from django_q.models import Schedule
 
 from memory.host import access, ids, tenancy, vault
 from memory.host.models import ApiKey, Operator, Secret, Tenant
-from memory.tasks import lapse_previews, sweep
-from openwop_console import schedules
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -202,25 +199,6 @@ def test_an_unknown_role_gives_nothing_and_so_does_a_lookup_that_fails(monkeypat
     assert "memory:forget" in access.scopes_of(acme.id, principal)
     monkeypatch.setattr(access, "ROLES", {})
     assert access.scopes_of(acme.id, principal) == frozenset()
-
-
-def test_the_schedule_table_holds_the_host_s_own_rows_and_no_other() -> None:
-    Schedule.objects.create(name="somebody else's", func="os.system")
-    schedules.install()
-    schedules.install()
-    assert {(row.name, row.func) for row in Schedule.objects.all()} == {
-        ("coordinators", "memory.tasks.lapse_coordinators"),
-        ("scrub", "memory.tasks.scrub"),
-        ("sweep", "memory.tasks.sweep"),
-        ("archives", "memory.tasks.collect_archives"),
-        ("previews", "memory.tasks.lapse_previews"),
-        ("checkpoints", "memory.tasks.checkpoint_audit"),
-        ("answers", "memory.tasks.sweep_answers"),
-        ("merged", "memory.tasks.sweep_merged"),
-        ("words", "memory.tasks.index_words"),
-        ("synthesis", "proposals.tasks.order_syntheses"),
-    }
-    assert sweep() == lapse_previews() == 0
 
 
 def test_failed_sign_ins_are_throttled_per_account(client: Client) -> None:

@@ -519,7 +519,7 @@ def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
         run = seeding.order(scope, told.errands[0], now=timezone.now())
     assert runs.claim(tenant.id, run.id, holder="worker/1", now=timezone.now())
 
-    workers_end = SimpleNamespace(sleep=lambda seconds: runs.release_held_by("worker", now=timezone.now()))
+    workers_end = SimpleNamespace(sleep=lambda seconds: runs.LEASE.release_held_by("worker", now=timezone.now()))
     monkeypatch.setattr(seeding, "time", workers_end)
 
     assert seeding.to_rest(tenant.id, run.id, timezone.now)

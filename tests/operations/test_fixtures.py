@@ -59,7 +59,7 @@ def test_a_task_that_fails_under_drain_fails_the_test_unless_it_may(db, drain):
     assert drain(may_fail=True) == 1
 
     assert Failure.objects.count() == 2
-    assert OrmQ.objects.count() == 2
+    assert OrmQ.objects.count() == 0
 
 
 def test_a_task_queued_in_a_transaction_that_rolls_back_is_not_queued(db, drain):

@@ -62,7 +62,7 @@ from memory.drafts import EntryDraft
 from memory.host import access, tenancy
 from memory.host.events import Failure
 from memory.passes import PassOrder
-from openwop_console.runtime import intake
+from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 from tests import building, learning
 now = timezone.now()
@@ -91,7 +91,7 @@ fill("forgets", {{"notes": [*about, EntryDraft("a bystander")]}})
 FILL_HABITS = f"""
 {BEGIN}
 def run(workflow, at=now, **inputs):
-    building.advance(intake.create_run(owner, RunRequest(workflow, inputs=inputs), now=at))
+    building.advance(run_service.create_run(owner, RunRequest(workflow, inputs=inputs), now=at))
 with transaction.atomic():
     owner = building.scope("learns")
     # The host does not look by itself while the test does.
@@ -131,7 +131,7 @@ for slug in ("flows", "soon", "ticks", "waits"):
 # As if the console had not run at midnight: that tick is due.
 MISSED = """
 from django.utils import timezone
-from memory import pass_schedules
+from memory.passes import schedules as pass_schedules
 from memory.models import PassSchedule
 midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
 print(PassSchedule.objects.written_by(pass_schedules.WRITER).update(next_at=midnight))

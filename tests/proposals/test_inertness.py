@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from memory.host import ids, installing, registry
 from memory.host.models import Run, Schedule
-from openwop_console.runtime import clock, steps
+from openwop_console.process import scheduler
+from openwop_console.runtime import steps
 from proposals import lifecycle
 from proposals.drafts import Change
 from proposals.models import Kind, Proposal
@@ -107,7 +108,7 @@ def ticked() -> Any:
     """The schedules of the tenant, and with which inputs its workflow is started in the next two days."""
     listed = [each["name"] for each in get("/v1/host/console/schedules")["schedules"]]
     before = Run.objects.count()
-    clock.tick(timezone.now() + PATIENTLY)
+    scheduler.Scheduler().tick(timezone.now() + PATIENTLY)
     started = Run.objects.filter(workflow_id="ticks").order_by("-id")[: Run.objects.count() - before]
     return listed, [run.inputs["version"] for run in started]
 

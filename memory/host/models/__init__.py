@@ -17,7 +17,14 @@ from memory.host.models.run import (
     RunStatus,
     Stream,
 )
-from memory.host.models.schedule import Heartbeat, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
+from memory.host.models.schedule import (
+    Heartbeat,
+    HostTimer,
+    MissedFirePolicy,
+    Schedule,
+    ScheduleKind,
+    ScheduleTick,
+)
 from memory.host.models.secret import Secret, SecretResolution, SecretScope, VaultKey
 from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant, Throttle
 
@@ -32,6 +39,7 @@ __all__ = [
     "ForkMode",
     "Guarded",
     "Heartbeat",
+    "HostTimer",
     "IdempotencyRecord",
     "IdempotencyState",
     "Installation",

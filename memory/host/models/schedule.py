@@ -1,8 +1,10 @@
 """Schedules and heartbeats: when a run is started by time, and when something observed has changed (RFC 0052, 0060)."""
 
+from typing import Any, ClassVar
+
 from django.db import models
 
-from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.base import Guarded, GuardedManager, TenantFK, TenantOwned, tenant_link
 from memory.host.models.personal import CODE, HOLDER, KIND, PRINCIPAL, STATE, TIME, Personal
 
 
@@ -87,6 +89,18 @@ class ScheduleTick(TenantOwned):
                 on_delete="CASCADE",
             ),
         )
+
+
+class HostTimer(Guarded):
+    """When a task of the host itself is due next. Shared: it is done for all tenants at once."""
+
+    writer = "memory.host.scheduling"
+    impersonal = {"name": "the name of a task of the host"}
+
+    name = models.CharField(max_length=32, primary_key=True)
+    next_at = models.DateTimeField()
+
+    objects: ClassVar[Any] = GuardedManager()
 
 
 class Heartbeat(TenantOwned):

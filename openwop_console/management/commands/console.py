@@ -15,9 +15,7 @@ from django.db import Error, connection, connections
 from django.utils import timezone
 
 from memory import retention
-from openwop_console import schedules, ticking
-from openwop_console.process import data_folder, listening, supervision
-from openwop_console.runtime import clock
+from openwop_console.process import data_folder, listening, scheduler, supervision
 
 WEB, WORKER = "web", "worker"
 SECONDS_TO_START = 60
@@ -97,9 +95,7 @@ class Command(BaseCommand):
             self._announce(address, demo=demo)
         elif not request.made and not any(child.ended for child in children):
             raise CommandError(f"{address.url}healthz did not answer within {SECONDS_TO_START} seconds")
-        has_worker = any(child.name == WORKER for child in children)
-        with ticking.running() if has_worker else contextlib.nullcontext():
-            dead = supervision.watch(children, request)
+        dead = supervision.watch(children, request)
         if dead is None:
             self._say("Console: ending when running work is done; Ctrl-C again ends it at once.")
         return dead
@@ -180,12 +176,11 @@ def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
     with _migrating_alone():
         call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
-        schedules.install()
     if WEB in parts:
         call_command("collectstatic", interactive=False, verbosity=0)
-        clock.recover(_web_of(instance), timezone.now())
+        scheduler.recover(_web_of(instance), timezone.now())
     if WORKER in parts:
-        clock.recover(instance, timezone.now())
+        scheduler.recover(instance, timezone.now())
     if not any(data_folder.is_locked(settings.OPENWOP_DATA_DIR, part) for part in OF_PART if part not in parts):
         retention.end_ephemeral(instance, now=timezone.now())
     if demo:

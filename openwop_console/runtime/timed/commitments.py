@@ -4,16 +4,15 @@ Whatever happened at once commits at once: the firing's row, ``commitment.fired`
 starts, and the state. The run acts as the host in the tenant of the memory, and is told ids alone.
 """
 
-import logging
 from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from memory import commitments, passes, policies
 from memory.commitments import Claim
-from memory.host import ids, runs
+from memory.host import ids, runs, scheduling
 from memory.host.events import CommitmentFired
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
@@ -21,7 +20,6 @@ from memory.models import Commitment, Firing
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules
 
-log = logging.getLogger(__name__)
 KIND = "commitment"
 HOST = "host"
 Clock = Callable[[], datetime]
@@ -39,21 +37,15 @@ def keep(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock)
     commitments.runs_ended(tenant_id, now=clock())
     if whole:
         commitments.look_over(tenant_id, now=clock())
-    fired = sum(_fire_or_go_on(tenant_id, each, clock()) for each in commitments.due(tenant_id, now=clock()))
+    fired = scheduling.fire_each(
+        "Commitment",
+        commitments.due(tenant_id, now=clock()),
+        lambda key: fire(tenant_id, key, now=clock()) is not None,
+        give_up=lambda key: commitments.give_up(tenant_id, key, now=clock()),
+    )
     if holder:
         commitments.release(tenant_id, holder)
     return fired
-
-
-def _fire_or_go_on(tenant_id: UUID, commitment_id: UUID, now: datetime) -> bool:
-    try:
-        return fire(tenant_id, commitment_id, now=now) is not None
-    except DatabaseError:
-        log.exception("Commitment %s was not fired; it is tried again at the next look", commitment_id)
-    except Exception:
-        log.exception("Commitment %s cannot be fired", commitment_id)
-        commitments.give_up(tenant_id, commitment_id, now=now)
-    return False
 
 
 @transaction.atomic

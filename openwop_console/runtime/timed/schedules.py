@@ -1,12 +1,11 @@
 """Schedules of a tenant: kept, changed, and fired when a tick is due."""
 
-import logging
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from memory import harness
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
@@ -20,7 +19,6 @@ from openwop_console.runtime import chains
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 
-log = logging.getLogger(__name__)
 POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
@@ -43,18 +41,12 @@ def check_startable(scope: TenantScope, request: RunRequest) -> None:
 
 def fire_due(now: datetime) -> int:
     """Every schedule that was due has been looked at; returns how many runs there are for it."""
-    return sum(_fire_or_go_on(tenant_id, schedule_id, now) for tenant_id, schedule_id in scheduling.due(now=now))
-
-
-def _fire_or_go_on(tenant_id: UUID, schedule_id: UUID, now: datetime) -> bool:
-    try:
-        return fire(tenant_id, schedule_id, now=now)
-    except DatabaseError:
-        log.exception("Schedule %s was not fired; it is tried again at the next look", schedule_id)
-    except Exception:
-        log.exception("Schedule %s cannot be fired", schedule_id)
-        scheduling.give_up(tenant_id, schedule_id, now=now)
-    return False
+    return scheduling.fire_each(
+        "Schedule",
+        scheduling.due(now=now),
+        lambda key: fire(*key, now=now),
+        give_up=lambda key: scheduling.give_up(*key, now=now),
+    )
 
 
 @transaction.atomic

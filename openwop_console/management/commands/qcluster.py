@@ -1,0 +1,43 @@
+"""``manage.py qcluster``: django-q2's cluster of workers, with the due loop beside it."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+from django.db import connections
+from django.utils import timezone
+from django_q.management.commands import qcluster
+
+from memory.host import scheduling
+from openwop_console.process import scheduler
+
+
+class Command(qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
+    """The workers take tasks off the queue; the loop queues them as they become due."""
+
+    help = "Run the workers, and start what is due by time, in the foreground."
+
+    def handle(self, *args: Any, run_once: bool = False, **options: Any) -> None:
+        scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
+        connections.close_all()  # a forked process must not share them
+        super().handle(*args, run_once=run_once, **options)
+        if run_once:
+            return
+        # The thread begins when the cluster's processes are forked: they would inherit its locks without it.
+        with scheduler.running() as stopping:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, _after(stopping, signal.getsignal(number)))
+            for process in multiprocessing.active_children():
+                process.join()
+
+
+def _after(stopping: Event, stop_cluster: Any) -> Callable[[int, Any], None]:
+    """A handler that ends the loop before the cluster: what becomes due from then on is for the next start."""
+
+    def handle(number: int, frame: Any) -> None:
+        stopping.set()
+        stop_cluster(number, frame)
+
+    return handle

@@ -1,0 +1,189 @@
+"""The due loop: it goes on whatever a tick does, and however many loops there are, each tick is made once."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psutil
+import pytest
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django_q.models import OrmQ
+
+from memory.host import scheduling
+from memory.host.models import HostTimer
+from memory.host.scheduling import QUIET_START, Timer
+from openwop_console.process import scheduler
+from openwop_console.process.scheduler import TIMERS, Scheduler
+from tests.fixtures_console import ConsoleProcess
+
+pytestmark = pytest.mark.engines
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+def queued() -> list[str]:
+    return [row.func() for row in OrmQ.objects.order_by("id")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[datetime] = []
+    enough = threading.Event()
+
+    def tick(self: Scheduler, now: datetime) -> None:
+        heard.append(now)
+        if len(heard) == 1:
+            raise ValueError("this tick failed")
+        enough.set()
+
+    monkeypatch.setattr(Scheduler, "tick", tick)
+    monkeypatch.setattr(scheduler, "AFTER_A_FAILURE", 0.01)
+    with scheduler.running():
+        assert enough.wait(5)
+    assert "this tick failed" in caplog.text
+    assert all(now.tzinfo is UTC for now in heard)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_its_block_the_loop_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scheduler, "tick", lambda self, now: None)
+    with scheduler.running():
+        pass
+    assert "scheduler" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.django_db
+def test_a_timer_of_the_host_is_queued_after_a_quiet_start_and_then_on_its_beat() -> None:
+    scheduling.keep_timers([Timer("sweep", "memory.tasks.sweep", 1)], now=NOW - QUIET_START)
+    loop = Scheduler()
+    for minutes, count in ((-0.1, 0), (0, 1), (0.9, 1), (1, 2), (1.1, 2), (30.5, 3), (30.9, 3), (31, 4)):
+        loop.tick(NOW + timedelta(minutes=minutes))
+        assert queued() == ["memory.tasks.sweep"] * count
+    assert HostTimer.objects.get().next_at == NOW + timedelta(minutes=32)
+
+
+@pytest.mark.django_db
+def test_the_host_has_its_own_timers_and_no_other_and_a_start_does_not_ring_them_again() -> None:
+    scheduling.keep_timers([Timer("of an earlier release", "os.system", 1)], now=NOW - QUIET_START)
+    scheduling.keep_timers(TIMERS, now=NOW - QUIET_START)
+    assert Scheduler().tick(NOW) == len(TIMERS)
+    scheduling.keep_timers(TIMERS, now=NOW + timedelta(seconds=1))
+    assert Scheduler().tick(NOW + timedelta(seconds=31)) == 0
+    assert set(queued()) == {timer.task for timer in TIMERS}
+    assert {timer.name for timer in TIMERS} == set(HostTimer.objects.values_list("name", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ten_loops_that_look_at_once_ring_each_timer_once() -> None:
+    scheduling.keep_timers(TIMERS, now=NOW - QUIET_START)
+
+    def look(number: int) -> int:
+        try:
+            return Scheduler().tick(NOW)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(look, range(10))) == len(TIMERS)
+    assert sorted(queued()) == sorted(timer.task for timer in TIMERS)
+
+
+def test_what_cannot_be_fired_stops_nothing_else_and_is_given_up_unless_the_database_is_at_fault() -> None:
+    fired: list[Any] = []
+    given_up: list[Any] = []
+
+    def fire(key: Any) -> bool:
+        if isinstance(key, Exception):
+            raise key
+        fired.append(key)
+        return True
+
+    bug, outage = ValueError("a bug"), DatabaseError("an outage")
+    assert scheduling.fire_each("Tick", [1, bug, outage, 2], fire, give_up=given_up.append) == 2
+    assert (fired, given_up) == ([1, 2], [bug])
+
+
+# One of each that was due at midnight, or is now; nothing else runs that could fire it.
+DUE = """
+from datetime import timedelta
+from django.utils import timezone
+from memory.passes import schedules as pass_schedules
+from memory.host import heartbeats, scheduling
+from memory.host.heartbeats import HeartbeatOrder
+from memory.host.models import Heartbeat, Schedule
+from memory.host.scheduling import ScheduleOrder
+from memory.models import PassSchedule
+from memory.passes.schedules import PassTimes
+from openwop_console.process.scheduler import TIMERS
+from openwop_console.runtime.timed import heartbeats as timed, schedules
+from tests import building
+now, acme = timezone.now(), building.scope()
+building.remember("acme", "A note.")
+midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+order = ScheduleOrder("nightly", "conformance-noop", acme.principal.id, cron="0 0 * * *")
+schedules.create(acme, order, now=now)
+pass_schedules.keep(acme, PassTimes("consolidate", "notes", "0 0 * * *"), now=now)
+predicate = {"observe": "memory", "memoryRef": "notes", "expression": "live"}
+timed.create(acme, HeartbeatOrder("beat", acme.principal.id, 3600, predicate), now=now)
+Schedule.objects.written_by(scheduling.WRITER).update(next_at=midnight)
+PassSchedule.objects.written_by(pass_schedules.WRITER).update(next_at=midnight)
+Heartbeat.objects.written_by(heartbeats.WRITER).update(next_at=now)
+scheduling.keep_timers(TIMERS, now=now - scheduling.QUIET_START + timedelta(seconds=15))
+"""
+DONE = """
+import json
+from memory.host.models import HostTimer, Run, RunEvent, ScheduleTick
+from memory.models import Pass
+from openwop_console.process.scheduler import TIMERS
+print(json.dumps({
+    "ticks": ScheduleTick.objects.count(),
+    "runs": Run.objects.filter(workflow_id="conformance-noop", status="completed").count(),
+    "passes": list(Pass.objects.filter(trigger="scheduled").values_list("state", flat=True)),
+    "beats": RunEvent.objects.filter(type="heartbeat.evaluated").count(),
+    # They were due at the same moment; each is now on its own beat.
+    "timers": len(set(HostTimer.objects.values_list("next_at", flat=True))) == len({timer.minutes for timer in TIMERS}),
+}))
+"""
+
+
+@pytest.mark.django_db
+def test_two_clusters_of_workers_alone_fire_whatever_time_starts_each_tick_once(
+    console_process: ConsoleProcess,
+) -> None:
+    console_process.make_tables()
+    console_process.manage("migrate")
+    console_process.manage("createcachetable")
+    console_process.shell(DUE)
+    clusters = [
+        psutil.Popen(
+            [sys.executable, "manage.py", "qcluster"],
+            cwd=settings.BASE_DIR,
+            env=console_process.environment | {"OPENWOP_PROCESS": "worker"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(2)
+    ]
+    family = [process for cluster in clusters for process in (cluster, *cluster.children(recursive=True))]
+    try:
+        expected = {"ticks": 1, "runs": 1, "passes": ["done"], "beats": 1, "timers": True}
+        deadline = time.monotonic() + 120
+        while (found := json.loads(console_process.shell(DONE))) != expected:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.2)
+        time.sleep(1)
+        assert json.loads(console_process.shell(DONE)) == expected
+        family += [process for cluster in clusters for process in cluster.children(recursive=True)]
+        for cluster in clusters:
+            cluster.terminate()
+        assert [cluster.wait(30) for cluster in clusters] == [0, 0]
+    finally:
+        for process in psutil.wait_procs(family, timeout=3)[1]:
+            process.kill()

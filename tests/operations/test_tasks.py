@@ -1,0 +1,80 @@
+"""The queue: no task is delivered twice while it runs, and one whose worker died is taken over by its lease."""
+
+import ast
+import pydoc
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from django_q.conf import Conf
+from django_q.models import OrmQ
+
+from memory import passes
+from memory.host import runs
+from memory.passes import orders
+from memory.passes.orders import Wanted
+from memory.tasks import TASKS_ABOVE
+from openwop_console.process import scheduler
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.run_options import RunRequest
+from tests import building
+
+SECONDS = {"": settings.TASK_TIMEOUT, "settings.PASS_TIMEOUT": settings.PASS_TIMEOUT}
+
+
+def queued_tasks() -> Iterator[tuple[str, float]]:
+    """Every task that the product queues, as the source names it, with the seconds that it may take."""
+    packages = ("memory", "proposals", "openwop_console")
+    paths = (path for package in packages for path in (settings.BASE_DIR / package).rglob("*.py"))
+    for path in (path for path in paths if "async_task(" in path.read_text()):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "async_task":
+                given = {each.arg: ast.unparse(each.value) for each in node.keywords}
+                yield ast.unparse(node.args[0]).strip("'"), SECONDS[given.get("timeout", "")]
+
+
+def test_a_task_is_not_delivered_again_while_it_waits_for_two_others_and_runs() -> None:
+    found = dict(queued_tasks())
+    assert {"memory.tasks.forget", "memory.tasks.carry_out_pass", "runs.ADVANCE", "timer.task"} <= found.keys()
+    assert found["memory.tasks.carry_out_pass"] == settings.PASS_TIMEOUT > settings.TASK_TIMEOUT
+    named = {*(name for name in found if name.startswith("memory.")), *(timer.task for timer in scheduler.TIMERS)}
+    assert all(callable(pydoc.locate(name)) for name in [*named, *TASKS_ABOVE.values(), runs.ADVANCE])
+    assert {name for name, seconds in found.items() if 3 * seconds >= Conf.RETRY} == set()
+    assert Conf.QUEUE_LIMIT <= Conf.WORKERS
+
+
+def queued() -> list[str]:
+    """The tasks that a worker may fetch now."""
+    return [row.func().rpartition(".")[2] for row in OrmQ.objects.filter(lock__lte=timezone.now()).order_by("id")]
+
+
+def fetch() -> None:
+    """A worker has fetched all that is queued."""
+    OrmQ.objects.update(lock=timezone.now() + timedelta(seconds=Conf.RETRY))
+
+
+@pytest.mark.engines
+@pytest.mark.django_db
+def test_what_a_dead_worker_held_is_queued_again_when_its_lease_ends(drain: Any) -> None:
+    now, acme = timezone.now(), building.scope()
+    before = now - passes.LEASE.lasts
+    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=before)
+    row = orders.order(acme, Wanted("compact", "notes"), now=before)
+    fetch()
+    assert runs.claim(acme.tenant_id, run.id, holder="dead/1", now=before)
+    assert passes.claim(acme.tenant_id, row.id, holder="dead/2", now=before)
+    assert runs.due(now=runs.LEASE.end(before) - timedelta(seconds=1)) == []
+    assert passes.unattended(now=passes.LEASE.end(before) - timedelta(seconds=1)) == []
+
+    scheduler.Scheduler().tick(now)
+    assert {"advance", "carry_out_pass"} <= set(queued())
+    drain()
+    assert runs.find(acme.tenant_id, run.id).status == "completed"
+    ended = passes.find(acme.tenant_id, row.id)
+    assert ended
+    assert ended.state in passes.OVER
+    assert ended.attempts == 2
+    assert OrmQ.objects.filter(lock__gt=now).count() == 1, "what was fetched first waits for hours yet"
