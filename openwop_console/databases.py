@@ -11,8 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 # How long a request waits for a lock or a connection before it is refused with 503. A worker waits longer.
 REQUEST_PATIENCE_MS = 1500
 WORKER_PATIENCE_MS = 20_000
-# For this and everything beside the file that SQLite makes: the write-ahead log and its index.
-SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+# The file of SQLite and what stands beside it: the write-ahead log and its index, and the turnstile (``sqlite``).
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-turn")
 
 
 def sqlite_options(*, is_web: bool) -> dict[str, Any]:
@@ -58,6 +58,7 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
     if given["ENGINE"] == "django.db.backends.sqlite3":
         file = base / given["NAME"]  # the same file whatever folder a process is started in
         return given | {
+            "ENGINE": "openwop_console.sqlite",
             "NAME": str(file),
             "CONN_MAX_AGE": None,
             "OPTIONS": sqlite_options(is_web=web_threads > 0)

@@ -59,15 +59,13 @@ class Pace:
     """How many rows go in one transaction, and how long other writers then have the database to themselves.
 
     A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
-    locked as long. PostgreSQL lets who waits go first. One who waits for SQLite looks again after up to 25 ms in the
-    first 100: the pause is longer, so that there is no more than one transaction to wait for. In it SQLite's log is
-    moved, which keeps no writer waiting. What the last four took counts: every fourth one merges what the others have
-    left in the index of words.
+    locked as long. Who waits for it goes first on both, so there is no more than one transaction to wait for. In the
+    pause SQLite's log is moved, which keeps no writer waiting. What the last four took counts: every fourth one merges
+    what the others have left in the index of words.
     """
 
     HOLD = 0.055
-    BREATH = 0.026
-    BREATH_BETWEEN_QUEUES = 0.005
+    BREATH = 0.005
     LEAST = 50
     REMEMBERED = 4
 
@@ -85,8 +83,7 @@ class Pace:
         self._size = min(2 * self._size, self.HOLD / mean(self._costs))
         began = time.perf_counter()
         sql.move_log()
-        breath = self.BREATH_BETWEEN_QUEUES if sql.is_postgres() else self.BREATH
-        time.sleep(max(0.0, breath - (time.perf_counter() - began)))
+        time.sleep(max(0.0, self.BREATH - (time.perf_counter() - began)))
 
 
 def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:

@@ -143,8 +143,8 @@ def _transliterated(term: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any]:
-    """Two patterns (RE2) of the forms in which a text may be written that mentions a name: in base64, and others."""
+def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
+    """Patterns (RE2) of the forms in which a text may name the subject: of all, of those in base64, of the others."""
     found: dict[str, None] = {}
     payloads: dict[str, None] = {}
     for term in terms:
@@ -159,7 +159,9 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any]:
             payloads |= dict.fromkeys(sorted(encodings.in_base64(each, shortest=SURE_BASE64)))
     options = re2.Options()
     options.max_mem = MOST_MEMORY
-    return re2.compile("|".join(payloads) or NO_TEXT, options), re2.compile("|".join(found), options)
+    forms = ([*payloads, *found], list(payloads) or [NO_TEXT], list(found))
+    anyhow, payload, other = (re2.compile("|".join(each), options) for each in forms)
+    return anyhow, payload, other
 
 
 def shadows(terms: tuple[str, ...], text: str) -> bool:
@@ -168,10 +170,12 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     What a receipt rests on: another path than ``mention``, for the same forms. Letters of base64 that are all small are
     words to both: nobody could decide about them.
     """
-    payload, other = _shadow(terms)
-    if other.search(text) is not None:
-        return True
-    return any(not encodings.is_in_words(text, *found.span()) for found in payload.finditer(text))
+    anyhow, payload, other = _shadow(terms)
+    if anyhow.search(text) is None:  # most texts have none
+        return False
+    return other.search(text) is not None or any(
+        not encodings.is_in_words(text, *found.span()) for found in payload.finditer(text)
+    )
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -1,9 +1,16 @@
 """The connection has the options that were measured to lose nothing under several processes."""
 
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
 
 from openwop_console import databases
 
@@ -27,6 +34,65 @@ def test_sqlite_writes_ahead_waits_its_turn_and_overwrites_what_it_deletes(pragm
 @pytest.mark.only_db("sqlite")
 def test_a_sqlite_transaction_takes_the_write_lock_when_it_begins():
     assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+# Another process, that begins its next transaction as soon as it has ended one, for three seconds.
+GREEDY = """
+import django, time
+django.setup()
+from django.db import transaction
+for number in range(60):
+    with transaction.atomic():
+        if number == 0:
+            print("It writes.", flush=True)
+        time.sleep(0.05)
+"""
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_to_write_comes_before_the_next_transaction_of_who_is_writing(tmp_path):
+    own = {"DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}", "OPENWOP_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", GREEDY]
+    waited = []
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | own, cwd=settings.BASE_DIR) as greedy:
+        greedy.stdout.readline()
+        while len(waited) < 8:
+            began = time.monotonic()
+            with transaction.atomic():
+                assert greedy.poll() is None, "it was waited for to the end"
+                waited.append(time.monotonic() - began)
+        greedy.kill()
+
+    assert max(waited) < 0.7, "one transaction of 50 ms, on a slow machine"
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_wait_to_write_come_in_turn_and_give_up_in_time():
+    holder = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def write(patience_ms):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"PRAGMA busy_timeout = {patience_ms}")
+            began = time.monotonic()
+            with pytest.raises(OperationalError, match="locked"), transaction.atomic():
+                pass
+            assert _pragma("busy_timeout") == patience_ms
+            return time.monotonic() - began
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        took = list(threads.map(write, [100, 200, 300, 400]))
+    holder.close()
+
+    assert all(took[at] < 0.1 * (at + 1) + 1 for at in range(4)), took
+    with transaction.atomic():
+        pass
 
 
 @pytest.mark.only_db("postgres")

@@ -1,0 +1,95 @@
+"""Whoever writes to SQLite waits in a line for its one write lock.
+
+SQLite itself only looks again, after up to 100 ms, whether the lock is free: a writer of one transaction after the
+other gets it again and again, and who waits is refused in the end. Here whoever begins a transaction passes a turnstile
+first and stays in it until the transaction has begun, so that nobody begins a second one meanwhile.
+"""
+
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base
+
+TURNSTILE = "-turn"  # of the file beside the database that is locked
+LOOK_AGAIN = 0.001
+
+
+class Turnstile:
+    """Lets one thread of all processes through at a time, those of one process in the order in which they came.
+
+    The lock on the file belongs to this process and not to those that it forks.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def passed(self, until: float) -> Iterator[None]:
+        """This thread is in the turnstile; when others are in it for too long, so is this one."""
+        if not self._threads.acquire(timeout=max(0.0, until - time.monotonic())):
+            yield
+            return
+        try:
+            while not self._is_mine() and time.monotonic() < until:
+                time.sleep(LOOK_AGAIN)
+            yield
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+            self._threads.release()
+
+    def _is_mine(self) -> bool:
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+@cache
+def _turnstile(database: str, process: int) -> Turnstile:
+    return Turnstile(f"{database}{TURNSTILE}")
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's connection to SQLite."""
+
+    def _start_transaction_under_autocommit(self) -> None:
+        patience = self._patience()
+        until = time.monotonic() + patience / 1000
+        with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(until):
+            self._set_patience(0)
+            try:
+                while not self._begun(until):
+                    time.sleep(LOOK_AGAIN)
+            finally:
+                self._set_patience(patience)
+
+    def _begun(self, until: float) -> bool:
+        """Whether the transaction could begin; refused when it could not in time."""
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs leave it out
+        except OperationalError as refused:
+            code = getattr(refused.__cause__, "sqlite_errorcode", 0) & 0xFF
+            if code != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            return False
+        return True
+
+    def _patience(self) -> int:
+        """How many milliseconds a statement of this connection waits for a lock."""
+        return int(self._pragma("busy_timeout"))
+
+    def _set_patience(self, milliseconds: int) -> None:
+        self._pragma(f"busy_timeout = {milliseconds}")
+
+    def _pragma(self, words: str) -> Any:
+        return self.connection.execute(f"PRAGMA {words}").fetchone()[0]
