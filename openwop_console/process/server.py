@@ -54,6 +54,16 @@ JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
 EVENTS = "text/event-stream"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
+# A request for ``/healthz`` from this machine.
+HEALTH: Scope = {
+    "method": "GET",
+    "raw_path": b"/healthz",
+    "query_string": b"",
+    "server": ("localhost", 80),
+    "client": ("127.0.0.1", 0),
+    "scheme": "http",
+    "http_version": "1.1",
+}
 
 
 TOO_MANY_SIGN_INS = Answer(
@@ -106,6 +116,7 @@ class Console:
         self._preparing = threading.Lock()
         self._incoming = 0
         self._hears_of_the_end = False
+        self._keep_health()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._hear_of_the_end()
@@ -125,6 +136,13 @@ class Console:
             await self._sent(answer, environ, receive, send)
         except ClientGone:
             pass
+
+    def _keep_health(self) -> None:
+        """``/healthz`` is among the documents before the first request: no thread, slot or database is needed for it,
+        which may all be taken when it is first asked for."""
+        for headers in ([], [(b"x-forwarded-proto", b"https")]):
+            environ = environ_of({**HEALTH, "headers": headers})
+            self._computed(environ | {"HTTP_HOST": listening.served_host(), "wsgi.input": BytesIO()})
 
     def _hear_of_the_end(self) -> None:
         """A signal that ends this process ends the streams and polls too. The loop's own handler runs as well, which

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from statistics import median
@@ -414,6 +414,44 @@ def test_a_probe_is_answered_and_no_page_is_logged_whatever_host_is_asked_for(
     assert "DisallowedHost" not in console.output
 
 
+async def ask(
+    console: server.Console, method: str, path: str, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> tuple[int, dict[bytes, bytes]]:
+    """Status and headers of what the application answers, in this process."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = server.HEALTH | {"method": method, "raw_path": path.encode(), "headers": headers}
+    await console(scope, receive, send)
+    return sent[0]["status"], dict(sent[0]["headers"])
+
+
+@pytest.mark.parametrize("headers", [[], [(b"x-forwarded-proto", b"https")], [(b"host", b"10.1.2.3")]])
+def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
+    headers: list[tuple[bytes, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"ok"]
+
+    async def no_thread(*given: Any) -> None:
+        raise AssertionError("it waits for a thread")
+
+    async def first() -> int:
+        console = server.Console(application)
+        monkeypatch.setattr(console, "_in_thread", no_thread)
+        status, _ = await ask(console, "GET", "/healthz", headers)
+        return status
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(first()) == 200
+
+
 def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     computing, go_on = threading.Semaphore(0), threading.Event()
 
@@ -423,19 +461,6 @@ def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch:
             go_on.wait(20)
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [b"done"]
-
-    async def ask(console: server.Console, method: str, path: str) -> tuple[int, dict[bytes, bytes]]:
-        sent: list[dict[str, Any]] = []
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1"}
-        await console({"method": method, "raw_path": path, "query_string": b"", "headers": [], **place}, receive, send)
-        return sent[0]["status"], dict(sent[0]["headers"])
 
     async def flood() -> None:
         console = server.Console(application)
