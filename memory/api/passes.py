@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import tasks
-from memory.host import ids
+from memory.host import ids, scheduling
 from memory.host.operations import (
     COUNT,
     FLAG,
@@ -73,7 +73,7 @@ SCHEDULE = closed(
     principal=TEXT,
     createdAt=TIME,
     nextTick=nullable(TIME),
-    nextTicks=listed(TIME) | {"maxItems": schedules.SHOWN_TICKS},
+    nextTicks=listed(TIME) | {"maxItems": scheduling.SHOWN_TICKS},
     lastPassId=nullable(TEXT),
 )
 SCHEDULES = closed("PassSchedules", schedules=listed(SCHEDULE), total=COUNT, next=nullable(TEXT))
@@ -185,7 +185,7 @@ def pass_document(row: Pass) -> dict[str, Any]:
 
 
 def schedule_document(row: PassSchedule) -> dict[str, Any]:
-    coming = [instant(tick) for tick in schedules.coming(row)]
+    coming = [instant(tick) for tick in scheduling.coming(row)]
     return {
         "id": ids.wire("psc", row.id),
         "kind": row.kind,

@@ -135,12 +135,6 @@ def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Heartbeat
     return list(behind(rows, after, "name")[:size]), rows.count()
 
 
-def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID, datetime, int]]:
-    """Heartbeats of all tenants that have a tick, with the tick and the interval; who waits longest comes first."""
-    rows = Heartbeat.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
-    return list(rows.values_list("tenant_id", "id", "next_at", "interval_s")[:limit])
-
-
 def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> datetime:
     """The next tick behind ``now``, for which the heartbeat waits from here on; ``tick_at`` when somebody else took it.
 

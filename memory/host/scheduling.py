@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -16,13 +17,14 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
-from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick
+from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick, TenantOwned
 from memory.host.paging import behind
 
 log = logging.getLogger(__name__)
 
 WRITER = "memory.host.scheduling"
 Key = TypeVar("Key")
+Row = TypeVar("Row", bound=TenantOwned)
 HORIZON = timedelta(days=90)
 HORIZON_TEXT = "P90D"
 ON_TIME = timedelta(seconds=60)
@@ -196,12 +198,12 @@ def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Schedule]
     return list(behind(rows, after, "name")[:size]), rows.count()
 
 
-def coming(schedule: Schedule) -> list[datetime]:
-    """The next five ticks, or as many as there are."""
-    if schedule.next_at is None or not schedule.cron:
-        return [schedule.next_at] if schedule.next_at else []
-    behind = cron.following(schedule.cron, schedule.timezone, schedule.next_at)
-    return [schedule.next_at, *(tick for tick, _ in zip(behind, range(SHOWN_TICKS - 1), strict=False))]
+def coming(row: Any) -> list[datetime]:
+    """The next five ticks of a schedule, of a run or of a pass, or as many as there are; none while it rests."""
+    if row.next_at is None or not row.cron:
+        return [row.next_at] if row.next_at else []
+    behind = cron.following(row.cron, row.timezone, row.next_at)
+    return [row.next_at, *islice(behind, SHOWN_TICKS - 1)]
 
 
 def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> tuple[list[ScheduleTick], int]:
@@ -210,10 +212,25 @@ def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -
     return list(behind(rows, before, "-tick_at")[:size]), rows.count()
 
 
-def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:
-    """Schedules of all tenants that have a tick to fire, the one that waits longest first."""
-    rows = Schedule.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
-    return list(rows.values_list("tenant_id", "id")[:limit])
+def due(table: type[TenantOwned], *more: str, now: datetime, limit: int = 100) -> list[tuple[Any, ...]]:
+    """The keys of the rows of all tenants that have a tick to fire, with ``more`` columns; the longest due first."""
+    rows = table.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
+    return list(rows.values_list("tenant_id", "id", *more)[:limit])
+
+
+def lock_due(table: type[Row], tenant_id: UUID, row_id: UUID, *, now: datetime) -> Row | None:
+    """The row, locked until the transaction ends, when its tick is due still: of all who look at once, one has it."""
+    rows = table.objects.of(tenant_id).select_for_update()
+    found: Row | None = rows.filter(id=row_id, enabled=True, next_at__lte=now).first()
+    return found
+
+
+def next_tick(row: Any, *, now: datetime) -> datetime | None:
+    """The next tick of a schedule that could not be fired; None when it has none, or nor can its time be read."""
+    try:
+        return cron.next_after(row.cron, row.timezone, now) if row.cron else None
+    except (ValueError, LookupError):
+        return None
 
 
 def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
@@ -221,7 +238,7 @@ def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
 
     The schedule is locked, and waits for its next tick from here on.
     """
-    schedule = _due_one(tenant_id, schedule_id, now)
+    schedule = lock_due(Schedule, tenant_id, schedule_id, now=now)
     if schedule is None or schedule.next_at is None:
         return None
     found = cron.Due(schedule.next_at, 0, None)
@@ -234,12 +251,6 @@ def claim(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> Claim | None:
         return None
     too_late = schedule.missed == MissedFirePolicy.SKIP and now - found.tick_at > ON_TIME
     return Claim(schedule, found.tick_at, found.missed, too_late)
-
-
-def _due_one(tenant_id: UUID, schedule_id: UUID, now: datetime) -> Schedule | None:
-    rows = Schedule.objects.of(tenant_id).select_for_update()
-    found: Schedule | None = rows.filter(id=schedule_id, enabled=True, next_at__lte=now).first()
-    return found
 
 
 def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: datetime) -> ScheduleTick:
@@ -258,14 +269,11 @@ def settle(claimed: Claim, *, run_id: UUID | None = None, code: str = "", now: d
 @transaction.atomic
 def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
-    schedule = _due_one(tenant_id, schedule_id, now)
+    schedule = lock_due(Schedule, tenant_id, schedule_id, now=now)
     if schedule is None or schedule.next_at is None:
         return
     failed = Claim(schedule, schedule.next_at, 0, too_late=False)
-    try:
-        schedule.next_at = cron.next_after(schedule.cron, schedule.timezone, now) if schedule.cron else None
-    except (ValueError, LookupError):  # nor can its time be read
-        schedule.next_at = None
+    schedule.next_at = next_tick(schedule, now=now)
     schedule.save(by=WRITER, update_fields=["next_at"])
     if not ScheduleTick.objects.of(tenant_id).filter(schedule_id=schedule.id, tick_at=failed.tick_at).exists():
         settle(failed, code=FAILED, now=now)

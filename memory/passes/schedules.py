@@ -7,7 +7,6 @@ missed. The pass acts with what the schedule's last writer may do when it fires,
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +24,6 @@ from memory.passes.orders import Wanted
 from memory.wire import instant
 
 WRITER = "memory.passes.schedules"
-SHOWN_TICKS = 5
 
 Queue = Callable[[Pass], None]
 
@@ -104,14 +102,6 @@ def page(
     return list(behind(rows, after, "id")[:size]), rows.count()
 
 
-def coming(schedule: PassSchedule) -> list[datetime]:
-    """The next five ticks; none while it rests."""
-    if schedule.next_at is None:
-        return []
-    behind = cron.following(schedule.cron, schedule.timezone, schedule.next_at)
-    return [schedule.next_at, *islice(behind, SHOWN_TICKS - 1)]
-
-
 def last_passes(scope: TenantScope, schedules: list[PassSchedule]) -> dict[UUID, Pass]:
     """The last pass of each of these schedules that has had one, by the schedule's id."""
     scope.check("memory:read")
@@ -134,12 +124,6 @@ def _audit(scope: TenantScope, what: str, row: PassSchedule, now: datetime) -> N
     audit.append(scope.tenant_id, actor=scope.principal.id, action=f"pass-schedule.{what}", target=target, now=now)
 
 
-def due(*, now: datetime, limit: int = 100) -> list[tuple[UUID, UUID]]:
-    """Schedules of all tenants that have a tick to fire, the one that waits longest first."""
-    rows = PassSchedule.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
-    return list(rows.values_list("tenant_id", "id")[:limit])
-
-
 def fire_due(*, queue: Queue, now: datetime) -> int:
     """Every schedule that was due has been looked at, and one that cannot be fired stopped no other; how many passes
     wait for a worker because of it. ``queue`` is called in the transaction that makes a pass."""
@@ -148,13 +132,14 @@ def fire_due(*, queue: Queue, now: datetime) -> int:
         made = fire(*key, queue=queue, now=now)
         return made is not None and made.state == PassState.WAITING
 
-    return scheduling.fire_each("Pass schedule", due(now=now), fire_one, give_up=lambda key: give_up(*key, now=now))
+    rows = scheduling.due(PassSchedule, now=now)
+    return scheduling.fire_each("Pass schedule", rows, fire_one, give_up=lambda key: give_up(*key, now=now))
 
 
 @transaction.atomic
 def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> Pass | None:
     """The pass of the due tick, waiting or refused; None for everybody who looks after the first."""
-    row = _due_one(tenant_id, schedule_id, now)
+    row = scheduling.lock_due(PassSchedule, tenant_id, schedule_id, now=now)
     if row is None or row.next_at is None:
         return None
     found = cron.due(row.cron, row.timezone, row.next_at, now)
@@ -164,12 +149,6 @@ def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> 
     if made.state == PassState.WAITING:
         queue(made)
     return made
-
-
-def _due_one(tenant_id: UUID, schedule_id: UUID, now: datetime) -> PassSchedule | None:
-    rows = _rows(tenant_id).select_for_update()
-    found: PassSchedule | None = rows.filter(id=schedule_id, enabled=True, next_at__lte=now).first()
-    return found
 
 
 def _window(tick_at: datetime) -> str:
@@ -184,13 +163,9 @@ def _settle(row: PassSchedule, made: Pass, next_at: datetime | None) -> None:
 @transaction.atomic
 def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
     """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
-    row = _due_one(tenant_id, schedule_id, now)
+    row = scheduling.lock_due(PassSchedule, tenant_id, schedule_id, now=now)
     if row is None or row.next_at is None:
         return
     wanted = Wanted(row.kind, row.memory_ref, trigger=Trigger.SCHEDULED)
     made = orders.order_failed(tenant_id, row.written_by, wanted, window=_window(row.next_at), now=now)
-    try:
-        next_at = cron.next_after(row.cron, row.timezone, now)
-    except (ValueError, LookupError):  # nor can its time be read
-        next_at = None
-    _settle(row, made, next_at)
+    _settle(row, made, scheduling.next_tick(row, now=now))

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory.host import heartbeats, runs, scheduling
+from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
@@ -25,7 +26,11 @@ def advance(tenant: str, run: str) -> None:
 
 def enqueue_heartbeats(now: datetime) -> int:
     """The due tick of every heartbeat is queued, by whoever takes it first; returns how many."""
-    return scheduling.fire_each("Heartbeat", heartbeats.due(now=now), lambda key: _enqueue_tick(*key, now=now))
+    return scheduling.fire_each(
+        "Heartbeat",
+        scheduling.due(Heartbeat, "next_at", "interval_s", now=now),
+        lambda key: _enqueue_tick(*key, now=now),
+    )
 
 
 def enqueue_timer(timer: Timer) -> None:

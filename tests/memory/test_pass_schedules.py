@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from memory import passes, tasks
-from memory.host import access, ids, vault
+from memory.host import access, ids, scheduling, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import AuditRecord, Run
 from memory.host.tenancy import TenantScope
@@ -192,11 +192,11 @@ def test_a_ref_has_one_schedule_of_a_kind_and_keeping_it_again_changes_it() -> N
 def test_a_schedule_that_rests_ticks_no_more_until_it_is_enabled() -> None:
     acme = building.scope()
     schedule = keep(acme)
-    assert schedules.coming(keep(acme, enabled=False)) == []
+    assert scheduling.coming(keep(acme, enabled=False)) == []
     assert fire_due(minutes(5)) == 0
     woken = keep(acme, now=minutes(5))
-    assert schedules.coming(woken)[0] == minutes(6).replace(second=0)
-    assert len(schedules.coming(woken)) == 5
+    assert scheduling.coming(woken)[0] == minutes(6).replace(second=0)
+    assert len(scheduling.coming(woken)) == 5
     kept = keep(acme, now=minutes(30), options={"size": 1})
     assert kept.next_at == woken.next_at
     assert kept.id == schedule.id

@@ -43,7 +43,7 @@ def fire_due(now: datetime) -> int:
     """Every schedule that was due has been looked at; returns how many runs there are for it."""
     return scheduling.fire_each(
         "Schedule",
-        scheduling.due(now=now),
+        scheduling.due(Schedule, now=now),
         lambda key: fire(*key, now=now),
         give_up=lambda key: scheduling.give_up(*key, now=now),
     )
