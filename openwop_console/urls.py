@@ -1,6 +1,7 @@
 """Every address of the console, put together from the floors below."""
 
 from allauth.account import views as account
+from django.conf import settings
 from django.urls import URLPattern, include, path
 
 from memory.host import pages as host_pages
@@ -37,5 +38,5 @@ urlpatterns = [
     path("", include("memory.api.urls")),
     path("", include("proposals.urls")),
     path("", include("proposals.api.urls")),
-    path("", include("openwop_console.seams.urls")),
+    *([path("", include("openwop_console.test_seams.urls"))] if settings.OPENWOP_TEST_SEAM_ENABLED else []),
 ]

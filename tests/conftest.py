@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import connection
 
 from tests import flush, templates
@@ -28,6 +29,12 @@ def the_test_database_is_copied_emptied_and_dropped():
             patching.setattr(type(connection.creation), "_destroy_test_db", _drop_by_force)
         patching.setattr(type(connection.creation), "_create_test_db", _copy_template)
         yield
+
+
+@pytest.fixture(autouse=True)
+def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seams are shut, as they are for operators, until a test opens them."""
+    monkeypatch.setattr(django_settings, "OPENWOP_TEST_SEAM_ENABLED", False)
 
 
 def _copy_template(creation: Any, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:

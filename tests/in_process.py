@@ -21,8 +21,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from openwop_console.process import scheduler
-from openwop_console.seams import agents, memory
-from openwop_console.seams import time as seam_time
+from openwop_console.test_seams import agents, memory
+from openwop_console.test_seams import time as seam_time
 from tests.fixtures_queue import Drain
 
 # Fixtures that give a host: in process, or as a real console where the test is marked ``console``.

@@ -40,6 +40,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("OPENWOP_") and name not in KEPT]:
         del os.environ[name]
     os.environ.pop("DATABASE_URL", None)
+    # The addresses of the seams are there; the fixture ``closed_seams`` shuts them, and a test opens them again.
+    os.environ["OPENWOP_TEST_SEAM_ENABLED"] = "true"
     if _wants_postgres(early_config):
         _start_postgres(early_config)
     if engine() == POSTGRES:

@@ -187,8 +187,8 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "proposals/learning/attempts.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
-        "openwop_console/seams/governance.py",  # a denial is an outcome that the suite asks for
-        "openwop_console/seams/identity.py",  # what is not there is told apart, for the suite alone
+        "openwop_console/test_seams/governance.py",  # a denial is an outcome that the suite asks for
+        "openwop_console/test_seams/identity.py",  # what is not there is told apart, for the suite alone
     }
 
 

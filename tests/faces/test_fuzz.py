@@ -69,7 +69,7 @@ def one_connection() -> Iterator[None]:
 def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     """Acme with a row of each kind, and the seams open; nothing waits for a worker."""
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-    monkeypatch.setattr("openwop_console.seams.agents.PATIENCE_S", 0)
+    monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
     world = World("acme")
     for name in OPERATIONS:
         ROUTES[name][0].real(world)

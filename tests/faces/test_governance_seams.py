@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.host import access, audit, ids, registry
 from memory.host.models import Run, RunStatus
 from openwop_console.runtime import runs
-from openwop_console.seams import principals
+from openwop_console.test_seams import principals
 from proposals.models import Gate
 from tests import building
 

@@ -17,7 +17,7 @@ from memory.models import Archive, Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import compaction, orders
 from memory.passes.orders import Wanted
-from openwop_console.seams import memory, principals
+from openwop_console.test_seams import memory, principals
 from tests import building
 
 pytestmark = pytest.mark.django_db

@@ -37,7 +37,7 @@ DOCUMENT = "installAgent"
 @pytest.fixture
 def acme(settings: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     settings.OPENWOP_TEST_SEAM_ENABLED = True
-    monkeypatch.setattr("openwop_console.seams.agents.PATIENCE_S", 0)
+    monkeypatch.setattr("openwop_console.test_seams.agents.PATIENCE_S", 0)
     return World("acme")
 
 

@@ -215,3 +215,13 @@ def test_what_every_process_imports_is_not_gone_through_by_the_collector(fresh):
     assert fresh("-c", shown, DJANGO_SETTINGS_MODULE="openwop_console.settings").stdout == "True\n"
     shown = "import gc; from openwop_console import asgi; print(gc.get_freeze_count() > 20 * len(gc.get_objects()))"
     assert fresh("-c", shown).stdout == "True\n"
+
+
+@pytest.mark.parametrize(("opened", "imported"), [("false", "False"), ("true", "True")])
+def test_the_seams_of_a_conformance_suite_are_not_imported_while_they_are_off(fresh, opened, imported):
+    bring_urls = "import django, sys; django.setup(); import openwop_console.urls"
+    shown = f"{bring_urls}; print(any(name.startswith('openwop_console.test_seams') for name in sys.modules))"
+
+    done = fresh("-c", shown, DJANGO_SETTINGS_MODULE="openwop_console.settings", OPENWOP_TEST_SEAM_ENABLED=opened)
+
+    assert done.stdout == f"{imported}\n"

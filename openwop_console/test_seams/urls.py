@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from openwop_console.seams import agents, commitments, governance, identity, memory, time, workspace
+from openwop_console.test_seams import agents, commitments, governance, identity, memory, time, workspace
 
 urlpatterns: list[URLPattern] = [
     path("v1/host/sample/agents/<str:agent_id>/dispatch", agents.dispatch, name="seam-agent-dispatch"),

@@ -24,8 +24,8 @@ from memory.host.serializing import Closed, Text, checked
 from memory.host.tenancy import TenantScope, scope_of
 from memory.tasks import worker_name
 from openwop_console.runtime import engine
-from openwop_console.seams import principals
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams import principals
+from openwop_console.test_seams.principals import seam
 from proposals import lifecycle, overrides, rules
 from proposals.drafts import ProposalDraft
 from proposals.models import Decision, Gate, GateState

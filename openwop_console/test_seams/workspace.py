@@ -23,7 +23,7 @@ from memory.host import access, tenancy
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams.principals import seam
 
 Given = dict[str, Any]
 NEEDS = {"list": "workspace:read", "get": "workspace:read", "put": "workspace:write", "delete": "workspace:write"}

@@ -27,8 +27,8 @@ from memory.host.tenancy import MemoryScope, TenantScope, scope_of
 from memory.models import Commitment, CommitmentState, Condition, Firing
 from memory.text import intentions
 from openwop_console.runtime.timed import commitments as timed_commitments
-from openwop_console.seams import serializers as wire
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams import serializers as wire
+from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "conformance-noop"
 CANARY = re.compile(r"INTENT-CANARY-[0-9a-f]{16}")

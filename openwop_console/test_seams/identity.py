@@ -16,8 +16,8 @@ from memory.host.serializing import Closed, Text, checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.seams import principals
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams import principals
+from openwop_console.test_seams.principals import seam
 
 KNOWN = frozenset().union(*access.ROLES.values())
 DECISION = {

@@ -22,7 +22,7 @@ from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "console-agent-dispatch"
 PATIENCE_S = 10

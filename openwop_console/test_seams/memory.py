@@ -26,9 +26,9 @@ from memory.models import Archive, Pass, PassState
 from memory.passes import compaction, orders
 from memory.passes.orders import Wanted
 from openwop_console.runtime import streams
-from openwop_console.seams import principals
-from openwop_console.seams import serializers as wire
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams import principals
+from openwop_console.test_seams import serializers as wire
+from openwop_console.test_seams.principals import seam
 
 SCOPE = "passes:run"
 INDEX = "MEMORY-INDEX.json"

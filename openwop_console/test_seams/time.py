@@ -23,7 +23,7 @@ from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.runtime.api import schedules
 from openwop_console.runtime.timed import heartbeats as timed_heartbeats
 from openwop_console.runtime.timed import schedules as timed_schedules
-from openwop_console.seams.principals import seam
+from openwop_console.test_seams.principals import seam
 
 WORKFLOW = "conformance-noop"
 GIVEN = {"observe": "given", "expression": "@"}
