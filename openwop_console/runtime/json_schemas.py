@@ -3,7 +3,7 @@
 A schema reaches nothing outside itself (no ``$ref``), and its regular expressions are RE2's, which cannot run away.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import re2
@@ -54,6 +54,18 @@ def _is_pattern(pattern: str) -> bool:
 
 def problems(schema: dict[str, Any], value: Any, *, field: str) -> list[dict[str, str]]:
     """Where ``value`` does not satisfy ``schema``, by field path, without echoing anything of it."""
-    found = _Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value)
-    ordered = sorted(found, key=lambda problem: problem.json_path)
-    return [{"field": field + each.json_path[1:], "message": f"does not satisfy {each.validator}"} for each in ordered]
+    found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
+    return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
+
+
+def described(found: Iterable[ValidationError]) -> list[dict[str, str]]:
+    """What a validator has found, by path: each thing once, and a member that is missing at its own path."""
+    messages = {pair: None for problem in found for pair in _described(problem)}
+    return [{"field": path, "message": message} for path, message in sorted(messages)]
+
+
+def _described(problem: ValidationError) -> list[tuple[str, str]]:
+    if problem.validator == "required":
+        missing = [name for name in problem.validator_value if name not in problem.instance]
+        return [(f"{problem.json_path}.{name}", "is required") for name in missing]
+    return [(problem.json_path, f"does not satisfy {problem.validator}")]

@@ -46,20 +46,13 @@ def check(definition: Any) -> None:
 
 def problems_of(definition: Any) -> ErrorList:
     """Why this host could not execute the definition, by field path."""
-    problems = sorted(_validator().iter_errors(definition), key=lambda problem: problem.json_path)
-    errors = [{"field": problem.json_path, "message": _message(problem)} for problem in problems]
-    return errors or _graph_problems(definition)
+    return json_schemas.described(_validator().iter_errors(definition)) or _graph_problems(definition)
 
 
 def missing_in(definition: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
     """The inputs that the workflow requires and a run with these would not have."""
     declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
     return [each["name"] for each in declared if each["name"] not in inputs]
-
-
-def _message(problem: Any) -> str:
-    """What is wrong without echoing the value."""
-    return f"does not satisfy {problem.validator}"
 
 
 def _graph_problems(definition: dict[str, Any]) -> ErrorList:

@@ -178,8 +178,9 @@ def test_a_workflow_is_installed_from_a_file_and_an_invalid_one_names_its_fields
     assert "workflow:flow@1.0.0 is installed in acme" in manage("install_workflow", str(file), tenant="acme")
     assert building.execute(building.scope(), "flow").status == "completed"
     file.write_text("{}")
-    with pytest.raises(CommandError, match=r"\$ does not satisfy required"):
+    with pytest.raises(CommandError, match=r"\(\$\.edges is required; \$\.id is required; ") as refused:
         manage("install_workflow", str(file), tenant="acme")
+    assert str(refused.value).count("$.id is required") == 1
 
 
 def test_a_secret_comes_from_standard_input_and_is_rotated(monkeypatch: pytest.MonkeyPatch) -> None:
