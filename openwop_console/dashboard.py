@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memory import adapter, agents, masking, run_timeline
 from memory.agents import AgentRow
-from memory.forget import requests
+from memory.forget import forgetting, requests
 from memory.host import access, interrupts, pages, sql
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
@@ -60,6 +60,7 @@ class Attention:
 
     waiting: dict[str, Few | None]
     titles: dict[UUID, str]
+    subjects: dict[UUID, str]
     policies: list[PolicyChange] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
@@ -127,12 +128,13 @@ def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Att
         name: None if rows is None else Few(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
         for name, rows in lists.items()
     }
-    asked, forgets = found["answers"], found["forgets"]
+    asked, forgets, previews = found["answers"], found["forgets"], found["previews"]
     return Attention(
         waiting=found,
         titles={each.id: masking.of_run(each.run).data(each.data).get("title", "") for each in asked.rows}
         if asked
         else {},
+        subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},
         policies=policy_review.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory.forget import forgetting
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
-from memory.models import ForgetRequest, Suspect
+from memory.models import ForgetRequest
 from openwop_console import dashboard
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
@@ -94,16 +94,16 @@ def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client,
 
 @pytest.mark.engines
 def test_an_open_preview_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
-    now = timezone.now()
-    request = ForgetRequest(
-        tenant_id=building.tenant().id, subject_key="k" * 64, state="previewed", plan={}, plan_sha256="",
-        requested_by="host", created_at=now, lapses_at=now + timedelta(minutes=30),
-    ).insert(by="memory.forget.forgetting")  # fmt: skip
+    now, acme = timezone.now(), building.scope()
     assert needs(ada)["previews"] == 0
-    suspect = Suspect(tenant_id=request.tenant_id, request_id=request.id, store="memory_entry", row_id=ids.new_id())
-    suspect.insert(by="memory.forget.forgetting")
+    building.remember("acme", f"a note of {MARTA}", f"and of jo{MARTA}")
+    request = forgetting.preview(acme, [MARTA, "M. Kowalska"], now=now).request
     assert f"/forget/{ids.wire('fgt', request.id)}" in listed(ada, "previews")
-    assert (needs(ada)["previews"], needs(sign_in(role="operator"))["previews"]) == (1, None)
+    assert f">{MARTA}, m. kowalska<" in listed(ada, "previews"), "whoever may decide sees what it is about"
+    others = (sign_in(role="operator"), sign_in("globex", role="owner"))
+    assert not any(MARTA in body_of(browser.get("/")) for browser in others)
+    assert (needs(ada)["previews"], needs(others[0])["previews"]) == (1, None)
+    assert MARTA not in ada.get("/?format=json").content.decode()
     assert counted(ada, "/forget") == "1"
     request.lapses_at = now
     request.save(by="memory.forget.forgetting")
