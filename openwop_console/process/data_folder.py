@@ -72,13 +72,24 @@ def kept_text(file: Path, make: Callable[[], str]) -> str:
 class _Later(SimpleLazyObject):  # type: ignore[type-arg]
     """A text that is there, although it was not read yet."""
 
+    _mask_wrapped = True  # Django's settings ask for it whenever they give the text: that is no use of it
+
+    def __init__(self, file: Path, make: Callable[[], str]) -> None:
+        super().__init__(lambda: kept_text(file, make))
+        self.__dict__["kept_in"] = file
+
     def __bool__(self) -> bool:
         return True
 
 
 def kept_later(file: Path, make: Callable[[], str]) -> str:
     """``kept_text`` that is read, or made, when it is first used."""
-    return cast("str", _Later(lambda: kept_text(file, make)))
+    return cast("str", _Later(file, make))
+
+
+def is_still_to_be_made(text: str) -> bool:
+    """Whether the first use of ``text``, which is kept later, would make its file."""
+    return isinstance(text, _Later) and not text.kept_in.exists()
 
 
 def instance_of(folder: Path) -> str:

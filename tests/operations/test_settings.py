@@ -112,7 +112,7 @@ def test_a_command_on_an_empty_database_says_that_it_must_be_migrated_first(fres
 
 
 def test_every_command_that_works_on_the_tables_looks_for_them_first():
-    elsewhere = {"bench", "console", "restore"}  # which make their own tables, or migrate
+    elsewhere = {"check", "console", "restore"}  # which need no tables, make their own, or migrate
     ours = [name for name, app in get_commands().items() if app == "openwop_console" and name not in elsewhere]
 
     assert ours
@@ -174,6 +174,20 @@ def test_outside_production_the_secret_key_is_made_once_and_kept_for_the_owner_a
     assert keys == {kept.read_text() + "\n"}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "--deploy"]])
+def test_a_check_makes_no_secret_key_and_leaves_one_that_is_there(words, fresh, tmp_path):
+    done = fresh("manage.py", *words)
+
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "data").exists()
+
+    fresh("-c", SHOW.format("str(settings.SECRET_KEY)"))
+    kept = (tmp_path / "data" / "secret_key").read_text()
+    fresh("manage.py", *words)
+    assert [each.name for each in (tmp_path / "data").iterdir()] == ["secret_key"]
+    assert (tmp_path / "data" / "secret_key").read_text() == kept
 
 
 def test_of_many_who_make_a_kept_text_at_the_same_moment_all_get_the_first(tmp_path):
