@@ -37,6 +37,7 @@ from memory.text.matching import is_mentioned, search_form
 from memory.wire import instant
 from openwop_console import VERSION
 from openwop_console.databases import SQLITE_SUFFIXES
+from openwop_console.process.scheduler import recover
 
 FORMAT = "openwop-console backup"
 FORMAT_VERSION = 1
@@ -434,6 +435,7 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
             raise BackupRefused(
                 f"The receipt of a forget of {instant(request.created_at)} is not one this host signed."
             )
+    recover(None, clock())  # or a forget that was under way would keep its turn until its lease ends
     applied = sum(_forget_again(each, clock) for each in erasures)
     for tenant in Tenant.objects.order_by("id"):
         details = {"copiedAt": manifest["createdAt"], "forgottenAgain": applied}

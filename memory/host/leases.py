@@ -62,10 +62,12 @@ class Lease:
         """The next who claims the row need not wait for the end of the lease."""
         return self.while_held(tenant_id, row_id, holder=holder).update(**{"holder": "", self.until: None}) == 1
 
-    def release_held_by(self, instance: str, *, now: datetime) -> int:
-        """The rows that workers of a dead instance held can be claimed at once; returns how many."""
+    def release_held_by(self, instance: str | None, *, now: datetime) -> int:
+        """The rows that workers of a dead instance held can be claimed at once; returns how many. None is every
+        instance: of those that held the rows of a restored copy, none works on it."""
         rows: QuerySet[Any] = self.model.objects.written_by(self.by)
-        held = rows.filter(holder__startswith=f"{instance}/", **{f"{self.until}__isnull": False})
+        held = rows.filter(**{f"{self.until}__isnull": False})
+        held = held.exclude(holder="") if instance is None else held.filter(holder__startswith=f"{instance}/")
         return held.update(**{"holder": "", self.until: now})
 
     def _rows(self, tenant_id: UUID, row_id: UUID) -> QuerySet[Any]:

@@ -109,8 +109,9 @@ class Scheduler:
         return queued
 
 
-def recover(instance: str, now: datetime) -> int:
-    """What an earlier, dead console of this data folder held is free at once; returns how much."""
+def recover(instance: str | None, now: datetime) -> int:
+    """What an earlier, dead console of this data folder held is free at once; returns how much. None is any console: on
+    a restored copy none of those that held its rows."""
     return sum(lease.release_held_by(instance, now=now) for lease in (runs.LEASE, passes.LEASE, commitments.LEASE))
 
 

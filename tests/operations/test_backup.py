@@ -141,6 +141,33 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
     assert ("Gold plan costs" in json.dumps(listed), MARTA in json.dumps(listed)) == (True, False)
 
 
+# A worker has begun to carry out a forget, and holds it for the next minute.
+BEGIN_TO_FORGET = f"""
+from django.utils import timezone
+from memory import passes
+from memory.forget import forgetting
+from tests import building
+acme, now = building.scope(), timezone.now()
+building.remember("acme", "{MARTA} is on the Gold plan")
+request = forgetting.preview(acme, ["{MARTA}"], now=now).request
+request = forgetting.confirm(acme, request.id, typed="{MARTA}", reason="ticket 18", now=now)
+print(passes.claim(acme.tenant_id, request.pass_id, holder="first/1", now=now) is not None)
+"""
+
+
+def test_a_copy_from_the_middle_of_a_forget_is_restored_at_once_and_the_subject_is_forgotten(hosts: Hosts) -> None:
+    hosts.first.make_tables()
+    assert hosts.first.shell(BEGIN_TO_FORGET) == "True"
+    made = hosts.first.manage("backup", str(hosts.file))
+    assert made.returncode == 0, made.stderr
+
+    restored = hosts.restore()
+
+    assert restored.returncode == 0, restored.stderr
+    assert "Forgotten again: 1." in restored.stdout
+    assert hosts.look(hosts.second)["named"] == {}
+
+
 def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothing(
     hosts: Hosts, tmp_path: Path
 ) -> None:
