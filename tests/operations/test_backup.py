@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -56,11 +57,24 @@ print(json.dumps({
 """
 
 
-class Hosts:
-    """A host that runs, and another one that nothing has begun on; both on databases of their own."""
+@dataclass(frozen=True)
+class Kept:
+    """A host that has ended, the backup made of it while it ran, and the key of its owner. What the backup has of Marta
+    was forgotten before the end."""
 
-    def __init__(self, first: ConsoleProcess, second: ConsoleProcess, folder: Path) -> None:
-        self.first, self.second, self.file = first, second, folder / "copy.zip"
+    host: ConsoleProcess
+    file: Path
+    key: str
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The host that was copied, and another one that nothing has begun on; both on databases of their own."""
+
+    first: ConsoleProcess
+    second: ConsoleProcess
+    file: Path
+    key: str
 
     def restore(self, *words: str, file: Path | None = None, **environment: str) -> CompletedProcess[str]:
         """On the second host, with the journal of the first one."""
@@ -71,16 +85,40 @@ class Hosts:
         return found
 
 
-@pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[Hosts]:
-    with fresh_database() as one, fresh_database(empty=True) as other:
-        pair = [ConsoleProcess(tmp_path / "one", one), ConsoleProcess(tmp_path / "two", other, empty=True)]
-        for host in pair:
-            host.environment["OPENWOP_SECRET_KEY"] = KEY
-            host.environment["OPENWOP_ERASURE_JOURNAL"] = str(tmp_path / "one.erasures")
-        yield Hosts(pair[0], pair[1], tmp_path)
-        for host in pair:
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """One for all tests of this file: each restores it to a host of its own."""
+    folder = tmp_path_factory.mktemp("kept")
+    with fresh_database() as url:
+        host, file = _host(folder, "one", url), folder / "copy.zip"
+        try:
+            host.start()
+            key = host.key("acme", "owner")
+            with httpx.Client(base_url=host.url, headers={"X-API-Key": key}, timeout=20) as client:
+                _remember(client, "m", f"{MARTA} is on the Gold plan")
+                _remember(client, "g", "The Gold plan costs 40 euros")
+                made = host.manage("backup", str(file))
+                assert made.returncode == 0, made.stderr
+                _forget(client)
+            host.terminate()
+            yield Kept(host, file, key)
+        finally:
             host.end()
+
+
+@pytest.fixture
+def hosts(kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
+    with fresh_database(empty=True) as url:
+        second = _host(tmp_path, "two", url, empty=True)
+        second.environment["OPENWOP_ERASURE_JOURNAL"] = kept.host.environment["OPENWOP_ERASURE_JOURNAL"]
+        yield Hosts(kept.host, second, kept.file, kept.key)
+        second.end()
+
+
+def _host(folder: Path, name: str, url: str | None, *, empty: bool = False) -> ConsoleProcess:
+    host = ConsoleProcess(folder / name, url, empty=empty)
+    host.environment |= {"OPENWOP_SECRET_KEY": KEY, "OPENWOP_ERASURE_JOURNAL": str(folder / f"{name}.erasures")}
+    return host
 
 
 def _remember(client: httpx.Client, key: str, text: str) -> None:
@@ -104,17 +142,7 @@ def _forget(client: httpx.Client) -> None:
 
 
 def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restored_host_opens(hosts: Hosts) -> None:
-    hosts.first.start()
-    hosts.first.manage("create_tenant", "acme")
-    key = hosts.first.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=hosts.first.url, headers={"X-API-Key": key}, timeout=20) as client:
-        _remember(client, "m", f"{MARTA} is on the Gold plan")
-        _remember(client, "g", "The Gold plan costs 40 euros")
-        made = hosts.first.manage("backup", str(hosts.file))
-        assert made.returncode == 0, made.stderr
-        copied = json.loads(zipfile.ZipFile(hosts.file).read("manifest.json"))["manifest"]["tables"]
-        _forget(client)
-    hosts.first.terminate()
+    copied = json.loads(zipfile.ZipFile(hosts.file).read("manifest.json"))["manifest"]["tables"]
 
     without = hosts.restore(OPENWOP_ERASURE_JOURNAL=str(hosts.second.data_folder / "nowhere"))
     restored = hosts.restore()
@@ -135,7 +163,7 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
         assert b"kowalska" not in file.read_bytes()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     hosts.second.start()
-    with httpx.Client(base_url=hosts.second.url, headers={"X-API-Key": key}, timeout=20) as client:
+    with httpx.Client(base_url=hosts.second.url, headers={"X-API-Key": hosts.key}, timeout=20) as client:
         listed = client.get("/v1/host/console/memory").json()
         _remember(client, "n", "written on the restored host")
     assert ("Gold plan costs" in json.dumps(listed), MARTA in json.dumps(listed)) == (True, False)
@@ -171,10 +199,6 @@ def test_a_copy_from_the_middle_of_a_forget_is_restored_at_once_and_the_subject_
 def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothing(
     hosts: Hosts, tmp_path: Path
 ) -> None:
-    hosts.first.make_tables()
-    hosts.first.manage("create_tenant", "acme")
-    made = hosts.first.manage("backup", str(hosts.file))
-    assert made.returncode == 0, made.stderr
     whole = hosts.file.read_bytes()
     (cut := tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
     (foreign := tmp_path / "foreign.zip").write_bytes(b"")
@@ -235,15 +259,12 @@ def test_a_backup_of_another_migration_state_is_refused_by_the_side_that_is_behi
     assert "a form that this release does not know" in refusal(formatVersion=99)
 
 
-def test_a_disk_that_is_full_leaves_no_half_backup_and_no_half_host(hosts: Hosts) -> None:
-    hosts.first.make_tables()
-    hosts.first.manage("create_tenant", "acme")
-
-    full = _limited(hosts.first, "backup", str(hosts.file))
+def test_a_disk_that_is_full_leaves_no_half_backup_and_no_half_host(hosts: Hosts, tmp_path: Path) -> None:
+    full = _limited(hosts.first, "backup", str(tmp_path / "full.zip"))
     assert (full.returncode, len(full.stderr.splitlines())) == (1, 1), full.stderr
-    assert sorted(path.name for path in hosts.file.parent.iterdir() if "copy" in path.name) == []
+    assert [path.name for path in tmp_path.iterdir() if "full" in path.name] == []
 
-    assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
+    assert hosts.first.manage("backup", str(tmp_path / "full.zip")).returncode == 0
     if plugin.engine() == plugin.SQLITE:  # PostgreSQL writes on its own disk, not under this process's limit
         unfit = _limited(hosts.second, "restore", str(hosts.file))
         assert (unfit.returncode, len(unfit.stderr.splitlines())) == (1, 1), unfit.stderr
@@ -265,16 +286,10 @@ def _limited(host: ConsoleProcess, *words: str) -> CompletedProcess[str]:
     )
 
 
-def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(hosts: Hosts) -> None:
-    hosts.first.start()
-    hosts.first.manage("create_tenant", "acme")
-    key = hosts.first.manage("create_api_key", "--tenant", "acme", "--role", "owner").stdout.strip()
-    with httpx.Client(base_url=hosts.first.url, headers={"X-API-Key": key}, timeout=20) as client:
-        _remember(client, "m", f"{MARTA} is on the Gold plan")
-        assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
-        _forget(client)
-    hosts.first.terminate()
-    lost = str(hosts.file.parent / "lost.erasures")
+def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forgotten_is_back(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    lost = str(tmp_path / "lost.erasures")
 
     refused = hosts.restore(OPENWOP_ERASURE_JOURNAL=lost)
     restored = hosts.restore("--without-journal", OPENWOP_ERASURE_JOURNAL=lost)
@@ -286,16 +301,14 @@ def test_without_the_journal_a_restore_says_what_it_leaves_out_and_what_was_forg
     assert (found["chain"], found["named"]["memory_memoryentry"]) == (True, 1)
 
 
-def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts) -> None:
-    hosts.first.make_tables()
-    hosts.first.manage("create_tenant", "acme")
-    other = hosts.file.with_name("other.zip")
+def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, tmp_path: Path) -> None:
+    other = tmp_path / "other.zip"
 
     in_sqlite = plugin.engine() == plugin.SQLITE
     copy = other.with_name(".other.zip.copying.sqlite3")
     _kill_when(hosts.first, copy.exists if in_sqlite else other.exists, "backup", str(other))
     again = hosts.first.manage("backup", str(other))
-    assert hosts.first.manage("backup", str(hosts.file)).returncode == 0
+    assert hosts.first.manage("backup", str(tmp_path / "next.zip")).returncode == 0
     cut = hosts.restore(file=other)
     aside = hosts.second.data_folder / "console.sqlite3.restoring"
     _kill_when(hosts.second, aside.exists if in_sqlite else _copies(hosts.second), "restore", str(hosts.file))
@@ -305,7 +318,7 @@ def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts) 
     assert (cut.returncode, "no backup of a console, or is cut off" in cut.stderr) == (1, True), cut.stderr
     assert restored.returncode == 0, restored.stderr
     assert not aside.exists()
-    left = [path.name for path in hosts.file.parent.iterdir() if path.name.startswith(".")]
+    left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert left == [], "what a killed backup was copying to is removed by the next"
 
 
