@@ -44,6 +44,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None
     return Files(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist writes the groups into the names of the tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of a shared console first, then the files of ``FIRST``, then all others as they were found."""
     for item in items:

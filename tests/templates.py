@@ -35,10 +35,12 @@ def copy_file(target: Path) -> None:
 def copy_database(name: str) -> None:
     """A migrated PostgreSQL database called ``name``. The server copies a template only while nobody uses it."""
     with _shared() as folder:
-        if not (folder / "template").exists():
+        made = folder / "template.made"
+        if not made.exists():
             execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", TEMPLATE)
             execute("CREATE DATABASE {}", TEMPLATE)
             _migrate({"OPENWOP_DATA_DIR": str(folder / "template"), "DATABASE_URL": url_of(TEMPLATE)})
+            made.touch()
         execute("CREATE DATABASE {} TEMPLATE {}", name, TEMPLATE)
 
 
