@@ -121,6 +121,7 @@ def _texts(tenant_id: UUID, digests: Iterable[str]) -> dict[str, str]:
         sha256: text
         for part in sql.in_chunks(digests)
         for sha256, text in rows.filter(sha256__in=part).values_list("sha256", "text")
+        if text is not None
     }
 
 

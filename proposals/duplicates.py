@@ -144,4 +144,6 @@ def _proposed(tenant_id: UUID, kind: str, besides: UUID | None) -> list[_There]:
     )
     rows = (rows.exclude(proposal_id=besides) if besides else rows).order_by("-proposal_id")
     told = rows.values_list("proposal_id", "id", "sha256", "structure")[:LOOKED_AT]
-    return [_There(ids.wire("prop", proposal_id), *more) for proposal_id, *more in told]
+    return [
+        _There(ids.wire("prop", proposal_id), row, sha256, structure) for proposal_id, row, sha256, structure in told
+    ]

@@ -182,7 +182,7 @@ def in_force_again(told: Detail) -> dict[UUID, datetime]:
     refs = {each.ref: each.id for each in versions(told)}
     rows = Proposal.objects.of(told.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)
     applied = rows.filter(installed_ref__in=refs).order_by("closed_at").values_list("installed_ref", "closed_at")
-    return {refs[ref]: closed_at for ref, closed_at in applied}
+    return {refs[ref]: closed_at for ref, closed_at in applied if ref and closed_at}
 
 
 def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,6 +21,13 @@ from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
 
 PASSWORD = "correct horse battery staple"
+
+
+def id_of(prefix: str, text: str) -> UUID:
+    """The id behind what the wire calls it."""
+    found = ids.parse(prefix, text)
+    assert found is not None, text
+    return found
 
 
 def tenant(slug: str = "acme") -> Tenant:

@@ -113,8 +113,10 @@ def sealed(tenant_id: UUID) -> Iterator[EntryAddress]:
 
 def reasons_of_retired(tenant_id: UUID, rows: Sequence[UUID] | None = None) -> Iterator[tuple[UUID, str]]:
     """Why people have retired the entries that are, or those of ``rows``."""
-    retired = Retirement.objects.of(tenant_id).values("entry_id") if rows is None else rows
-    found = MemoryEntry.objects.of(tenant_id).filter(id__in=retired).exclude(retired_reason="").order_by("id")
+    entries = MemoryEntry.objects.of(tenant_id)
+    retired = Retirement.objects.of(tenant_id).values("entry_id")
+    found = entries.filter(id__in=retired) if rows is None else entries.filter(id__in=rows)
+    found = found.exclude(retired_reason="").order_by("id")
     yield from found.values_list("id", "retired_reason").iterator(chunk_size=sql.CHUNK)
 
 

@@ -141,7 +141,8 @@ def plain_listed(wanted: Selection, *, now: datetime) -> Listing:
     if wanted.namespace:
         rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
     if wanted.key:
-        rows = rows.filter(id=ids.parse("mem", wanted.key))
+        entry_id = ids.parse("mem", wanted.key)
+        rows = rows.filter(id=entry_id) if entry_id else rows.none()
     return Listing(rows, "created_at", bool(near), wanted.tenant_id, now)
 
 

@@ -176,4 +176,5 @@ def was_written_to(
     """
     scope.check("memory:read")
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=memory_ref, id__lt=ids.first_of(until))
-    return bool(rows.filter(id__gte=ids.first_of(since)).exclude(run_id=but_by).exists())
+    rows = rows.filter(id__gte=ids.first_of(since))
+    return (rows.exclude(run_id=but_by) if but_by else rows).exists()

@@ -115,7 +115,8 @@ def _without_words(row: Commitment) -> dict[str, Any]:
 
 def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     """The open commitments whose intention stands in one of these entries."""
-    mine, found = Commitment.objects.of(tenant_id).filter(state__in=OPEN), []
+    mine = Commitment.objects.of(tenant_id).filter(state__in=OPEN)
+    found: list[Commitment] = []
     for part in sql.in_chunks(entry_ids):
         found += mine.filter(entry_id__in=part)
     return found

@@ -125,7 +125,8 @@ def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
 def due(*, now: datetime, limit: int = 200) -> list[tuple[UUID, UUID, datetime]]:
     """Runs of all tenants that a worker should look at: new ones, woken ones, and those whose worker died."""
     rows = Run.objects.filter(ready_at__lte=now).order_by("ready_at")
-    return list(rows.values_list("tenant_id", "id", "ready_at")[:limit])
+    found = rows.values_list("tenant_id", "id", "ready_at")[:limit]
+    return [(tenant_id, run_id, ready_at) for tenant_id, run_id, ready_at in found if ready_at]
 
 
 def start(run: Run, *, snapshot_position: int, lasts: timedelta | None = None, now: datetime) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import Q
 
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
@@ -214,15 +215,18 @@ def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -
 
 def due(table: type[TenantOwned], *more: str, now: datetime, limit: int = 100) -> list[tuple[Any, ...]]:
     """The keys of the rows of all tenants that have a tick to fire, with ``more`` columns; the longest due first."""
-    rows = table.objects.filter(enabled=True, next_at__lte=now).order_by("next_at")
+    rows = table.objects.filter(_is_due(now)).order_by("next_at")
     return list(rows.values_list("tenant_id", "id", *more)[:limit])
 
 
 def lock_due(table: type[Row], tenant_id: UUID, row_id: UUID, *, now: datetime) -> Row | None:
     """The row, locked until the transaction ends, when its tick is due still: of all who look at once, one has it."""
-    rows = table.objects.of(tenant_id).select_for_update()
-    found: Row | None = rows.filter(id=row_id, enabled=True, next_at__lte=now).first()
-    return found
+    found = table.objects.of(tenant_id).select_for_update().filter(_is_due(now), id=row_id).first()
+    return found if isinstance(found, table) else None
+
+
+def _is_due(now: datetime) -> Q:
+    return Q(enabled=True, next_at__lte=now)
 
 
 def next_tick(row: Any, *, now: datetime) -> datetime | None:

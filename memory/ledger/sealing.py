@@ -40,8 +40,11 @@ def reseal(fresh: VaultKey) -> Resealed:
     found = list(rows[: sql.CHUNK])
     while found:
         for row in found:
+            assert row.vault_key_id is not None
+            assert row.vault_key is not None
+            assert row.sealed is not None
             try:
-                text = vault.open_value(row.vault_key, row.tenant_id, row.id, row.sealed)
+                text = vault.open_value(row.vault_key, row.tenant_id, row.id, bytes(row.sealed))
             except SealTampered:
                 broken.append(row.vault_key_id)
                 continue

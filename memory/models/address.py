@@ -1,7 +1,7 @@
 """The address of an entry: what RFC-0015 knows of it beside its value. One row an entry, with the entry's key."""
 
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -9,11 +9,11 @@ from django.db.models import Q
 from memory.addresses import PRIORITIES, SEALED, Sensitivity, Tier
 from memory.host import expiry
 from memory.host.models import TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import GuardedQuerySet, TenantManager
+from memory.host.models.base import TenantManager, TenantQuerySet
 from memory.host.models.personal import STATE, TIME
 
 
-class AddressQuerySet(GuardedQuerySet):
+class AddressQuerySet(TenantQuerySet["EntryAddress"]):
     def live(self, now: datetime) -> Self:
         """Those whose entry is neither expired nor retired."""
         return self.unexpired(now).filter(hidden=False)
@@ -33,7 +33,7 @@ class EntryAddress(TenantOwned):
 
     writer = "memory.ledger"
     impersonal = {"sensitivity": STATE, "tier": STATE, "ttl": TIME}
-    objects: ClassVar[Any] = TenantManager.from_queryset(AddressQuerySet)()
+    objects: ClassVar = TenantManager.from_queryset(AddressQuerySet)()
 
     tier = models.CharField(max_length=8, choices=[(each.value, each.value) for each in Tier])
     agent_id = models.CharField(max_length=128)

@@ -1,7 +1,7 @@
 """Memory entries, their tags, the head that numbers changes, and what remains of a forgotten entry."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.db import models
 from django.db.models.lookups import Exact
@@ -9,7 +9,7 @@ from django.db.models.lookups import Exact
 from memory.addresses import PREFIX
 from memory.host import expiry, tenancy
 from memory.host.models import TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import GuardedQuerySet, TenantManager
+from memory.host.models.base import TenantManager, TenantQuerySet
 from memory.host.models.personal import CODE, DIGEST, NODE, STATE
 from memory.host.tenancy import MemoryScope, TenantScope
 
@@ -34,7 +34,7 @@ class RetiredKind(models.TextChoices):
     COMPACTED = "compacted"
 
 
-class EntryQuerySet(GuardedQuerySet):
+class EntryQuerySet(TenantQuerySet["MemoryEntry"]):
     """Entries by who may see them and when they stop being visible."""
 
     def in_scope(self, scope: "MemoryScope | TenantScope") -> Self:
@@ -87,7 +87,7 @@ class MemoryEntry(TenantOwned):
         "retired_kind": STATE,
         "sha256": DIGEST,
     }
-    objects: ClassVar[Any] = TenantManager.from_queryset(EntryQuerySet)()
+    objects: ClassVar = TenantManager.from_queryset(EntryQuerySet)()
     address: "EntryAddress | None" = None
 
     memory_ref = models.CharField(max_length=256)

@@ -199,7 +199,7 @@ def resolve_interrupt(
     Without the permission everything is one refusal, whether it is there or not; where something is, the resolver puts
     the denial on record. The resolver keeps its own transactions, so that the record stays although it refuses.
     """
-    if not scope.can(interrupts.SCOPE) and not Run.objects.of(scope.tenant_id).filter(id=run_id).exists():
+    if not scope.can(interrupts.SCOPE) and not (run_id and Run.objects.of(scope.tenant_id).filter(id=run_id).exists()):
         scope.check(interrupts.SCOPE)
     run = runs.find(scope.tenant_id, run_id)
     nodes = json.loads(run.definition.text)["nodes"]

@@ -85,7 +85,7 @@ def test_the_received_bytes_are_what_is_approved_and_installed() -> None:
     }
     assert reviewer("post", f"{PROPOSALS}/{made['id']}/apply") == (202, pending)
     assert reviewer("get", f"{PROPOSALS}/{made['id']}")[1]["activation"] is None
-    run = building.advance(Run.objects.get(id=ids.parse("run", pending["runId"])))
+    run = building.advance(Run.objects.get(id=building.id_of("run", pending["runId"])))
     decision = {"resumeValue": {"decision": "granted", "reason": "ok"}}
     assert reviewer("post", f"/v1/runs/{pending['runId']}/interrupts/gate", decision)[0] == 200
     building.advance(run)
@@ -320,7 +320,7 @@ def test_a_proposal_of_each_kind_goes_its_way_by_the_schema(kind: str) -> None:
     status, made = agent("post", EXTENSION, f'{{"kind": "{kind}", "artifact": {TEXTS[kind]}}}')
     assert (status, made["kind"], made["artifact"]) == (201, kind, json.loads(TEXTS[kind]))
     schema("proposal").validate(made)
-    proposal = Proposal.objects.get(id=ids.parse("prop", made["id"]))
+    proposal = Proposal.objects.get(id=building.id_of("prop", made["id"]))
     gate = proposing.opened(proposal)
     proposing.decide(proposal, gate)
     run = proposing.advance(gate)
@@ -376,7 +376,7 @@ def test_a_restatement_names_what_it_restates_on_the_wire_and_on_the_log() -> No
     _, made = Caller("agent")("post", EXTENSION, {"kind": "prompt-template", "artifact": renamed})
     schema("proposal").validate(made)
     assert made["duplicateOf"] == done.installed_ref
-    [fact] = event_log.about(done.tenant_id, Proposal.objects.get(id=ids.parse("prop", made["id"])).id)
+    [fact] = event_log.about(done.tenant_id, Proposal.objects.get(id=building.id_of("prop", made["id"])).id)
     payload("proposalCreated").validate(fact.payload)
     assert fact.payload["duplicateOf"] == done.installed_ref
     status, _ = Caller("reviewer")("post", f"{PROPOSALS}/{made['id']}/apply")

@@ -200,6 +200,7 @@ def test_an_archive_whose_time_is_over_is_withdrawn_and_says_so() -> None:
 def test_what_agents_read_of_an_archive_outlives_its_retention() -> None:
     made = archiving.distilled("acme", "old", now=timezone.now() - timedelta(days=40))
     archives.gc(now=timezone.now())
+    assert made.entry_id
     assert MemoryEntry.objects.filter(id=made.entry_id).exists()
 
 
@@ -223,7 +224,7 @@ def distil(owner: TenantScope, memory_ref: str, **options: Any) -> Archive:
     work = orders.order(owner, Wanted("distill", memory_ref, options), now=timezone.now())
     done = orders.carry_out(owner.tenant_id, work.id, holder="test/1", clock=timezone.now)
     assert done
-    return Archive.objects.of(owner.tenant_id).get(id=ids.parse("arc", done.outcome["archiveId"]))
+    return Archive.objects.of(owner.tenant_id).get(id=building.id_of("arc", done.outcome["archiveId"]))
 
 
 def index_of(owner: TenantScope) -> tuple[dict[str, Any], str]:
@@ -349,6 +350,7 @@ def test_an_archive_that_names_the_subject_is_withdrawn_and_its_ref_distilled_an
     with pytest.raises(Gone) as gone:
         archives.find(acme, made.id)
     assert gone.value.details == {"reason": "forgotten"}
+    assert made.entry_id
     assert Tombstone.objects.of(acme.tenant_id).get(id=made.entry_id).reason == "forgotten"
     assert fresh(clean).state == ArchiveState.CURRENT
     again = Pass.objects.of(acme.tenant_id).get(kind="distill")

@@ -57,7 +57,7 @@ def parsed(wire_id: str) -> UUID:
 
 
 def archive_of(work: Pass) -> Archive:
-    return Archive.objects.of(work.tenant_id).get(id=ids.parse("arc", work.outcome["archiveId"]))
+    return Archive.objects.of(work.tenant_id).get(id=building.id_of("arc", work.outcome["archiveId"]))
 
 
 def document_of(work: Pass) -> dict[str, Any]:

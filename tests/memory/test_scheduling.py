@@ -185,7 +185,7 @@ def _revoked(owner: TenantScope) -> None:
 
 
 def _expired(owner: TenantScope) -> None:
-    rows = ApiKey.objects.written_by(access.WRITER).filter(id=ids.parse("key", owner.principal.id))
+    rows = ApiKey.objects.written_by(access.WRITER).filter(id=building.id_of("key", owner.principal.id))
     rows.update(expires_at=NOW)
 
 

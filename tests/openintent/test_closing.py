@@ -90,6 +90,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     changed = raised(first, sensitivity)
     assert tables_with("pelican") == []
     assert ledger.value_of(changed) == {"note": WORDS}
+    assert archive.entry_id
     assert not adapter.stored_among(first.tenant_id, [compacted, archive.entry_id])
     left = archives.look(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")

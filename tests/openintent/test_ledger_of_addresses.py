@@ -83,6 +83,7 @@ def test_what_was_given_more_time_while_the_sweep_looked_stays() -> None:
 def test_a_confidential_value_stands_nowhere_in_clear_and_outlives_a_rotation() -> None:
     made = entries.create(caller(), given({"iban": "PELICAN-4711"}, sensitivity="confidential"), now=timezone.now())
     row = EntryAddress.objects.get()
+    assert row.sealed is not None
     assert b"PELICAN" not in bytes(row.sealed)
     assert "pelican" not in str(MemoryEntry.objects.values().get()).lower()
     assert vault.rotate(reseal=ledger.reseal, now=timezone.now()) == (1, ())

@@ -187,12 +187,13 @@ def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_m
     row = test_closing.remembered("a", test_closing.WORDS)
     test_closing.remembered("b", "the heron")
     test_closing.passed("distill", tokenBudget=500)
-    archive, operator = Archive.objects.get(), building.scope(role="operator")
+    archived, operator = Archive.objects.get().entry_id, building.scope(role="operator")
+    assert archived
     meeting.behind("memory.ledger.addressed.move_head", "close")
     meeting.behind("memory.ledger.retirement.locked_entry", "retire")
     done = meeting.run(
         close=lambda: test_closing.raised(row),
-        retire=lambda: ledger.retire(operator, archive.entry_id, reason="x", now=timezone.now()),
+        retire=lambda: ledger.retire(operator, archived, reason="x", now=timezone.now()),
     )
     assert "deadlock" not in str(done), done
     assert row.id == getattr(done["close"], "id", None), done

@@ -147,7 +147,7 @@ def test_more_than_half_gone_or_a_failure_is_unusual(ada: Client, merging: Mergi
     assert "more than half of the entries are gone" in page(ada, "/consolidation")
     assert "Unusual: more than half" in page(ada, f"/passes/{pass_id}")
     broken = ordered("other")
-    row = Pass.objects.get(id=ids.parse("pass", broken))
+    row = Pass.objects.get(id=building.id_of("pass", broken))
     passes.fail(row, orders.BUG, now=timezone.now())
     assert "it has failed" in page(ada, "/consolidation")
 
@@ -307,7 +307,7 @@ def test_nobody_is_sent_to_another_site_from_there(ada: Client, verb: str, place
 def test_after_its_window_a_source_is_not_offered_any_more(ada: Client) -> None:
     building.remember("acme", "x", "X")
     pass_id = carried_out()
-    gone = Pass.objects.get(id=ids.parse("pass", pass_id))
+    gone = Pass.objects.get(id=building.id_of("pass", pass_id))
     window = timedelta(days=policies.policy_of(gone.tenant_id).restore_days, seconds=-1)
     rows = ledger.merged_away_rows(gone.tenant_id, before=timezone.now() + window)
     ledger.remove(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())

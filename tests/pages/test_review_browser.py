@@ -40,7 +40,9 @@ def revised(proposal: Proposal, by: TenantScope, text: str) -> Gate:
 def is_installed(proposal: Proposal) -> bool:
     """Whether the proposal is applied with the very bytes of its standing revision."""
     fresh = proposing.fresh(proposal)
-    return fresh.state == "applied" and Gate.objects.get(id=fresh.approval_id).sha256 == revisions.current(fresh).sha256
+    if fresh.state != "applied" or not fresh.approval_id:
+        return False
+    return Gate.objects.get(id=fresh.approval_id).sha256 == revisions.current(fresh).sha256
 
 
 def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: Any, drain: Drain) -> None:

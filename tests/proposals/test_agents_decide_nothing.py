@@ -129,7 +129,7 @@ def test_a_fork_of_an_activation_installs_nothing(mode: str, client: Client) -> 
     url = f"/v1/runs/{ids.wire('run', gate.run_id)}:fork"
     answer = client.post(url, body, "application/json", **building.headers())
     if answer.status_code == 201:
-        building.advance(Run.objects.get(id=ids.parse("run", answer.json()["runId"])))
+        building.advance(Run.objects.get(id=building.id_of("run", answer.json()["runId"])))
     assert untouched(made, gate)
 
 

@@ -16,7 +16,7 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.host import ids, installing
+from memory.host import installing
 from memory.host.models import Run
 from openwop_console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from proposals import artifacts
@@ -60,7 +60,7 @@ class Desk:
         """What is installed after the whole way: the gate, the vote of a second person, and a worker's steps."""
         proposal = self.proposes(kind, text)
         asked = self.reviewer("post", f"{PROPOSALS}/{proposal}/apply", expects=202)
-        run = Run.objects.get(id=ids.parse("run", asked["runId"]))
+        run = Run.objects.get(id=building.id_of("run", asked["runId"]))
         building.advance(run)
         vote = json.dumps({"resumeValue": {"decision": "granted"}})
         self.reviewer("post", f"/v1/runs/{asked['runId']}/interrupts/gate", vote)
@@ -182,7 +182,7 @@ def test_the_digest_a_reviewer_reads_is_that_of_what_was_sent_and_stays_that_of_
     told = desk.reviewer("get", f"{EXTENSION}/{proposal}/revisions")
     assert told["revisions"][0]["text"] == text
     assert told["revisions"][0]["sha256"] == told["gates"][0]["sha256"] == digest(text)
-    assert Run.objects.get(id=ids.parse("run", asked["runId"])).inputs["sha256"] == digest(text)
+    assert Run.objects.get(id=building.id_of("run", asked["runId"])).inputs["sha256"] == digest(text)
 
 
 def test_a_revision_is_kept_as_it_was_sent_too() -> None:

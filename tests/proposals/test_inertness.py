@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.host import ids, installing, registry
+from memory.host import installing, registry
 from memory.host.models import Run, Schedule
 from openwop_console.process import scheduler
 from openwop_console.runtime import steps
@@ -95,7 +95,7 @@ def chained() -> Any:
     )
     if "runId" not in made:
         return found["error"], made["error"]
-    run = building.advance(Run.objects.get(id=ids.parse("run", made["runId"])))
+    run = building.advance(Run.objects.get(id=building.id_of("run", made["runId"])))
     return found["id"], node_of(run, "say")["text"]
 
 

@@ -44,7 +44,7 @@ def post(key: dict[str, Any], path: str, body: Any = None) -> Any:
 def proposed(by: dict[str, Any]) -> Proposal:
     made = post(by, "proposals", {"kind": "prompt-template", "artifact": proposing.TEMPLATE, "title": "A title"})
     assert made.status_code == 201, made.content
-    found: Proposal = Proposal.objects.get(id=ids.parse("prop", made.json()["id"]))
+    found: Proposal = Proposal.objects.get(id=building.id_of("prop", made.json()["id"]))
     return found
 
 

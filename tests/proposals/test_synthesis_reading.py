@@ -336,6 +336,7 @@ def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_c
     building.remember("acme", "Remind us in 3 days to call back.")
     commitments.keep(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()
+    assert commitment.due_at
     then = commitment.due_at + timedelta(seconds=1)
     assert commitments.fire(acme.tenant_id, commitment.id, now=then)
     seen = traces(days=4)

@@ -307,7 +307,7 @@ class KeptSignatures:
 
 
 def _refs(tenant_id: UUID) -> Iterable[tuple[UUID, str]]:
-    return Reconciled.objects.of(tenant_id).filter(chunk=0).values_list("id", "memory_ref")  # type: ignore[no-any-return]
+    return Reconciled.objects.of(tenant_id).filter(chunk=0).values_list("id", "memory_ref")
 
 
 def _made_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:

@@ -5,8 +5,8 @@
 * Each model names its one ``writer``; anybody else who saves, updates or deletes gets a ``WriteGuard``.
 """
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 from uuid import UUID
 
 from django.db import models
@@ -14,6 +14,9 @@ from django.db.models.constraints import BaseConstraint
 
 from memory.host.ids import new_id
 from memory.host.models.personal import Personal
+
+Row_co = TypeVar("Row_co", bound="Guarded", covariant=True)
+OwnedRow_co = TypeVar("OwnedRow_co", bound="TenantOwned", covariant=True)
 
 
 class WriteGuard(RuntimeError):
@@ -78,13 +81,13 @@ def tenant_link(to: str, column: str, *, null: bool = False) -> Any:
     )
 
 
-class GuardedQuerySet(models.QuerySet[Any]):
+class GuardedQuerySet(models.QuerySet[Row_co]):
     """Reads freely; writes only after ``written_by`` named the model's own writer."""
 
     _writer: str | None = None
 
-    def _clone(self) -> Any:
-        clone = super()._clone()  # type: ignore[misc]
+    def _clone(self) -> Self:
+        clone: Self = super()._clone()  # type: ignore[misc]  # the stubs leave it out
         clone._writer = self._writer
         return clone
 
@@ -92,9 +95,12 @@ class GuardedQuerySet(models.QuerySet[Any]):
         if self._writer != getattr(self.model, "writer", None):
             raise WriteGuard(self.model, attempt)
 
-    def in_bulk_by_id(self, wanted: list[UUID]) -> dict[UUID, Any]:
-        """Those of ``wanted`` that are there, by id, in one query."""
-        return {row.id: row for row in self.filter(id__in=wanted)}
+    def written_by(self, writer: str) -> Self:
+        """A queryset that may write, for the model's one writer."""
+        queryset = self.all()
+        queryset._writer = writer
+        queryset._require_writer("written_by()")
+        return queryset
 
     def update(self, **values: Any) -> int:
         self._require_writer("update()")
@@ -104,37 +110,37 @@ class GuardedQuerySet(models.QuerySet[Any]):
         self._require_writer("delete()")
         return super().delete()
 
-    def bulk_create(self, objs: Any, *args: Any, **kwargs: Any) -> Any:
+    def bulk_create(self, objs: Iterable[Row_co], *args: Any, **kwargs: Any) -> list[Row_co]:
         self._require_writer("bulk_create()")
         return super().bulk_create(objs, *args, **kwargs)
 
-    def bulk_update(self, objs: Any, *args: Any, **kwargs: Any) -> int:
+    def bulk_update(self, objs: Iterable[Row_co], *args: Any, **kwargs: Any) -> int:
         self._require_writer("bulk_update()")
         return super().bulk_update(objs, *args, **kwargs)
 
-    def create(self, **kwargs: Any) -> Any:
+    def create(self, **kwargs: Any) -> NoReturn:
         raise WriteGuard(self.model, "create()")
 
-    get_or_create = update_or_create = create  # type: ignore[assignment]
+    def get_or_create(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.create()
+
+    def update_or_create(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.create()
 
 
-class GuardedManager(models.Manager.from_queryset(GuardedQuerySet)):  # type: ignore[misc]
-    """The way to a table that has one writer."""
-
-    def written_by(self, writer: str) -> Any:
-        """A queryset that may write, for the model's one writer."""
-        queryset = self.get_queryset()
-        queryset._writer = writer
-        queryset._require_writer("written_by()")
-        return queryset
-
-
-class TenantManager(GuardedManager):
-    """The way to a tenant-owned table: name the tenant first."""
-
-    def of(self, tenant_id: UUID) -> Any:
+class TenantQuerySet(GuardedQuerySet[OwnedRow_co]):
+    def of(self, tenant_id: UUID) -> Self:
         """Rows of one tenant, and nobody else's."""
-        return self.get_queryset().filter(tenant_id=tenant_id)
+        return self.filter(tenant_id=tenant_id)
+
+    def in_bulk_by_id(self, wanted: Iterable[UUID]) -> dict[UUID, OwnedRow_co]:
+        """Those of ``wanted`` that are there, by id, in one query."""
+        return {row.id: row for row in self.filter(id__in=wanted)}
+
+
+# The way to a table that has one writer, and to one whose rows have a tenant: name the tenant first.
+GuardedManager = models.Manager.from_queryset(GuardedQuerySet, "GuardedManager")
+TenantManager = models.Manager.from_queryset(TenantQuerySet, "TenantManager")
 
 
 class Guarded(models.Model):
@@ -166,7 +172,7 @@ class TenantOwned(Guarded):
     id = models.UUIDField(default=new_id, editable=False)
 
     tenant_id: UUID
-    objects: ClassVar[Any] = TenantManager()
+    objects = TenantManager()
     personal: ClassVar[Personal | None] = None
 
     class Meta:

@@ -3,7 +3,7 @@
 from django.db import models
 
 from memory.host.ids import new_id
-from memory.host.models.base import Guarded, GuardedQuerySet, TenantFK, TenantOwned, tenant_link
+from memory.host.models.base import Guarded, GuardedManager, TenantFK, TenantOwned, tenant_link
 from memory.host.models.personal import KIND, Personal
 
 
@@ -17,7 +17,7 @@ class VaultKey(Guarded):
     wrapped = models.BinaryField()
     created_at = models.DateTimeField()
 
-    objects = models.Manager.from_queryset(GuardedQuerySet)()
+    objects = GuardedManager()
 
 
 class SecretScope(models.TextChoices):

@@ -1,6 +1,6 @@
 """Tenants, and the principals that act for them: operators with a password, agents and programs with a key."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from memory.host.ids import new_id
-from memory.host.models.base import Guarded, GuardedManager, GuardedQuerySet, TenantOwned
+from memory.host.models.base import Guarded, GuardedManager, TenantOwned
 from memory.host.models.personal import DIGEST, PRINCIPAL, ROLES, Personal
 
 
@@ -22,7 +22,7 @@ class Tenant(Guarded):
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField()
 
-    objects: ClassVar[Any] = models.Manager.from_queryset(GuardedQuerySet)()
+    objects = GuardedManager()
 
     def __str__(self) -> str:
         return self.slug
@@ -57,7 +57,7 @@ class Operator(AbstractBaseUser):
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects: ClassVar[OperatorManager] = OperatorManager()
+    objects = OperatorManager()
 
     class Meta:
         constraints = (models.CheckConstraint(condition=models.Q(email=Lower("email")), name="an_email_is_lower_case"),)
@@ -96,7 +96,7 @@ class Throttle(Guarded):
     next_at = models.DateTimeField()
     forget_at = models.DateTimeField(db_index=True)
 
-    objects: ClassVar[Any] = GuardedManager()
+    objects = GuardedManager()
 
 
 class ApiKey(TenantOwned):

@@ -27,8 +27,8 @@ def find_coordinator(scope: TenantScope, text: str, *, lock: bool = False) -> Co
     scope.check(authority.READ)
     wanted = ids.parse("coord", text)
     rows = Coordinator.objects.of(scope.tenant_id)
-    found: Coordinator | None = (rows.select_for_update() if lock else rows).filter(id=wanted).first()
-    if wanted is None or found is None:
+    found = (rows.select_for_update() if lock else rows).filter(id=wanted).first() if wanted else None
+    if found is None:
         raise NotFound("There is no coordinator by that id.")
     return found
 

@@ -145,10 +145,10 @@ def _is_free(row: Task, actor: str) -> bool:
         return False
     if addresses.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False
-    return (
-        not policies.inherits(row)
-        or Task.objects.of(row.tenant_id).filter(id=row.parent_task_id, assigned_agent=actor, ended_at=None).exists()
-    )
+    if not policies.inherits(row):
+        return True
+    own = Task.objects.of(row.tenant_id).filter(assigned_agent=actor, ended_at=None)
+    return row.parent_task_id is not None and own.filter(id=row.parent_task_id).exists()
 
 
 def _apply(scope: TenantScope, row: Task, change: TaskChange, actor: str, now: datetime) -> None:
