@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Coalesce, Replace
 
 from memory.host import access, sql
 from memory.host.expiry import expired, unexpired
-from memory.host.paging import behind, cut
+from memory.host.paging import Page, behind, cut
 from memory.host.tenancy import TenantScope
 from proposals import rules
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
@@ -322,16 +322,6 @@ class InboxPage:
         return self.first + len(self.rows) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Some standing revisions, each with its ``proposal``; ``total`` counts all that match, ``after`` is the id of the
-    proposal to continue behind."""
-
-    revisions: list[Revision]
-    total: int
-    after: UUID | None
-
-
 def page(
     scope: TenantScope,
     wanted: InboxFilter,
@@ -367,12 +357,14 @@ def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[R
     return list(_standing_of(scope, matching(scope, wanted, now=now)))
 
 
-def listed(scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime) -> Listing:
-    """The same, ``limit`` of them at most: those of the newest proposals behind ``after``."""
+def listed(
+    scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime
+) -> Page[Revision]:
+    """The same, ``limit`` of them at most: those of the newest proposals behind the proposal ``after``."""
     scope.check("proposals:read")
     found = matching(scope, wanted, now=now)
     rows, last = cut(list(_standing_of(scope, behind(found, after))[: limit + 1]), limit)
-    return Listing(rows, found.count(), last.proposal_id if last else None)
+    return Page(rows, found.count(), last.proposal_id if last else None)
 
 
 def _standing_of(scope: TenantScope, found: QuerySet[Proposal]) -> QuerySet[Revision]:

@@ -4,7 +4,6 @@ What is installed is the stored text, byte for byte, after its digest was found 
 """
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -12,7 +11,7 @@ from memory.host import installing, registry, runs
 from memory.host.errors import Conflict
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
-from memory.host.paging import read_page
+from memory.host.paging import Page, read_page
 from memory.host.registry import Artifact
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
@@ -84,24 +83,14 @@ def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
         raise Conflict(f"{part.name} says that it belongs to another pack.", installedArtifactRef=current.ref)
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledPage:
-    """Some installed versions, the latest first; how many match in all, and the id behind which the next begin."""
-
-    rows: list[Installation]
-    total: int
-    after: UUID | None
-
-
 def listed(
     scope: TenantScope, *, kind: str = "", name: str = "", before: UUID | None = None, limit: int
-) -> InstalledPage:
-    """The versions of this tenant that were ever installed, current or not, with the pack that each came in."""
+) -> Page[Installation]:
+    """The versions of this tenant that were ever installed, the latest first, current or not, each with its pack."""
     scope.check("artifacts:read")
     exact = {field: value for field, value in (("kind", kind), ("name", name)) if value}
     matching = Installation.objects.of(scope.tenant_id).filter(**exact)
-    found, last = read_page(matching.select_related("part_of"), before, limit)
-    return InstalledPage(found, matching.count(), last.id if last else None)
+    return read_page(matching.select_related("part_of"), before, limit)
 
 
 def install(proposal: Proposal, revision: Revision, *, sha256: str, by: str, now: datetime) -> Installation:

@@ -1,7 +1,6 @@
 """Revisions: added, read, and blanked by a forget; never changed otherwise. The only writer of their table."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +8,7 @@ import rfc8785
 
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
-from memory.host.paging import behind
+from memory.host.paging import Page, read_page
 from memory.text.matching import FORGOTTEN
 from proposals import diffs, fingerprints
 from proposals.artifacts import Sealed
@@ -75,21 +74,10 @@ def all_of(proposal: Proposal) -> list[Revision]:
     return list(Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("-number"))
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionsPage:
-    """Some revisions, the newest first; how many there are in all, and the number before which the next ones are."""
-
-    rows: list[Revision]
-    total: int
-    before: int | None
-
-
-def page(proposal: Proposal, *, before: int | None = None, limit: int) -> RevisionsPage:
-    """The newest ``limit`` revisions before the number ``before``; no other text is read."""
+def page(proposal: Proposal, *, before: int | None = None, limit: int) -> Page[Revision]:
+    """The newest ``limit`` revisions before the number ``before``."""
     made = Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id)
-    found = list(behind(made, before, "-number")[:limit])
-    more = found[-1].number if found and found[-1].number > 1 else None
-    return RevisionsPage(found, made.count(), more)
+    return read_page(made, before, limit, order="-number")
 
 
 def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) -> None:

@@ -56,7 +56,7 @@ def key_list(request: Request) -> Response:
     if request.method == "GET":
         given = checked(wire.KeysQuery, query_of(request)).validated_data
         page = keys.list_keys(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT), now=now)
-        listed_keys = [key_document(each) for each in page.keys]
+        listed_keys = [key_document(each) for each in page.rows]
         return Response({"keys": listed_keys, "total": page.total, "next": cursor("key", page.after)})
     given = checked(wire.NewKeyRequest, request.data).validated_data
     made = keys.create(
@@ -93,7 +93,7 @@ def operator_list(request: Request) -> Response:
     scope.check(operators.SCOPE)
     given = checked(wire.OperatorsQuery, query_of(request)).validated_data
     page = operators.list_operators(scope, after=given.get("after"), limit=given.get("limit", DEFAULT_LIMIT))
-    found = [operator_document(each) for each in page.operators]
+    found = [operator_document(each) for each in page.rows]
     return Response({"operators": found, "total": page.total, "next": cursor("usr", page.after)})
 
 

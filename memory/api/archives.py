@@ -28,12 +28,11 @@ from memory.host.operations import (
     operation,
     words,
 )
-from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
-from memory.passes.archive_reports import ArchivePage
 from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, Policy
 from memory.wire import instant
 
@@ -155,10 +154,10 @@ def archive_document(row: Archive) -> dict[str, Any]:
     }
 
 
-def page_document(page: ArchivePage, memory_ref: str) -> dict[str, Any]:
+def page_document(page: Page[Archive], memory_ref: str) -> dict[str, Any]:
     return {
         "memoryRef": memory_ref or None,
-        "archives": [archive_document(row) for row in page.archives],
+        "archives": [archive_document(row) for row in page.rows],
         "total": page.total,
         "next": cursor("arc", page.after),
     }

@@ -157,7 +157,7 @@ def commitment_list(request: Request) -> Response:
     )
     return Response(
         {
-            "commitments": [commitment_document(each) for each in page.commitments],
+            "commitments": [commitment_document(each) for each in page.rows],
             "total": page.total,
             "next": cursor("cmt", page.after),
         }

@@ -26,7 +26,7 @@ from memory.host.operations import (
     operation,
     words,
 )
-from memory.host.paging import DEFAULT_LIMIT, cursor, cut
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
@@ -211,12 +211,11 @@ def pass_list(request: Request) -> Response:
         return _ordered(request)
     given, size = _place(request, PassesQuery)
     kinds = (given["kind"],) if "kind" in given else ()
-    rows, total = orders.page(
-        scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size + 1
+    page = orders.page(
+        scope_of(request), kinds=kinds, memory_ref=given.get("memoryRef", ""), before=given.get("after"), size=size
     )
-    shown, last = cut(rows, size)
-    listed = [pass_document(row) for row in shown]
-    return Response({"passes": listed, "total": total, "next": cursor("pass", last)})
+    listed = [pass_document(row) for row in page.rows]
+    return Response({"passes": listed, "total": page.total, "next": cursor("pass", page.after)})
 
 
 @transaction.atomic
@@ -278,10 +277,9 @@ def schedule_list(request: Request) -> Response:
         return Response(schedule_document(schedules.keep(scope, times, now=timezone.now())))
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
-    rows, total = schedules.page(scope, **asked, after=given.get("after"), size=size + 1)
-    shown, last = cut(rows, size)
-    listed = [schedule_document(row) for row in shown]
-    return Response({"schedules": listed, "total": total, "next": cursor("psc", last)})
+    page = schedules.page(scope, **asked, after=given.get("after"), size=size)
+    listed = [schedule_document(row) for row in page.rows]
+    return Response({"schedules": listed, "total": page.total, "next": cursor("psc", page.after)})
 
 
 @operation("getPassSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)

@@ -13,7 +13,7 @@ from memory.forget import forgetting, plans, requests
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.operations import operation
-from memory.host.paging import DEFAULT_LIMIT, cursor, cut
+from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
@@ -86,9 +86,8 @@ def forget_preview(request: Request, preview_id: str) -> Response:
     found = requests.find(scope, ids.parse("fgt", preview_id))
     if found.state != ForgetState.PREVIEWED:
         return Response(wire.preview_document(found, []))
-    rows = requests.suspects(found, after=given.get("after"), limit=size + 1)
-    page, last = cut(rows, size)
-    shown = plans.in_context(found, forgetting.terms_of(scope, found), page)
+    rows, last = requests.suspects(found, after=given.get("after"), limit=size)
+    shown = plans.in_context(found, forgetting.terms_of(scope, found), rows)
     return Response(wire.preview_document(found, shown, cursor("sus", last)))
 
 

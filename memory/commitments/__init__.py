@@ -8,7 +8,6 @@ from memory.commitments.conditions import runs_ended
 from memory.commitments.inference import read_on
 from memory.commitments.looking import Look, wanting_a_look
 from memory.commitments.records import (
-    CommitmentPage,
     Shown,
     Wanted,
     cancel,
@@ -33,7 +32,6 @@ __all__ = [
     "LEASE",
     "OPEN",
     "Claim",
-    "CommitmentPage",
     "Look",
     "Shown",
     "Wanted",

@@ -17,7 +17,7 @@ from memory import adapter, drafts, harness, policies
 from memory.commitments import rows
 from memory.host import audit, cron, ids
 from memory.host.errors import Invalid, NotFound
-from memory.host.paging import read_all, read_page
+from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState, Firing
 from memory.redaction import Redactor
@@ -66,15 +66,6 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitmentPage:
-    """One page, how many match in all, and the id to continue after."""
-
-    commitments: list[Shown]
-    total: int
-    after: UUID | None
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """Which commitments: those in a state, from a ref; "" is any."""
 
@@ -84,11 +75,10 @@ class Wanted:
 
 def page(
     scope: TenantScope, wanted: Wanted, *, after: UUID | None = None, size: int = 50, now: datetime
-) -> CommitmentPage:
+) -> Page[Shown]:
     """The commitments behind ``after``, newest first."""
-    matching = _matching(scope, wanted)
-    found, last = read_page(matching, after, size)
-    return CommitmentPage(_shown(scope, found, now), matching.count(), last.id if last else None)
+    found = read_page(_matching(scope, wanted), after, size)
+    return found.of(_shown(scope, found.rows, now))
 
 
 def every(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:

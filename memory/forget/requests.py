@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 
 from memory.host.errors import NotFound
-from memory.host.paging import behind
+from memory.host.paging import Page, behind, cut, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Suspect
 
@@ -23,20 +23,19 @@ def find(scope: TenantScope, request_id: UUID | None) -> ForgetRequest:
     return row
 
 
-def suspects(request: ForgetRequest, *, after: UUID | None = None, limit: int = 50) -> list[Suspect]:
-    """The rows about which a person decides, store by store; ``after`` is the last one seen."""
+def suspects(
+    request: ForgetRequest, *, after: UUID | None = None, limit: int = 50
+) -> tuple[list[Suspect], UUID | None]:
+    """The rows behind ``after`` about which a person decides, store by store, and the last of them when there are
+    more. The plan says how many there are in all."""
     rows = Suspect.objects.of(request.tenant_id).filter(request_id=request.id)
-    return list(behind(rows, after, "id")[:limit])
+    shown, last = cut(list(behind(rows, after, "id")[: limit + 1]), limit)
+    return shown, last.id if last else None
 
 
-def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> list[ForgetRequest]:
+def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -> Page[ForgetRequest]:
     """The tenant's requests, newest first, without those that were only previewed; ``before`` is the last one seen."""
-    return list(behind(_confirmed(scope), before)[:limit])
-
-
-def total(scope: TenantScope) -> int:
-    """How many requests ``newest`` has to give in all."""
-    return int(_confirmed(scope).count())
+    return read_page(_confirmed(scope), before, limit)
 
 
 def every(scope: TenantScope) -> Iterator[ForgetRequest]:

@@ -19,7 +19,7 @@ from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
 from memory.host.leases import Lease
 from memory.host.models import Heartbeat
-from memory.host.paging import behind
+from memory.host.paging import Page, read_page
 
 WRITER = "memory.host.heartbeats"
 MIN_INTERVAL_S = 60
@@ -129,10 +129,9 @@ def _there(heartbeat: Heartbeat | None) -> Heartbeat:
     return heartbeat
 
 
-def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Heartbeat], int]:
-    """The heartbeats whose names come behind ``after``, and how many there are in all."""
-    rows = Heartbeat.objects.of(tenant_id)
-    return list(behind(rows, after, "name")[:size]), rows.count()
+def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Heartbeat]:
+    """The heartbeats whose names come behind ``after``."""
+    return read_page(Heartbeat.objects.of(tenant_id), after, size, order="name")
 
 
 def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> datetime:

@@ -12,7 +12,7 @@ from memory.host.access import NewKey
 from memory.host.errors import Forbidden, Invalid, NotFound
 from memory.host.expiry import has_expired
 from memory.host.models import ApiKey, Operator
-from memory.host.paging import read_page
+from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "keys:manage"
@@ -30,21 +30,11 @@ class KeyRecord:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPage:
-    """The newest keys first, of ``total``; ``after`` is where the next page begins."""
-
-    keys: list[KeyRecord]
-    total: int
-    after: UUID | None
-
-
-def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now: datetime) -> KeyPage:
-    """Keys older than ``after``, revoked and expired ones too."""
+def list_keys(scope: TenantScope, *, after: UUID | None = None, limit: int, now: datetime) -> Page[KeyRecord]:
+    """Keys older than ``after``, the newest first, revoked and expired ones too."""
     scope.check(SCOPE)
-    rows = ApiKey.objects.of(scope.tenant_id)
-    found, last = read_page(rows, after, limit)
-    return KeyPage(_records(scope.tenant_id, found, now), rows.count(), last.id if last else None)
+    page = read_page(ApiKey.objects.of(scope.tenant_id), after, limit)
+    return page.of(_records(scope.tenant_id, page.rows, now))
 
 
 def find(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> KeyRecord:

@@ -13,7 +13,7 @@ from memory.host.access import OWNER
 from memory.host.errors import Invalid, LastOwner, NotFound
 from memory.host.keys import check_manager
 from memory.host.models import Membership, RoleGrant
-from memory.host.paging import read_page
+from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "operators:manage"
@@ -32,24 +32,15 @@ class OperatorRecord:
         return ids.wire("usr", self.row.operator_id)
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorPage:
-    """Operators in the order in which they joined, of ``total``; ``after`` is where the next page begins."""
-
-    operators: list[OperatorRecord]
-    total: int
-    after: UUID | None
-
-
-def list_operators(scope: TenantScope, *, after: UUID | None = None, limit: int) -> OperatorPage:
-    """The operators who joined after ``after``, deactivated ones too."""
+def list_operators(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[OperatorRecord]:
+    """The operators who joined after ``after``, in that order, deactivated ones too."""
     scope.check(SCOPE)
     rows = Membership.objects.of(scope.tenant_id).select_related("operator")
     last = rows.filter(operator_id=after).first() if after else None
     if after and last is None:
-        return OperatorPage([], rows.count(), None)
-    found, end = read_page(rows, last and last.id, limit, order="id")
-    return OperatorPage(_records(scope.tenant_id, found), rows.count(), end.operator_id if end else None)
+        return Page([], rows.count())
+    page = read_page(rows, last and last.id, limit, order="id")
+    return Page(_records(scope.tenant_id, page.rows), page.total, page.rows[-1].operator_id if page.after else None)
 
 
 def find(scope: TenantScope, operator_id: UUID | None) -> OperatorRecord:

@@ -1,7 +1,8 @@
 """Pages of a list: the rows behind a cursor, at most so many, and the cursor behind which the list goes on."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from memory.host import ids, sql
@@ -9,6 +10,21 @@ from memory.host import ids, sql
 DEFAULT_LIMIT = 50
 
 Row = TypeVar("Row")
+Other = TypeVar("Other")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Some rows of a list, how many there are in all, and the cursor behind which the next page begins: an id, a name
+    or a time, as the list is ordered; None at its end."""
+
+    rows: list[Row]
+    total: int
+    after: Any = None
+
+    def of(self, rows: "list[Other]") -> "Page[Other]":
+        """The same page, each of its rows as something else."""
+        return Page(rows, self.total, self.after)
 
 
 def behind(rows: Any, after: Any, order: str = "-id") -> Any:
@@ -23,9 +39,10 @@ def cut(rows: Sequence[Row], size: int) -> tuple[list[Row], Row | None]:
     return list(rows[:size]), rows[size - 1] if len(rows) > size else None
 
 
-def read_page(rows: Any, after: Any, size: int, *, order: str = "-id") -> tuple[list[Any], Any]:
-    """One page of a queryset, and its last row when more come behind it."""
-    return cut(list(behind(rows, after, order)[: size + 1]), size)
+def read_page(rows: Any, after: Any, size: int, *, order: str = "-id") -> "Page[Any]":
+    """One page of a queryset, behind the cursor ``after``."""
+    shown, last = cut(list(behind(rows, after, order)[: size + 1]), size)
+    return Page(shown, rows.count(), getattr(last, order.removeprefix("-")) if last else None)
 
 
 def read_all(rows: Any) -> Iterator[list[Any]]:
@@ -36,6 +53,6 @@ def read_all(rows: Any) -> Iterator[list[Any]]:
         after = chunk[-1].id
 
 
-def cursor(prefix: str, last: Any) -> str | None:
-    """How a client asks for what comes behind this row, or behind the row of this id; null at the end of the list."""
-    return ids.wire(prefix, getattr(last, "id", last)) if last else None
+def cursor(prefix: str, row_id: UUID | None) -> str | None:
+    """How a client asks for what comes behind the row of this id; null at the end of the list."""
+    return ids.wire(prefix, row_id) if row_id else None

@@ -19,7 +19,7 @@ from django.db.models import Q
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick, TenantOwned
-from memory.host.paging import behind
+from memory.host.paging import Page, read_page
 
 log = logging.getLogger(__name__)
 
@@ -193,10 +193,9 @@ def of_automation(tenant_id: UUID, name: str) -> Schedule | None:
     return found
 
 
-def page(tenant_id: UUID, *, after: str = "", size: int) -> tuple[list[Schedule], int]:
-    """The schedules whose names come behind ``after``, and how many there are in all."""
-    rows = Schedule.objects.of(tenant_id)
-    return list(behind(rows, after, "name")[:size]), rows.count()
+def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Schedule]:
+    """The schedules whose names come behind ``after``."""
+    return read_page(Schedule.objects.of(tenant_id), after, size, order="name")
 
 
 def coming(row: Any) -> list[datetime]:
@@ -207,10 +206,10 @@ def coming(row: Any) -> list[datetime]:
     return [row.next_at, *islice(behind, SHOWN_TICKS - 1)]
 
 
-def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> tuple[list[ScheduleTick], int]:
-    """The ticks before ``before``, the latest first, and how many there have been in all."""
+def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -> Page[ScheduleTick]:
+    """The ticks before ``before``, the latest first."""
     rows = ScheduleTick.objects.of(schedule.tenant_id).filter(schedule_id=schedule.id)
-    return list(behind(rows, before, "-tick_at")[:size]), rows.count()
+    return read_page(rows, before, size, order="-tick_at")
 
 
 def due(table: type[TenantOwned], *more: str, now: datetime, limit: int = 100) -> list[tuple[Any, ...]]:

@@ -18,7 +18,6 @@ from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.leases import Lease
 from memory.host.models import Run
-from memory.host.paging import behind
 from memory.host.run_orders import RunOrder
 from memory.models import Pass, PassState, Trigger
 
@@ -252,19 +251,13 @@ def those(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
     return list(Pass.objects.of(tenant_id).filter(id__in=pass_ids))
 
 
-def latest(
-    tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "", before: UUID | None = None, limit: int
-) -> list[Pass]:
-    """The passes of these kinds, the newest first; of one ref when it is named."""
-    return list(behind(_of_kinds(tenant_id, kinds, memory_ref), before)[:limit])
+def latest(tenant_id: UUID, *, kinds: tuple[str, ...], limit: int) -> list[Pass]:
+    """The passes of these kinds, the newest first."""
+    return list(of_kinds(tenant_id, kinds).order_by("-id")[:limit])
 
 
-def count(tenant_id: UUID, *, kinds: tuple[str, ...], memory_ref: str = "") -> int:
-    """How many passes of these kinds there are."""
-    return _of_kinds(tenant_id, kinds, memory_ref).count()
-
-
-def _of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str) -> QuerySet[Pass]:
+def of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str = "") -> QuerySet[Pass]:
+    """The passes of these kinds; of one ref when it is named."""
     rows: QuerySet[Pass] = Pass.objects.of(tenant_id).filter(kind__in=kinds)
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 

@@ -26,15 +26,6 @@ EXPORTED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class ArchivePage:
-    """Some archives, the newest first, how many there are, and the id behind which the next begin."""
-
-    archives: list[Archive]
-    total: int
-    after: UUID | None
-
-
-@dataclass(frozen=True, slots=True)
 class Night:
     """One line of the list: an archive, or a distillation that came to none."""
 
@@ -48,13 +39,6 @@ class Night:
         details = self.missed.outcome.get("details", {}) if self.missed else {}
         found: int | None = details.get("minimumRequired")
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class NightPage:
-    nights: list[Night]
-    total: int
-    after: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +83,27 @@ class Report:
     diff: Diff | None
 
 
-def listed(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> ArchivePage:
+def listed(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> paging.Page[Archive]:
     """Archives without their bytes, the newest first; of one ref when it is named."""
-    rows = _archives(scope, memory_ref)
-    found, last = paging.read_page(rows, before, limit)
-    return ArchivePage(found, rows.count(), last.id if last else None)
+    return paging.read_page(_archives(scope, memory_ref), before, limit)
 
 
-def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> NightPage:
+def nights(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> paging.Page[Night]:
     """The archives and the distillations that were refused or have failed, in one list, the newest first."""
     kept, missed = _archives(scope, memory_ref), _missed(scope, memory_ref)
     found = [*_newest(kept, before, limit), *_newest(missed, before, limit)]
     found.sort(key=lambda night: night.id, reverse=True)
     shown, last = paging.cut(found, limit)
-    return NightPage(shown, kept.count() + missed.count(), last.id if last else None)
+    return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
 
 
 def every_night(scope: TenantScope, *, memory_ref: str = "") -> Iterator[Night]:
     """All of them, newest first, for a file."""
     page = nights(scope, memory_ref=memory_ref, limit=EXPORTED)
-    yield from page.nights
+    yield from page.rows
     while page.after:
         page = nights(scope, memory_ref=memory_ref, before=page.after, limit=EXPORTED)
-        yield from page.nights
+        yield from page.rows
 
 
 def refs_of(scope: TenantScope) -> list[str]:

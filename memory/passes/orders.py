@@ -6,7 +6,7 @@ is on record with its code, beside what it had done by then.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from memory import adapter, addresses, harness, passes
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
+from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
 from memory.passes import LostClaim, PassOrder, compaction, consolidation, distillation
@@ -125,12 +126,17 @@ def _order_of(wanted: Wanted, window: str, principal: str) -> PassOrder:
 
 def page(
     scope: TenantScope, *, kinds: tuple[str, ...] = (), memory_ref: str = "", before: UUID | None = None, size: int
-) -> tuple[list[Pass], int]:
-    """The passes of ``kinds`` (all when none is named) before that one, the newest first, and how many there are."""
+) -> Page[Pass]:
+    """The passes of ``kinds`` (all when none is named) before that one, the newest first."""
     scope.check("memory:read")
-    asked: dict[str, Any] = {"kinds": kinds or tuple(sorted(KINDS)), "memory_ref": memory_ref}
-    rows = passes.latest(scope.tenant_id, **asked, before=before, limit=size)
-    return rows, passes.count(scope.tenant_id, **asked)
+    return read_page(passes.of_kinds(scope.tenant_id, kinds or tuple(sorted(KINDS)), memory_ref), before, size)
+
+
+def every(scope: TenantScope, *, kinds: tuple[str, ...], memory_ref: str = "") -> Iterator[Pass]:
+    """All of them, newest first, for a file."""
+    scope.check("memory:read")
+    for chunk in read_all(passes.of_kinds(scope.tenant_id, kinds, memory_ref)):
+        yield from chunk
 
 
 def find(scope: TenantScope, pass_id: UUID | None) -> Pass:

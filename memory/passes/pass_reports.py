@@ -119,7 +119,7 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
         reasons = work.outcome.get("reasons", {})
         page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in shown]
         total = lineage.count_of_pass(work.tenant_id, work.id)
-        following = cursor("lin", last) or ""
+        following = cursor("lin", last.id if last else None) or ""
         seen = seen if behind else 0
     groups = _groups(scope, page, now, may_restore=not work.dry_run)
     return Report(groups, total, following, seen + 1)

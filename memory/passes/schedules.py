@@ -15,7 +15,7 @@ from django.db import transaction
 from memory import passes
 from memory.host import access, audit, cron, ids, scheduling
 from memory.host.errors import Invalid, NotFound
-from memory.host.paging import behind
+from memory.host.paging import Page, read_page
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule, PassState, Trigger
@@ -94,12 +94,12 @@ def find(scope: TenantScope, schedule_id: UUID | None) -> PassSchedule:
 
 def page(
     scope: TenantScope, *, kind: str = "", memory_ref: str = "", after: UUID | None = None, size: int
-) -> tuple[list[PassSchedule], int]:
-    """The schedules behind ``after`` in the order of their making, and how many there are in all."""
+) -> Page[PassSchedule]:
+    """The schedules behind ``after`` in the order of their making."""
     scope.check("memory:read")
     given = {"kind": kind, "memory_ref": memory_ref}
     rows = _rows(scope.tenant_id).filter(**{name: value for name, value in given.items() if value})
-    return list(behind(rows, after, "id")[:size]), rows.count()
+    return read_page(rows, after, size, order="id")
 
 
 def last_passes(scope: TenantScope, schedules: list[PassSchedule]) -> dict[UUID, Pass]:

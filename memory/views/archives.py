@@ -47,7 +47,7 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
         "now": timezone.now(),
         "page": page,
         "ref": ref,
-        **cursor.links(len(page.nights), page.after),
+        **cursor.links(len(page.rows), page.after),
         **pages.files(request),
     }
     if not pages.wants_fragment(request):

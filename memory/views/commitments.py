@@ -76,7 +76,7 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         "tabs": _tabs(request, kept.count_by_state(scope)),
         "open_states": kept.OPEN,
         "can_change": scope.can("memory:retire"),
-        **cursor.links(len(listed.commitments), listed.after),
+        **cursor.links(len(listed.rows), listed.after),
         **pages.files(request),
     }
     return pages.render(request, "memory/commitments.html", context, fragment="memory/commitments_list.html")

@@ -1,9 +1,7 @@
 """Consolidation: the passes over memory with what went in and came out, one to be asked for, and when they come."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
@@ -15,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import adapter, capabilities, tasks
 from memory.forms import PassForm, PassScheduleForm
-from memory.host import access, advertised, exports, ids, pages, paging, sql, tenancy
+from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, pass_reports, schedules
@@ -50,7 +48,7 @@ def consolidation(request: HttpRequest) -> HttpResponseBase:
         return pages.unsupported(request, "consolidation", "Consolidation", "agents.memoryConsolidation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
         scope.check("memory:read")
-        rows = (document(row) for row in _every(scope, kinds, ref))
+        rows = (document(row) for row in orders.every(scope, kinds=kinds, memory_ref=ref))
         return exports.listing(request.GET["format"], "passes", rows, columns=COLUMNS)
     return _page(request, scope, PassForm(initial={"ref": ref}), PassScheduleForm(initial={"ref": ref}))
 
@@ -61,27 +59,19 @@ def _kinds(request: HttpRequest) -> tuple[str, ...]:
     return tuple(sorted(KINDS)) if wanted == "all" else (wanted,) if wanted in KINDS else HERE
 
 
-def _every(scope: TenantScope, kinds: tuple[str, ...], ref: str) -> Iterator[Pass]:
-    before: UUID | None = None
-    while rows := orders.page(scope, kinds=kinds, memory_ref=ref, before=before, size=sql.CHUNK)[0]:
-        yield from rows
-        before = rows[-1].id
-
-
 def _page(
     request: HttpRequest, scope: TenantScope, form: PassForm, times: PassScheduleForm, *, status: int = 200
 ) -> HttpResponse:
     cursor, kinds, ref = pages.Cursor.of(request, "pass"), _kinds(request), pages.text_of(request, "ref")
-    rows, total = orders.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE + 1)
-    shown, last = paging.cut(rows, pages.PAGE)
+    page = orders.page(scope, kinds=kinds, memory_ref=ref, before=cursor.after, size=pages.PAGE)
     context = {
         "nav": "consolidation",
         "now": timezone.now(),
-        "rows": [pass_reports.summary(row) for row in shown],
+        "rows": [pass_reports.summary(row) for row in page.rows],
         "kind": pages.text_of(request, "kind"),
         "ref": ref,
-        "total": total,
-        **cursor.links(len(shown), last),
+        "total": page.total,
+        **cursor.links(len(page.rows), page.after),
         **pages.files(request),
         "filtered": bool(ref or kinds != HERE),
     }
@@ -92,17 +82,17 @@ def _page(
 
 def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict[str, Any]:
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
-    rows, total = schedules.page(scope, size=SCHEDULES_SHOWN)
-    last = schedules.last_passes(scope, rows)
+    page = schedules.page(scope, size=SCHEDULES_SHOWN)
+    last = schedules.last_passes(scope, page.rows)
     return {
         "form": form,
         "times": times,
         "can_run": scope.can("passes:run"),
         "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED),
-        "schedules": [Scheduled(row, last.get(row.id)) for row in rows],
-        "schedules_total": total,
+        "schedules": [Scheduled(row, last.get(row.id)) for row in page.rows],
+        "schedules_total": page.total,
         "repeat": pass_reports.last_repeat(scope),
-        "names": access.names_of(scope.tenant_id, {row.written_by for row in rows}),
+        "names": access.names_of(scope.tenant_id, {row.written_by for row in page.rows}),
     }
 
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, harness, tasks
 from memory.forget import forgetting, plans, receipts, requests
 from memory.forms import ConfirmForm, SubjectForm
-from memory.host import access, erasure, exports, ids, pages, paging, tenancy
+from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
@@ -93,15 +93,14 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
     cursor = pages.Cursor.of(request, "fgt")
-    found = requests.newest(scope, before=cursor.after, limit=pages.PAGE + 1)
-    shown, last = paging.cut(found, pages.PAGE)
+    page = requests.newest(scope, before=cursor.after, limit=pages.PAGE)
     return {
         "nav": "forget",
         "now": timezone.now(),
         "form": form,
-        "requests": shown,
-        "total": requests.total(scope),
-        **cursor.links(len(shown), last),
+        "requests": page.rows,
+        "total": page.total,
+        **cursor.links(len(page.rows), page.after),
         **pages.files(request),
     }
 
@@ -206,9 +205,8 @@ def _decided(found: ForgetRequest) -> dict[str, int]:
 def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest, forget_id: str) -> HttpResponse:
     """Step 2. Suspects come by page, each with the words around its mention."""
     cursor = pages.Cursor.of(request, "sus")
-    rows = requests.suspects(found, after=cursor.after, limit=pages.PAGE + 1)
-    shown, last = paging.cut(rows, pages.PAGE)
-    suspects = plans.in_context(found, forgetting.terms_of(scope, found), shown)
+    rows, last = requests.suspects(found, after=cursor.after, limit=pages.PAGE)
+    suspects = plans.in_context(found, forgetting.terms_of(scope, found), rows)
     stores, empty = _stores(found)
     context = _context(request, found, forget_id) | {
         "stores": stores,

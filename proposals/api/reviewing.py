@@ -30,7 +30,7 @@ from memory.host.operations import (
     operation,
     words,
 )
-from memory.host.paging import DEFAULT_LIMIT, cursor
+from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.serializing import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences
@@ -48,7 +48,6 @@ from proposals.api.serializers import (
     revisions_document,
 )
 from proposals.drafts import Change
-from proposals.installation import InstalledPage
 from proposals.models import Comment, Decision, Gate, Kind, Proposal, Purpose, Revision, State
 from proposals.policies import Policy
 from proposals.review import Detail
@@ -342,7 +341,7 @@ def ended_document(action: str, ended: list[Proposal]) -> dict[str, Any]:
     return {"action": action, "proposals": states}
 
 
-def installed_document(page: InstalledPage) -> dict[str, Any]:
+def installed_document(page: Page[Installation]) -> dict[str, Any]:
     return {
         "artifacts": [version_document(each) for each in page.rows],
         "total": page.total,

@@ -7,16 +7,15 @@ from rest_framework import serializers
 
 from memory.host import ids
 from memory.host.models import Installation
-from memory.host.paging import cursor
+from memory.host.paging import Page, cursor
 from memory.host.serializing import After, Closed
 from memory.wire import instant
 from proposals.api.parsing import ArtifactField
 from proposals.drafts import Change, ProposalDraft
-from proposals.inbox import InboxFilter, Listing
+from proposals.inbox import InboxFilter
 from proposals.lifecycle import Activation
 from proposals.models import Gate, Proposal, Revision, State, Vote
 from proposals.review import Ballot
-from proposals.revisions import RevisionsPage
 
 DEFAULT_LIMIT, DEFAULT_REVISIONS = 100, 20
 
@@ -133,9 +132,9 @@ def proposal_document(revision: Revision) -> dict[str, Any]:
     }
 
 
-def listing_document(found: Listing) -> dict[str, Any]:
+def listing_document(found: Page[Revision]) -> dict[str, Any]:
     return {
-        "proposals": [proposal_document(each) for each in found.revisions],
+        "proposals": [proposal_document(each) for each in found.rows],
         "total": found.total,
         "next": cursor("prop", found.after),
     }
@@ -162,12 +161,12 @@ def _gate_address(gate: Gate) -> dict[str, Any]:
     return {"approvalId": ids.wire("gate", gate.id), "runId": ids.wire("run", gate.run_id), "nodeId": gate.node_id}
 
 
-def revisions_document(proposal: Proposal, page: RevisionsPage, ballots: list[Ballot]) -> dict[str, Any]:
+def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[Ballot]) -> dict[str, Any]:
     """What reviewers know: revisions with their verbatim texts and digests, and every gate with its votes."""
     return {
         "proposalId": ids.wire("prop", proposal.id),
         "total": page.total,
-        "next": page.before,
+        "next": page.after,
         "revisions": [_revision_document(each) for each in page.rows],
         "gates": [ballot_document(each) for each in ballots],
     }

@@ -40,7 +40,7 @@ def later(**distance: float) -> str:
 
 
 def schedules() -> list[Schedule]:
-    return scheduling.page(building.tenant().id, size=100)[0]
+    return scheduling.page(building.tenant().id, size=100).rows
 
 
 def advanced(run: Run, *, at: datetime) -> Run:

@@ -394,7 +394,7 @@ def test_a_key_bound_to_agents_sees_what_came_from_their_entries(desk: Desk) -> 
     desk.keeps()
     bound = building.scope("acme", "agent", agents=["acme.one"])
     page = commitments.page(bound, commitments.Wanted(), now=desk.at)
-    assert ([each.intention for each in page.commitments], page.total) == (["Call Ana in 3 days."], 1)
+    assert ([each.intention for each in page.rows], page.total) == (["Call Ana in 3 days."], 1)
     with pytest.raises(NotFound):
         commitments.find(bound, desk.all[1].id, now=desk.at)
 

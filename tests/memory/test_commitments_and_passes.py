@@ -263,7 +263,8 @@ def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) 
     desk.says("When Zebediah pays the invoice, tell finance.")
     desk.keeps()
     request = forgetting.preview(desk.scope, ["zebed"], now=timezone.now()).request
-    [suspect] = [each for each in requests.suspects(request, after=None, limit=9) if each.row_id == desk.only.id]
+    suspects, _ = requests.suspects(request, after=None, limit=9)
+    [suspect] = [each for each in suspects if each.row_id == desk.only.id]
     [shown] = plans.in_context(request, ("zebed",), [suspect])
     assert (shown.excerpt.before, shown.excerpt.mention) == ("When ", "Zebed")
 

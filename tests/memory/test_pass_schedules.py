@@ -11,6 +11,7 @@ from memory import passes, tasks
 from memory.host import access, ids, scheduling, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.models import AuditRecord, Run
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, schedules
@@ -184,7 +185,7 @@ def test_a_ref_has_one_schedule_of_a_kind_and_keeping_it_again_changes_it() -> N
     again = keep(acme, cron=" 0  3 * * * ", timezone="Europe/Berlin")
     assert (again.id, again.cron) == (first.id, "0 3 * * *")
     assert again.next_at == datetime(2026, 3, 3, 2, 0, tzinfo=UTC)
-    assert schedules.page(acme, size=10) == ([again], 1)
+    assert schedules.page(acme, size=10) == Page([again], 1)
     acts = AuditRecord.objects.of(acme.tenant_id).filter(action__startswith="pass-schedule.").order_by("seq")
     assert [act.action for act in acts] == ["pass-schedule.created", "pass-schedule.changed"]
 
@@ -254,7 +255,7 @@ def test_another_tenant_s_schedule_is_not_there() -> None:
     for act in (schedules.find, lambda scope, each: schedules.remove(scope, each, now=NOW)):
         with pytest.raises(NotFound):
             act(globex, schedule.id)
-    assert schedules.page(globex, size=10) == ([], 0)
+    assert schedules.page(globex, size=10) == Page([], 0)
 
 
 def test_what_a_dead_console_held_is_taken_up_at_its_next_start(counting: Counting, drain: Any) -> None:

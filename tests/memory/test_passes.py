@@ -15,6 +15,7 @@ from memory.forget import forgetting
 from memory.host import event_log, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, TokenBudgetExceeded
 from memory.host.models import AuditRecord, Run
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders
@@ -241,10 +242,10 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
     acme, globex = building.scope(), building.scope("globex")
     first, second = order(acme), order(acme, memory_ref="other")
     order(globex)
-    assert orders.page(acme, size=10) == ([second, first], 2)
-    assert orders.page(acme, before=second.id, size=10) == ([first], 2)
-    assert orders.page(acme, memory_ref="other", size=10) == ([second], 1)
-    assert orders.page(acme, kinds=("distill",), size=10) == ([], 0)
+    assert orders.page(acme, size=10) == Page([second, first], 2)
+    assert orders.page(acme, before=second.id, size=10) == Page([first], 2)
+    assert orders.page(acme, memory_ref="other", size=10) == Page([second], 1)
+    assert orders.page(acme, kinds=("distill",), size=10) == Page([], 0)
     with pytest.raises(NotFound):
         orders.find(globex, first.id)
 

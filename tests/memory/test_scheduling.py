@@ -203,7 +203,7 @@ def test_a_maker_who_may_not_any_more_starts_nothing_and_stops_nobody(loses: Any
     make(other, "other")
     loses(acme)
     assert schedules.fire_due(minutes(1)) == 1
-    [tick] = scheduling.ticks_of(schedule, size=10)[0]
+    [tick] = scheduling.ticks_of(schedule, size=10).rows
     assert (tick.run_id, tick.code) == (None, code)
     assert Run.objects.of(acme.tenant_id).get().principal == other.principal.id
 
@@ -216,7 +216,7 @@ def test_an_operator_who_was_locked_out_starts_nothing() -> None:
     assert schedules.fire_due(minutes(1)) == 1
     building.deactivate(operator)
     assert schedules.fire_due(minutes(2)) == 0
-    assert [tick.code for tick in scheduling.ticks_of(schedule, size=10)[0]] == ["unauthenticated", ""]
+    assert [tick.code for tick in scheduling.ticks_of(schedule, size=10).rows] == ["unauthenticated", ""]
 
 
 def test_a_workflow_that_asks_for_more_by_now_is_refused_on_record() -> None:
@@ -228,7 +228,7 @@ def test_a_workflow_that_asks_for_more_by_now_is_refused_on_record() -> None:
         "acme", building.definition("flow", building.node("a", "core.noop"), variables=needs, version="2.0.0")
     )
     assert schedules.fire_due(minutes(1)) == 0
-    assert [tick.code for tick in scheduling.ticks_of(schedule, size=10)[0]] == ["validation_error"]
+    assert [tick.code for tick in scheduling.ticks_of(schedule, size=10).rows] == ["validation_error"]
 
 
 def _spoiled(schedule: Schedule, **values: Any) -> None:
@@ -251,7 +251,7 @@ def test_a_bad_row_is_on_record_and_the_others_go_on(spoil: dict[str, Any], next
     _spoiled(bad, **spoil)
     assert schedules.fire_due(minutes(1)) == 1
     assert schedules.fire_due(minutes(1)) == 0
-    assert [tick.code for tick in scheduling.ticks_of(bad, size=10)[0]] == ["internal_error"]
+    assert [tick.code for tick in scheduling.ticks_of(bad, size=10).rows] == ["internal_error"]
     assert scheduling.find(acme.tenant_id, "bad").next_at == next_at
 
 
@@ -472,7 +472,7 @@ def daily(trigger_id: str = "daily", **config: Any) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    return [row.name for row in scheduling.page(building.tenant().id, size=100)[0]]
+    return [row.name for row in scheduling.page(building.tenant().id, size=100).rows]
 
 
 def test_a_workflow_brings_its_schedules_changes_them_and_takes_them_away(client: Client) -> None:
@@ -555,7 +555,7 @@ def test_a_forgotten_subject_is_in_no_schedule_any_more() -> None:
     forgetting.execute(acme.tenant_id, request.id, holder="test/1", now=NOW, clock=lambda: NOW)
     request.refresh_from_db()
     assert request.receipt is not None
-    kept = {row.name: row for row in scheduling.page(acme.tenant_id, size=10)[0]}
+    kept = {row.name: row for row in scheduling.page(acme.tenant_id, size=10).rows}
     assert kept["list"].inputs == {"to": ["[FORGOTTEN]", "ana"]}
     assert kept["list"].enabled
     [renamed] = kept.keys() - {"list"}

@@ -30,7 +30,7 @@ class Command(DatabaseCommand):
                 f"{each.row.expires_at:%Y-%m-%d %H:%M}" if each.row.expires_at else "never",
                 each.row.name or "-",
             )
-            for each in page.keys
+            for each in page.rows
         ]
         self.stdout.write(table(("id", "state", "role", "person", "acts as", "expires (UTC)", "name"), rows))
         if page.after:

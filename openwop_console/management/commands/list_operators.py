@@ -25,7 +25,7 @@ class Command(DatabaseCommand):
                 "active" if each.row.is_active else "deactivated",
                 each.principal,
             )
-            for each in page.operators
+            for each in page.rows
         ]
         self.stdout.write(table(("email", "role", "state", "id"), rows))
         if page.after:

@@ -14,7 +14,7 @@ from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.operations import COUNT, FLAG, OBJECT, TEXT, TIME, operation
-from memory.host.paging import DEFAULT_LIMIT, cut
+from memory.host.paging import DEFAULT_LIMIT
 from memory.host.scheduling import ScheduleOrder
 from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
@@ -289,8 +289,9 @@ def schedule_list(request: Request) -> Response:
         order = checked(CreateSchedule, request.data).order(scope.principal.id)
         return Response(schedule_document(schedules.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
-    rows, total = schedules.page(scope, after=after, size=size + 1)
-    return Response(_page("schedules", [schedule_document(row) for row in rows], size, total))
+    page = schedules.page(scope, after=after, size=size)
+    listed = [schedule_document(row) for row in page.rows]
+    return Response({"schedules": listed, "total": page.total, "next": page.after})
 
 
 @operation("getSchedule", method="GET", scope=READ, gives={200: SCHEDULE}, tag=TAG)
@@ -320,10 +321,9 @@ def schedule(request: Request, name: str) -> Response:
 def schedule_ticks(request: Request, name: str) -> Response:
     given = checked(TicksQuery, query_of(request)).validated_data
     size = given.get("limit", DEFAULT_LIMIT)
-    rows, total = schedules.ticks_of(scope_of(request), name, before=given.get("before"), size=size + 1)
-    shown, last = cut(rows, size)
-    following = instant(last.tick_at) if last else None
-    return Response({"ticks": [tick_document(row) for row in shown], "total": total, "next": following})
+    page = schedules.ticks_of(scope_of(request), name, before=given.get("before"), size=size)
+    following = instant(page.after) if page.after else None
+    return Response({"ticks": [tick_document(row) for row in page.rows], "total": page.total, "next": following})
 
 
 @operation("listHeartbeats", method="GET", scope=READ, query=NamesQuery, gives={200: HEARTBEATS}, tag=TAG)
@@ -342,8 +342,9 @@ def heartbeat_list(request: Request) -> Response:
         order = checked(CreateHeartbeat, request.data).order(scope.principal.id)
         return Response(heartbeat_document(heartbeats.create(scope, order, now=timezone.now())), status=201)
     after, size = _place(request)
-    rows, total = heartbeats.page(scope, after=after, size=size + 1)
-    return Response(_page("heartbeats", [heartbeat_document(row) for row in rows], size, total))
+    page = heartbeats.page(scope, after=after, size=size)
+    listed = [heartbeat_document(row) for row in page.rows]
+    return Response({"heartbeats": listed, "total": page.total, "next": page.after})
 
 
 @operation("getHeartbeat", method="GET", scope=READ, gives={200: HEARTBEAT}, tag=TAG)
@@ -371,12 +372,6 @@ def heartbeat(request: Request, name: str) -> Response:
 def _place(request: Request) -> tuple[str, int]:
     given = checked(NamesQuery, query_of(request)).validated_data
     return given.get("after", ""), given.get("limit", DEFAULT_LIMIT)
-
-
-def _page(name: str, documents: list[dict[str, Any]], size: int, total: int) -> dict[str, Any]:
-    """At most ``size`` of the documents, of how many, and the name behind which the others come."""
-    shown, last = cut(documents, size)
-    return {name: shown, "total": total, "next": last["name"] if last else None}
 
 
 class ScheduleName:

@@ -16,6 +16,7 @@ from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
 from memory.host.models import Heartbeat
+from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 from openwop_console.runtime import expressions
@@ -172,8 +173,8 @@ def read(scope: TenantScope, name: str) -> Heartbeat:
     return heartbeats.find(scope.tenant_id, name)
 
 
-def page(scope: TenantScope, *, after: str, size: int) -> tuple[list[Heartbeat], int]:
-    """The heartbeats whose names come behind ``after``, and how many there are in all."""
+def page(scope: TenantScope, *, after: str, size: int) -> Page[Heartbeat]:
+    """The heartbeats whose names come behind ``after``."""
     scope.check("schedules:read")
     return heartbeats.page(scope.tenant_id, after=after, size=size)
 

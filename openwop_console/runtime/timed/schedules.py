@@ -11,6 +11,7 @@ from memory import harness
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
 from memory.host.models import ArtifactKind, Installation, Schedule, ScheduleTick
+from memory.host.paging import Page
 from memory.host.registry import ArtifactDisabled
 from memory.host.scheduling import OF_AUTOMATION, OF_WORKFLOW, ScheduleOrder
 from memory.host.tenancy import TenantScope
@@ -150,14 +151,14 @@ def read(scope: TenantScope, name: str) -> Schedule:
     return scheduling.find(scope.tenant_id, name)
 
 
-def page(scope: TenantScope, *, after: str, size: int) -> tuple[list[Schedule], int]:
-    """The schedules whose names come behind ``after``, and how many there are in all."""
+def page(scope: TenantScope, *, after: str, size: int) -> Page[Schedule]:
+    """The schedules whose names come behind ``after``."""
     scope.check("schedules:read")
     return scheduling.page(scope.tenant_id, after=after, size=size)
 
 
-def ticks_of(scope: TenantScope, name: str, *, before: datetime | None, size: int) -> tuple[list[ScheduleTick], int]:
-    """What became of the ticks before ``before``, the latest first, and how many there have been in all."""
+def ticks_of(scope: TenantScope, name: str, *, before: datetime | None, size: int) -> Page[ScheduleTick]:
+    """What became of the ticks before ``before``, the latest first."""
     return scheduling.ticks_of(read(scope, name), before=before, size=size)
 
 
