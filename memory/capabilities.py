@@ -63,7 +63,7 @@ DIMENSIONS = (
         "search", "memory.search", "memory is listed, not searched", lambda d: _supported(_memory(d).get("search"))
     ),
     Dimension("long-term-durability", "agents.memoryBackends", "memory is lost when the host restarts", _long_term),
-    Dimension("compaction", "memory.passes.compaction", "memory grows and is never condensed", _compacts),
+    Dimension("compaction", "memory.compaction", "memory grows and is never condensed", _compacts),
     Dimension(
         "attribution",
         "memory.attribution",

@@ -462,7 +462,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(scope, work.run)
-    ledger.require_durable("memory.passes.distillation")
+    ledger.require_durable("memory.distillation")
     asked, policy = Asked.of(work.options), policies.policy_of(work.tenant_id)
     for _ in range(ATTEMPTS):
         keep_until = clock() + timedelta(days=policy.archive_days)

@@ -37,8 +37,8 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     """The archives and the distillations that failed, newest first; of one ref when the address says so."""
     scope, ref, cursor = tenancy.scope_of(request), pages.text_of(request, "ref"), pages.Cursor.of(request, "arc")
     page = archive_reports.nights(scope, memory_ref=ref, before=cursor.after, limit=pages.PAGE)
-    if not capabilities.advertises(advertised.document(), "memory.passes.distillation"):
-        return pages.unsupported(request, "archives", "Archives", "memory.passes.distillation", WHAT)
+    if not capabilities.advertises(advertised.document(), "memory.distillation"):
+        return pages.unsupported(request, "archives", "Archives", "memory.distillation", WHAT)
     if request.GET.get("format") in exports.FORMATS:
         rows = map(_row, archive_reports.every_night(scope, memory_ref=ref))
         return exports.listing(request.GET["format"], "archives", rows, columns=COLUMNS)

@@ -262,7 +262,7 @@ def test_a_required_peer_that_is_not_there_refuses_and_an_optional_one_degrades(
         ("memory.search", True),
         ("memory.retention", True),
         ("memory.retention.forget", True),
-        ("memory.passes.compaction", False),
+        ("memory.compaction", False),
         ("agents.memoryBackends", True),
         ("agents.memoryBackends.long-term", True),
         ("agents.memoryBackends.short", False),

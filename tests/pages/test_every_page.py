@@ -195,7 +195,7 @@ def test_needs_you_and_settings_are_for_everybody_but_the_auditor(sign_in: SignI
 
 
 UNSUPPORTED = {
-    "/archives": "memory.passes.distillation",
+    "/archives": "memory.distillation",
     "/consolidation": "agents.memoryConsolidation",
     "/commitments": "agents.commitments",
 }

@@ -187,7 +187,7 @@ def test_what_a_manifest_refuses_by_itself_is_refused_in_a_pack_whatever_its_sch
 
 
 def test_a_required_capability_that_has_gone_since_the_draft_stops_the_application(settings: Any) -> None:
-    made = proposed(peerDependencies={"memory.passes.compaction": "*"})
+    made = proposed(peerDependencies={"memory.compaction": "*"})
     settings.OPENWOP_MEMORY_WRITABLE = False
     with pytest.raises(Unprocessable):
         proposing.ask(made)
