@@ -27,7 +27,7 @@ run: .venv/.run
 # A file at a time (tests/distribution.py), in more processes than there are cores, since tests of consoles wait. Other
 # numbers: make test WORKERS=4.
 WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: .venv/.dev
 	OPENWOP_TEST_DB=sqlite $(PYTEST) $(ARGS)

@@ -3,13 +3,19 @@
 What takes longest begins first, so that no worker is left alone with it at the end.
 """
 
+import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
+
+from tests import plugin
 
 # Fixtures that start a console for all the tests of a session that ask for it.
 SHARED_CONSOLES = {"host": "conformance", "seamed": "conformance", "served": "openintent"}
@@ -31,26 +37,36 @@ _open: defaultdict[str, ExitStack] = defaultdict(ExitStack)
 _left: Counter[str] = Counter()
 
 
-class Files(LoadGroupScheduling):  # type: ignore[misc]  # pytest-xdist is not typed
-    """A group is a unit of work, and of what is in none a file."""
+class Files(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist is not typed
+    """A unit of work is a file without its tests of a shared console, or all those tests of one shared console."""
 
     def _split_scope(self, nodeid: str) -> str:
-        scope: str = super()._split_scope(nodeid)
-        return nodeid.partition("::")[0] if scope == nodeid else scope
+        return self._consoles.get(nodeid) or nodeid.partition("::")[0]
+
+    @cached_property
+    def _consoles(self) -> dict[str, str]:
+        """What the workers wrote down before they said that they had collected. (``--dist loadgroup`` tells it in the
+        names of the tests, which pytest 9 no longer lets pytest-xdist 3.8 change.)"""
+        written: dict[str, str] = json.loads(_told().read_text())
+        return written
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
-    """Of ``--dist loadgroup``."""
-    return Files(config, log) if config.getvalue("dist") == "loadgroup" else None
+    """Of ``--dist loadfile``."""
+    return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist writes the groups into the names of the tests
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of a shared console first, then the files of ``FIRST``, then all others as they were found."""
-    for item in items:
-        if group := _console_of(item):
-            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=_turn)
+    if worker := getattr(config, "workerinput", {}).get("workerid"):
+        told = _told().with_suffix(f".{worker}")
+        told.write_text(json.dumps({item.nodeid: group for item in items if (group := _console_of(item))}))
+        told.replace(_told())
+
+
+def _told() -> Path:
+    return Path(os.environ[plugin.SHARED]) / "consoles.json"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
