@@ -34,7 +34,7 @@ LOOK = """
 import json
 from django.db import connection
 from django.utils import timezone
-from memory import receipts
+from memory.forget import receipts
 from memory.host import checkpoints
 from memory.host.models import Tenant
 from memory.models import ForgetRequest
