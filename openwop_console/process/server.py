@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +37,8 @@ Application = Callable[[Environ, Any], Iterable[bytes]]
 
 # Threads beside those that may wait for events: requests that compute, wait for a slot, or wait for a worker.
 THREADS = 64
+# Threads that read the files of downloads and remove them.
+FILES = 2
 # For how long a thread that computes may keep the interpreter from the event loop, which needs it a few times a
 # request; the interpreter's own 5 ms would be the largest part of what ``/healthz`` takes.
 SWITCH_SECONDS = 0.001
@@ -109,6 +111,7 @@ class Console:
         self._application = application
         self._documents = Documents()
         self._threads = _started(settings.OPENWOP_MAX_STREAMS + settings.OPENWOP_WEB_THREADS + THREADS)
+        self._files = ThreadPoolExecutor(FILES, thread_name_prefix="file")
         self._signing_in = asyncio.Semaphore(1)
         self._sign_ins = 0
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -283,18 +286,12 @@ class Console:
     async def _send_file(self, answer: Answer | Download, environ: Environ, receive: Receive, send: Send) -> None:
         """Chunk by chunk, as fast as the client reads. One that reads too slowly finds the connection closed before the
         length that the head names."""
-        if isinstance(answer, Answer):
-            view = memoryview(answer.body)
-            chunks: Iterator[bytes] = (bytes(view[at : at + CHUNK]) for at in range(0, len(view), CHUNK))
-            close: Callable[[], None] = lambda: None  # noqa: E731
-        else:
-            chunks, close = iter(lambda: answer.file.read(CHUNK), b""), answer.close
         gone = asyncio.ensure_future(_gone(receive))
         clock = asyncio.get_running_loop().time
         began, length = clock(), 0
         try:
             if environ["REQUEST_METHOD"] != "HEAD":
-                for chunk in chunks:
+                async for chunk in self._parts(answer):
                     if gone.done():
                         return
                     patience = settings.OPENWOP_BODY_SECONDS
@@ -307,7 +304,21 @@ class Console:
             raise ClientGone from None
         finally:
             gone.cancel()
-            close()
+            if isinstance(answer, Download):
+                await self._with_file(answer.close)
+
+    async def _parts(self, answer: Answer | Download) -> AsyncIterator[bytes]:
+        if isinstance(answer, Answer):
+            for at in range(0, len(answer.body), CHUNK):
+                yield answer.body[at : at + CHUNK]
+        else:
+            while part := await self._with_file(answer.file.read, CHUNK):
+                yield part
+
+    async def _with_file(self, use: Callable[..., Any], *given: Any) -> Any:
+        """Off the event loop, beside the threads that may wait: a disk takes its time, to free the space of a file
+        above all."""
+        return await asyncio.get_running_loop().run_in_executor(self._files, use, *given)
 
     async def _send_stream(self, answer: Stream, receive: Receive, send: Send) -> None:
         """Event by event. A client that went away, or takes nothing for as long as a body may stall, ends it."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from io import BytesIO
 from statistics import median
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ import httpx
 import psycopg
 import pytest
 from django.conf import settings
+from django.http import FileResponse
 
 from memory.host.slots import Slots
 from openwop_console.process import server
@@ -424,7 +426,7 @@ async def ask(
         sent.append(message)
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": b"", "more_body": False} if not sent else await asyncio.Future()
 
     scope = server.HEALTH | {"method": method, "raw_path": path.encode(), "headers": headers}
     await console(scope, receive, send)
@@ -450,6 +452,39 @@ def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
 
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(first()) == 200
+
+
+class SlowFile(BytesIO):
+    """On a disk that takes a while for all that it does."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        time.sleep(0.3)
+        return super().read(size)
+
+    def close(self) -> None:
+        if not self.closed:
+            time.sleep(0.3)
+        super().close()
+
+
+def test_a_disk_that_is_slow_with_a_download_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return FileResponse(SlowFile(b"a download")) if environ["PATH_INFO"] == "/file" else [b"ok"]
+
+    async def slowest() -> float:
+        console = server.Console(application)
+        download, waits = asyncio.create_task(ask(console, "GET", "/file")), []
+        while not download.done():
+            began = time.monotonic()
+            await ask(console, "GET", "/healthz")
+            await asyncio.sleep(0.01)
+            waits.append(time.monotonic() - began)
+        assert download.result()[0] == 200
+        return max(waits)
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(slowest()) < 0.25
 
 
 def test_sign_ins_are_computed_one_at_a_time_and_delay_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
