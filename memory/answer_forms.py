@@ -43,7 +43,7 @@ class JsonField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(widget=forms.Textarea(attrs=CODE), help_text="As JSON.", **options)
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: Any) -> str | None:
         return value if value is None or isinstance(value, str) else _indented(value)
 
     def to_python(self, value: Any) -> Any:

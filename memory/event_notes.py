@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
 from memory import harness
@@ -103,5 +103,5 @@ def fitting(
     return dict(_of(tenant_id, stream_id, fits).values_list("sequence", "body")), left
 
 
-def _of(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> Any:
+def _of(tenant_id: UUID, stream_id: UUID, sequences: Sequence[int]) -> QuerySet[EventNote]:
     return EventNote.objects.of(tenant_id).filter(stream_id=stream_id, sequence__in=sequences)

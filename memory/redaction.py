@@ -156,7 +156,7 @@ def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int,
         yield start, end, inside
 
 
-def _automaton(texts: list[str]) -> Any:
+def _automaton(texts: list[str]) -> ahocorasick_rs.AhoCorasick:
     return ahocorasick_rs.AhoCorasick(texts, implementation=CONTIGUOUS)
 
 

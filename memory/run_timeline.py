@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import adapter, event_notes
 from memory.event_notes import Note
@@ -189,7 +189,7 @@ def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = Non
     return RunPage(found, min(counted, COUNTED), counted > COUNTED, last.id if last else None)
 
 
-def failed_since(scope: TenantScope, since: datetime) -> Any:
+def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     """The runs that failed since then and were not forked, oldest first; a refused approval is not a failure."""
     rows = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
     forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
@@ -205,7 +205,7 @@ def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
         before = chunk[-1].id
 
 
-def _runs(scope: TenantScope, wanted: RunFilter) -> Any:
+def _runs(scope: TenantScope, wanted: RunFilter) -> QuerySet[Run]:
     scope.check("runs:read")
     rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata")
     asked = {
@@ -217,7 +217,7 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> Any:
     return rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
 
 
-def _older(scope: TenantScope, rows: Any, before: UUID | None) -> Any:
+def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> QuerySet[Run]:
     """The rows behind the run ``before``; every row without one."""
     last = Run.objects.of(scope.tenant_id).filter(id=before).only("created_at").first() if before else None
     return rows.filter(sql.behind("created_at", last.created_at, last.id)) if last else rows

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
@@ -87,7 +88,7 @@ def find_change(scope: TenantScope, change_id: UUID | None) -> PolicyChange:
     return found
 
 
-def _rows(tenant_id: UUID, kind: str) -> Any:
+def _rows(tenant_id: UUID, kind: str) -> QuerySet[ApprovalPolicy]:
     return ApprovalPolicy.objects.of(tenant_id).filter(kind=kind).order_by("-number")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Q, Sum
@@ -12,7 +12,7 @@ from memory.adapter.rows import row_of
 from memory.addresses import TASK_LIFETIME, Tier
 from memory.host import sql
 from memory.host.expiry import has_expired
-from memory.models.address import EntryAddress
+from memory.models.address import AddressQuerySet, EntryAddress
 
 WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
 # An end that was told wins over a lifetime (R12).
@@ -110,5 +110,5 @@ def first_to_go(tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[U
     return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
 
 
-def _episodic(tenant_id: UUID, agent_id: str) -> Any:
+def _episodic(tenant_id: UUID, agent_id: str) -> AddressQuerySet:
     return EntryAddress.objects.of(tenant_id).filter(agent_id=agent_id, tier=Tier.EPISODIC)

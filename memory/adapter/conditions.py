@@ -26,7 +26,7 @@ class AccessOf(Func):
     def __init__(self, rules: str, agent_id: str) -> None:
         super().__init__(F(rules), Value(agent_id, output_field=TextField()))
 
-    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(
             compiler,
             connection,
@@ -35,7 +35,7 @@ class AccessOf(Func):
             **more,
         )
 
-    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(
             compiler,
             connection,

@@ -6,7 +6,7 @@ PostgreSQL those are entries; on SQLite, whose index knows the words, entries th
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -15,7 +15,7 @@ from django.db.models.expressions import RawSQL
 
 from memory.host import sql
 from memory.host.tenancy import TenantScope
-from memory.models.entry import MemoryEntry
+from memory.models.entry import EntryQuerySet, MemoryEntry
 from memory.models.search_index import MARK, SHIFT
 from memory.text.words import Sought
 
@@ -98,7 +98,7 @@ def id_at(scope: TenantScope, position: int) -> UUID | None:
     return found
 
 
-def _below(tenant_id: UUID, position: int) -> Any:
+def _below(tenant_id: UUID, position: int) -> EntryQuerySet:
     return MemoryEntry.objects.of(tenant_id).filter(position__lt=position)
 
 
@@ -113,7 +113,9 @@ def _in_lexemes(tenant_id: UUID, rows: Rows | None, wanted: Sought, top: int, li
     return _stopped(tenant_id, list(_with_lexemes(tenant_id, rows, wanted, top, floor)[:limit]), limit, floor)
 
 
-def _with_lexemes(tenant_id: UUID, rows: Rows | None, wanted: Sought, top: int, floor: int) -> Any:
+def _with_lexemes(
+    tenant_id: UUID, rows: Rows | None, wanted: Sought, top: int, floor: int
+) -> QuerySet[MemoryEntry, int]:
     asked = " & ".join(f"'{word}':*" for word in wanted.words)
     within = (MemoryEntry.objects.of(tenant_id) if rows is None else rows).filter(position__lt=top, position__gte=floor)
     having = RawSQL("memory_memoryentry.words @@ %s::tsquery", [asked], output_field=BooleanField())

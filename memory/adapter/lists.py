@@ -59,7 +59,7 @@ class Aside(Func):
     arity = 1
     template = "%(expressions)s"
 
-    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
         return self.as_sql(compiler, connection, template="+%(expressions)s", **more)
 
 

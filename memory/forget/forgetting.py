@@ -19,6 +19,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory import harness, ledger, passes
 from memory.forget import journal, plans, receipts, requests
@@ -186,7 +187,7 @@ def _drop_suspects(request: ForgetRequest) -> None:
     sql.delete_in_chunks(Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, request_id=request.id))
 
 
-def _suspects(request: ForgetRequest) -> Any:
+def _suspects(request: ForgetRequest) -> QuerySet[Suspect]:
     return Suspect.objects.of(request.tenant_id).filter(request_id=request.id)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from memory.host.errors import NotFound
 from memory.host.paging import Page, behind, cut, read_page
@@ -43,18 +42,18 @@ def every(scope: TenantScope) -> Iterator[ForgetRequest]:
     yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
 
 
-def unfinished(scope: TenantScope) -> Any:
+def unfinished(scope: TenantScope) -> QuerySet[ForgetRequest]:
     """The requests in progress or with residue, oldest first."""
     rows = _confirmed(scope).filter(state__in=(ForgetState.CONFIRMED, ForgetState.RESIDUE))
     return rows.order_by("id")
 
 
-def with_undecided(scope: TenantScope) -> Any:
+def with_undecided(scope: TenantScope) -> QuerySet[ForgetRequest]:
     """The finished requests with suspects that are without a decision, oldest first."""
     return _confirmed(scope).filter(state=ForgetState.FORGOTTEN, undecided__gt=0).order_by("id")
 
 
-def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
+def previews_to_decide(scope: TenantScope, *, now: datetime) -> QuerySet[ForgetRequest]:
     """The previews that can still be confirmed and have suspects without a decision, oldest first."""
     scope.check("memory:forget")
     rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan", "found")
@@ -62,7 +61,7 @@ def previews_to_decide(scope: TenantScope, *, now: datetime) -> Any:
     return rows.filter(Exists(suspects), state=ForgetState.PREVIEWED, lapses_at__gt=now).order_by("id")
 
 
-def _confirmed(scope: TenantScope) -> Any:
+def _confirmed(scope: TenantScope) -> QuerySet[ForgetRequest]:
     scope.check("memory:forget")
     rows = ForgetRequest.objects.of(scope.tenant_id).defer("plan", "found")
     return rows.filter(confirmed_at__isnull=False)

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from memory.host import audit_chain, checkpoints, sql
 from memory.host.models import AuditChain, AuditRecord
@@ -136,10 +137,9 @@ def newest(
     tenant_id: UUID, wanted: AuditFilter | None = None, *, before: int | None = None, limit: int = 50
 ) -> list[AuditRecord]:
     """The newest records that match, first; ``before`` is the number of the last one seen."""
-    rows = AuditRecord.objects.of(tenant_id)
     if wanted is None or wanted.is_empty:
-        rows = rows.order_by("-seq")
-        return list((rows if before is None else rows.filter(seq__lt=before))[:limit])
+        every = AuditRecord.objects.of(tenant_id).order_by("-seq")
+        return list((every if before is None else every.filter(seq__lt=before))[:limit])
     rows = _matching(tenant_id, wanted).order_by("-occurred_at", "-seq")
     if before is not None:
         last = AuditRecord.objects.of(tenant_id).filter(seq=before).first()
@@ -154,7 +154,7 @@ def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
     return int(_matching(tenant_id, wanted).order_by().values("seq")[:most].count())
 
 
-def _matching(tenant_id: UUID, wanted: AuditFilter) -> Any:
+def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
     asked = {"action": wanted.action, "occurred_at__gte": wanted.since, "occurred_at__lt": wanted.until}
     return AuditRecord.objects.of(tenant_id).filter(**{field: value for field, value in asked.items() if value})
 

@@ -9,7 +9,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import orjson
@@ -103,11 +102,12 @@ def claim(asked: Asked, *, now: datetime) -> Claim | StoredAnswer | None:
     if record.body_digest not in asked.body_digests:
         raise IdempotencyKeyMismatch
     if record.state == IdempotencyState.COMPLETED:
+        assert record.status is not None  # the answer of a completed record is whole
         return StoredAnswer(record.status, record.headers, record.body)
     return _take_over(record, asked, now) if record.lease_until <= now else None
 
 
-def _records(asked: Asked) -> Any:
+def _records(asked: Asked) -> QuerySet[IdempotencyRecord]:
     return IdempotencyRecord.objects.of(asked.tenant_id).filter(
         principal=asked.principal, endpoint=asked.endpoint, key_sha256=asked.key_sha256
     )
@@ -151,7 +151,7 @@ def _take_over(record: IdempotencyRecord, asked: Asked, now: datetime) -> Claim 
     return Claim(record.tenant_id, record.id, holder) if taken else None
 
 
-def _held(claim: Claim) -> QuerySet[Any]:
+def _held(claim: Claim) -> QuerySet[IdempotencyRecord]:
     return LEASE.while_held(claim.tenant_id, claim.record_id, holder=claim.holder)
 
 
@@ -176,5 +176,5 @@ def sweep(*, now: datetime) -> int:
     return sum(sql.delete_in_chunks(rows.filter(tenant_id=tenant_id)) for tenant_id in tenants)
 
 
-def _of(tenant_id: UUID) -> Any:
+def _of(tenant_id: UUID) -> QuerySet[IdempotencyRecord]:
     return IdempotencyRecord.objects.of(tenant_id)

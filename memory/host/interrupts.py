@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from memory.host import effects, event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
@@ -169,7 +169,7 @@ def open_at(run: Run) -> list[Interrupt]:
     return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
 
 
-def waiting(tenant_id: UUID) -> Any:
+def waiting(tenant_id: UUID) -> QuerySet[Interrupt]:
     """The plain interrupts that runs of the tenant wait at now, the oldest question first, each with its run."""
     rows = Interrupt.objects.of(tenant_id).filter(resolved_at=None, policy__plain=True)
     return rows.exclude(run__status__in=runs.ENDING).select_related("run__definition").order_by("id")
@@ -284,7 +284,7 @@ def is_plain(interrupt: Interrupt) -> bool:
     return bool(interrupt.policy.get("plain"))
 
 
-def awaiting(scope: TenantScope, *, now: datetime) -> Any:
+def awaiting(scope: TenantScope, *, now: datetime) -> QuerySet[Interrupt]:
     """The plain interrupts that this principal may answer and has not, the oldest first, each with its run."""
     rows = waiting(scope.tenant_id).filter(Q(timeout_at=None) | Q(timeout_at__gt=now))
     if not scope.can(SCOPE):

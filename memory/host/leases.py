@@ -6,22 +6,24 @@ fence: what a holder writes is written only ``while_held``, so one that was over
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from memory.host.models import TenantOwned
 
+Leased = TypeVar("Leased", bound=TenantOwned)
+
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Generic[Leased]):
     """The leases of one table: its column ``holder``, and ``until``, the column in which the end of one stands.
 
     ``by`` is the table's writer. A row without an end is free.
     """
 
-    model: type[TenantOwned]
+    model: type[Leased]
     by: str
     lasts: timedelta
     until: str = "lease_until"
@@ -51,12 +53,12 @@ class Lease:
         rows = self.while_held(tenant_id, row_id, holder=holder).filter(where or Q())
         return self._update(rows, holder, now, values)
 
-    def _update(self, rows: QuerySet[Any], holder: str, now: datetime, values: dict[str, Any]) -> bool:
+    def _update(self, rows: QuerySet[Leased], holder: str, now: datetime, values: dict[str, Any]) -> bool:
         return rows.update(**{"holder": holder, self.until: self.end(now), **values}) == 1
 
-    def while_held(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> QuerySet[Any]:
+    def while_held(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> QuerySet[Leased]:
         """The row while ``holder`` has it, to be changed by its writer: the first who takes it over ends that."""
-        return self._rows(tenant_id, row_id).filter(holder=holder)
+        return self._rows(tenant_id, row_id).filter(Q(holder=holder))
 
     def release(self, tenant_id: UUID, row_id: UUID, *, holder: str) -> bool:
         """The next who claims the row need not wait for the end of the lease."""
@@ -65,11 +67,10 @@ class Lease:
     def release_held_by(self, instance: str | None, *, now: datetime) -> int:
         """The rows that workers of a dead instance held can be claimed at once; returns how many. None is every
         instance: of those that held the rows of a restored copy, none works on it."""
-        rows: QuerySet[Any] = self.model.objects.written_by(self.by)
-        held = rows.filter(**{f"{self.until}__isnull": False})
-        held = held.exclude(holder="") if instance is None else held.filter(holder__startswith=f"{instance}/")
+        held = self.model.objects.written_by(self.by).filter(**{f"{self.until}__isnull": False})
+        held = held.exclude(Q(holder="")) if instance is None else held.filter(Q(holder__startswith=f"{instance}/"))
         return held.update(**{"holder": "", self.until: now})
 
-    def _rows(self, tenant_id: UUID, row_id: UUID) -> QuerySet[Any]:
-        rows: QuerySet[Any] = self.model.objects.written_by(self.by)
-        return rows.filter(tenant_id=tenant_id, id=row_id)
+    def _rows(self, tenant_id: UUID, row_id: UUID) -> QuerySet[Leased]:
+        rows = self.model.objects.written_by(self.by).filter(tenant_id=tenant_id, id=row_id)
+        return cast("QuerySet[Leased]", rows)

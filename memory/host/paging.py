@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory.host import ids, sql
 
 DEFAULT_LIMIT = 50
 
 Row = TypeVar("Row")
 Other = TypeVar("Other")
+Rows = TypeVar("Rows", bound=QuerySet[Any, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Page(Generic[Row]):
         return Page(rows, self.total, self.after)
 
 
-def behind(rows: Any, after: Any, order: str = "-id") -> Any:
+def behind(rows: Rows, after: object, order: str = "-id") -> Rows:
     """The rows of a queryset in this order, behind the one whose value in its column is ``after``; all without one."""
     column, comparison = order.removeprefix("-"), "lt" if order.startswith("-") else "gt"
     found = rows.filter(**{f"{column}__{comparison}": after}) if after else rows
@@ -39,7 +42,7 @@ def cut(rows: Sequence[Row], size: int) -> tuple[list[Row], Row | None]:
     return list(rows[:size]), rows[size - 1] if len(rows) > size else None
 
 
-def read_page(rows: Any, after: Any, size: int, *, order: str = "-id") -> "Page[Any]":
+def read_page(rows: QuerySet[Any, Row], after: object, size: int, *, order: str = "-id") -> Page[Row]:
     """One page of a queryset, behind the cursor ``after``."""
     shown, last = cut(list(behind(rows, after, order)[: size + 1]), size)
     return Page(shown, rows.count(), getattr(last, order.removeprefix("-")) if last else None)

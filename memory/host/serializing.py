@@ -4,7 +4,7 @@ import re
 from copy import copy
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from rest_framework import serializers
 
@@ -129,9 +129,12 @@ class Instant(Text):
         raise serializers.ValidationError("must be an RFC 3339 time with its offset")
 
 
-def checked(serializer: type[Closed], data: Any) -> Any:
+Body = TypeVar("Body", bound=Closed)
+
+
+def checked(serializer: type[Body], data: object) -> Body:
     """The serializer over ``data`` after it was found valid; refuses otherwise."""
-    filled = copy(_empty(serializer))
+    filled = copy(cast("Body", _empty(serializer)))
     filled.initial_data = data
     filled.is_valid(raise_exception=True)
     return filled

@@ -228,19 +228,19 @@ def _in_driver_style(statement: str) -> str:
     return statement if is_postgres() else statement.replace("%s", "?")
 
 
-def key(value: UUID | None) -> Any:
+def key(value: UUID | None) -> UUID | str | None:
     """An id as a parameter."""
     return value if value is None or is_postgres() else value.hex
 
 
-def among(column: str, keys: Sequence[Any]) -> tuple[str, Any]:
+def among(column: str, keys: Sequence[Any]) -> tuple[str, list[UUID] | str]:
     """The condition that ``column`` is one of ``keys``, and its one parameter: one text however many they are."""
     if is_postgres():
         return f"{column} = ANY(%s)", list(keys)
     return f"{column} IN (SELECT value FROM json_each(%s))", document(keys)  # noqa: S608
 
 
-def instant(value: datetime | None) -> Any:
+def instant(value: datetime | None) -> datetime | str | None:
     """A time as a parameter: what Django's own field stores."""
     if value is None or is_postgres():
         return value

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory import adapter, passes, workspace
 from memory.host import ids, paging
 from memory.host.tenancy import TenantScope
@@ -112,12 +114,12 @@ def refs_of(scope: TenantScope) -> list[str]:
     return list(rows[:REFS_OFFERED])
 
 
-def _archives(scope: TenantScope, memory_ref: str) -> Any:
+def _archives(scope: TenantScope, memory_ref: str) -> QuerySet[Archive]:
     rows = archives.visible(scope).defer("body")
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
-def _missed(scope: TenantScope, memory_ref: str) -> Any:
+def _missed(scope: TenantScope, memory_ref: str) -> QuerySet[Pass]:
     rows = Pass.objects.of(scope.tenant_id).filter(kind=archives.DISTILL, state__in=MISSED, dry_run=False)
     rows = rows if scope.principal.agent_ids is None else rows.none()
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import BinaryField
+from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
 from memory import adapter, harness, ledger, lineage, passes, policies, wire, workspace
@@ -48,7 +48,7 @@ Line = dict[str, Any]
 # What every part of this package shares: the writer's name, the words of a withdrawal.
 
 
-def of_ref(tenant_id: UUID, memory_ref: str) -> Any:
+def of_ref(tenant_id: UUID, memory_ref: str) -> QuerySet[Archive]:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
 
 
@@ -76,7 +76,7 @@ def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
     return row
 
 
-def visible(scope: TenantScope) -> Any:
+def visible(scope: TenantScope) -> QuerySet[Archive]:
     """The tenant's archives, as far as this principal may know of them."""
     scope.check("memory:read")
     rows = Archive.objects.of(scope.tenant_id)

@@ -527,7 +527,7 @@ def leave_off(work: Pass, *, now: datetime) -> dict[str, Any]:
     return outcome | _reasons(work, ())
 
 
-def merged_ids(work: Pass) -> Any:
+def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
     """The entries that this pass took away, or None when they are more than a hundred."""
     found = lineage.of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
     return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from memory import passes
 from memory.host import access, audit, cron, ids, scheduling
@@ -58,7 +59,7 @@ def keep(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedul
     if row and wanted.keeps_options:
         checked = orders.checked(scope, replace(checked, options={**row.options, **wanted.options}))
     timed = row is None or (cron, wanted.timezone) != (row.cron, row.timezone) or (wanted.enabled and not row.enabled)
-    next_at = _first_tick(scope, cron, wanted.timezone, now) if timed else row.next_at
+    next_at = _first_tick(scope, cron, wanted.timezone, now) if row is None or timed else row.next_at
     kept = row or PassSchedule(tenant_id=scope.tenant_id, created_at=now, **place)
     kept.cron, kept.timezone, kept.options, kept.enabled = cron, wanted.timezone, checked.options, wanted.enabled
     kept.written_by, kept.next_at = scope.principal.id, next_at if wanted.enabled else None
@@ -81,7 +82,8 @@ def remove(scope: TenantScope, schedule_id: UUID | None, *, now: datetime) -> No
     """The schedule is gone; the passes that it has made stay. Audited."""
     scope.check("passes:run")
     with transaction.atomic():
-        row = _there(_rows(scope.tenant_id).select_for_update().filter(id=schedule_id).first())
+        rows = _rows(scope.tenant_id).select_for_update()
+        row = _there(rows.filter(id=schedule_id).first() if schedule_id else None)
         PassSchedule.objects.written_by(WRITER).filter(tenant_id=row.tenant_id, id=row.id).delete()
         _audit(scope, "removed", row, now)
 
@@ -109,7 +111,7 @@ def last_passes(scope: TenantScope, schedules: list[PassSchedule]) -> dict[UUID,
     return {wanted[row.id]: row for row in passes.those(scope.tenant_id, list(wanted))}
 
 
-def _rows(tenant_id: UUID) -> Any:
+def _rows(tenant_id: UUID) -> QuerySet[PassSchedule]:
     return PassSchedule.objects.of(tenant_id)
 
 

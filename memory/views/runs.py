@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -184,7 +185,7 @@ def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | Non
     ]
 
 
-def _took(told: Trail) -> Any:
+def _took(told: Trail) -> timedelta | None:
     run = told.run
     return run.completed_at - run.started_at if run.completed_at and run.started_at else None
 

@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from memory import adapter, harness, kept_reads, policies
 from memory.commitments import sources
 from memory.host import event_log, ids, interrupts, registry, sql
@@ -143,7 +145,7 @@ class Executed:
         return max(leading, default=(0, ""))[1]
 
 
-def ended_since(tenant_id: UUID, *, now: datetime) -> Any:
+def ended_since(tenant_id: UUID, *, now: datetime) -> QuerySet[Run]:
     """The tenant's own runs that have ended in the last thirty days; replays tell nothing that was not told before."""
     since = now - LOOKS_BACK
     rows = Run.objects.of(tenant_id).filter(id__gte=ids.first_of(since - LONGEST_RUN), system=False)

@@ -164,7 +164,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: dict[str, Any]) -> Any:
+    def act(data: dict[str, Any]) -> Proposal:
         return lifecycle.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,13 +12,14 @@ from memory import commitments, passes
 from memory.commitments import rows
 from memory.host import heartbeats, idempotency, runs
 from memory.host.heartbeats import HeartbeatOrder
+from memory.host.leases import Lease
 from memory.passes import PassOrder
 from tests import building
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=1)
-LEASES = {
+LEASES: dict[str, Lease[Any]] = {
     "run": runs.LEASE,
     "pass": passes.LEASE,
     "heartbeat": heartbeats.LEASE,

@@ -151,7 +151,7 @@ class Declared:
         texts = ((row, whole_text(values)) for row, values in self.rows(tenant_id))
         return judged(subject.terms, texts, chosen, spared)
 
-    def _read(self, values: list[Any]) -> list[Any]:
+    def _read(self, values: list[Any]) -> list[str]:
         """The values of the columns, of which some are texts that hold JSON."""
         if not self.personal.json_text:
             return values

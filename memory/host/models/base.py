@@ -68,7 +68,7 @@ class TenantFK(BaseConstraint):
     __hash__ = BaseConstraint.__hash__
 
 
-def tenant_link(to: str, column: str, *, null: bool = False) -> Any:
+def tenant_link(to: str, column: str, *, null: bool = False) -> "models.ForeignObject[Any, Any]":
     """The ORM side of a ``TenantFK``: joins, ``select_related`` and attribute access."""
     return models.ForeignObject(
         to,

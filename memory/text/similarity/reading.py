@@ -157,7 +157,7 @@ class Reading:
     def said_by(self, number: int) -> str:
         return self.statements[number].said_by
 
-    def rank(self, number: int) -> tuple[Any, ...]:
+    def rank(self, number: int) -> tuple[int, datetime, str, UUID]:
         """Which of several equals stays: said in full, said last."""
         statement, said = self.statements[number], self.spoken[number]
         full = sum([1 for token in said.tokens if token.kind & (PREPOSITION | PRONOUN)])
