@@ -143,7 +143,7 @@ def _checked(given: Any) -> Manifest:
     return manifest
 
 
-def problems_in(given: Any) -> list[tuple[str, str]]:
+def problems_in(given: object) -> list[tuple[str, str]]:
     """Why ``given`` is no manifest that this host can install: paths in it, and sentences without a word of it."""
     problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
     if not problems and any(_unwritable(text) for text in texts_in(given)):

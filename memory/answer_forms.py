@@ -33,7 +33,7 @@ LABELS = {
 }
 
 
-def _indented(value: Any) -> str:
+def _indented(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
@@ -43,10 +43,10 @@ class JsonField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(widget=forms.Textarea(attrs=CODE), help_text="As JSON.", **options)
 
-    def prepare_value(self, value: Any) -> str | None:
+    def prepare_value(self, value: object) -> str | None:
         return value if value is None or isinstance(value, str) else _indented(value)
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> Any:
         text = super().to_python(value) or ""
         try:
             if "\\u0000" in text or depth_of(text) > MAX_DEPTH:
@@ -61,7 +61,7 @@ class AnswerForm(forms.Form):
 
     action = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
 
-    def __init__(self, interrupt: Interrupt, sent: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, interrupt: Interrupt, sent: Mapping[str, object] | None = None) -> None:
         super().__init__(sent, auto_id=f"{ids.wire('int', interrupt.id)}_%s")
         self.interrupt = interrupt
         self.fields.update(_fields_of(interrupt.kind, masking.of_run(interrupt.run).data(interrupt.data)))

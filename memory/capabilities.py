@@ -30,7 +30,7 @@ def _agents(document: Document) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _supported(block: Any) -> bool:
+def _supported(block: object) -> bool:
     return isinstance(block, Mapping) and block.get("supported") is True
 
 
@@ -82,7 +82,7 @@ REQUESTED = {
 }
 
 
-def degraded_dimensions(memory_shape: Mapping[str, Any], document: Document) -> list[str]:
+def degraded_dimensions(memory_shape: Mapping[str, object], document: Document) -> list[str]:
     """The dimensions an agent of this shape asks for and the host does not satisfy, in the order of the RFC."""
     asked = _asked(memory_shape)
     return [each.name for each in DIMENSIONS if each.name in asked and not each.satisfied(document)]
@@ -106,7 +106,7 @@ class Standing:
         return "satisfied" if self.satisfied else "degraded"
 
 
-def standings(memory_shape: Mapping[str, Any] | None, document: Document) -> list[Standing]:
+def standings(memory_shape: Mapping[str, object] | None, document: Document) -> list[Standing]:
     """All eight dimensions for an agent of this shape, in the order of the RFC."""
     asked = _asked(memory_shape) if memory_shape is not None else None
     return [
@@ -114,7 +114,7 @@ def standings(memory_shape: Mapping[str, Any] | None, document: Document) -> lis
     ]
 
 
-def _asked(memory_shape: Mapping[str, Any]) -> set[str]:
+def _asked(memory_shape: Mapping[str, object]) -> set[str]:
     return {name for key, names in REQUESTED.items() if memory_shape.get(key) is True for name in names}
 
 
@@ -136,7 +136,7 @@ def advertises(document: Document, key: str) -> bool:
     return _claimed(found, is_family=len(segments) == 1)
 
 
-def _claimed(value: Any, *, is_family: bool = False) -> bool:
+def _claimed(value: object, *, is_family: bool = False) -> bool:
     """True itself, a name or a number; a list with something in it; a block that says ``supported``, or needs not to.
 
     A family without ``supported`` promises its parts and not itself.

@@ -41,12 +41,12 @@ class Served:
     documents: list[Document] | None
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """SHA-256 over the canonical form of a JSON value."""
     return hashlib.sha256(_canonical(value)).hexdigest()
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 

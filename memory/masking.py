@@ -18,7 +18,7 @@ FROM_INPUTS = ("title", "description", "artifactId", "artifactType", "artifactDa
 SHOWN_MASKED = {*FROM_INPUTS, "exchanges"}
 
 
-def without_sensitive(values: Mapping[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:
+def without_sensitive(values: Mapping[str, object], definition: Mapping[str, object]) -> dict[str, Any]:
     """The values with those masked that the workflow declares ``sensitive``."""
     masked = {each["name"] for each in _sensitive(definition)}
     return {name: MASK if name in masked else value for name, value in values.items()}
@@ -31,7 +31,7 @@ def _sensitive(definition: Mapping[str, Any]) -> list[dict[str, Any]]:
 class Mask:
     """Masks what the sensitive variables of one run hold, wherever it stands; build it once a run."""
 
-    def __init__(self, definition: Mapping[str, Any], *values: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Mapping[str, object], *values: Mapping[str, object]) -> None:
         """``values`` are the run's inputs and variables; what a variable begins with is in the definition."""
         declared = _sensitive(definition)
         defaults = {each["name"]: each.get("defaultValue") for each in declared}
@@ -39,11 +39,11 @@ class Mask:
         self._numbers = {leaf for leaf in leaves if not isinstance(leaf, str)}
         self._texts = {leaf if isinstance(leaf, str) else json.dumps(leaf) for leaf in leaves} - {""}
 
-    def data(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def data(self, asked: Mapping[str, object]) -> dict[str, Any]:
         """What an interrupt asks; only what a run may have brought into it can hold a variable."""
         return {name: self.value(given) if name in SHOWN_MASKED else given for name, given in asked.items()}
 
-    def value(self, given: Any) -> Any:
+    def value(self, given: object) -> Any:
         """A JSON value with every occurrence masked, in the values of objects as well."""
         if not self._texts:
             return given

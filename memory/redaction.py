@@ -124,12 +124,12 @@ class Redactor:
         standing += [(each, at) for each in covered if (at := text.find(each.text, start, end)) >= 0]
         return min(standing, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
 
-    def redact_json(self, value: Any) -> Any:
+    def redact_json(self, value: object) -> Any:
         """A JSON value with every string in it redacted, the keys of objects too."""
         return in_strings(value, lambda text: self.redact(text).text)
 
 
-def in_strings(value: Any, change: Callable[[str], str]) -> Any:
+def in_strings(value: object, change: Callable[[str], str]) -> Any:
     """A JSON value with every string in it changed, the keys of objects too."""
     if isinstance(value, str):
         return change(value)

@@ -220,7 +220,7 @@ def locked(tenant_id: UUID, file_id: UUID) -> WorkspaceFile | None:
     return found
 
 
-def erase_kept(file: WorkspaceFile, **kept: Any) -> None:
+def erase_kept(file: WorkspaceFile, **kept: object) -> None:
     """The version keeps these values instead, and has another tag. For forgetting alone."""
     for name, value in kept.items():
         setattr(file, name, value)

@@ -105,12 +105,12 @@ def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def counted(lists: Mapping[str, Any]) -> dict[str, tuple[int, bool]]:
+def counted(lists: Mapping[str, object]) -> dict[str, tuple[int, bool]]:
     """How many rows each list has, up to ``COUNTED``, and whether there are more; in one statement."""
     return _up_to_counted(sql.counts(lists, up_to=COUNTED + 1))
 
 
-def _allowed(lists: Mapping[str, Any]) -> dict[str, Any]:
+def _allowed(lists: Mapping[str, object]) -> dict[str, Any]:
     return {name: rows for name, rows in lists.items() if rows is not None}
 
 
@@ -118,7 +118,7 @@ def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
     return {name: (min(number, COUNTED), number > COUNTED) for name, number in numbers.items()}
 
 
-def of(scope: TenantScope, document: Mapping[str, Any], *, now: datetime) -> Attention:
+def of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> Attention:
     """What needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
@@ -170,7 +170,7 @@ def _sum(counts: list[tuple[int, bool]]) -> str:
     return f"{min(total, COUNTED)}+" if more else str(total or "")
 
 
-def _degraded(scope: TenantScope, document: Mapping[str, Any], now: datetime) -> list[AgentRow]:
+def _degraded(scope: TenantScope, document: Mapping[str, object], now: datetime) -> list[AgentRow]:
     return [row for row in agents.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
 
 

@@ -232,7 +232,7 @@ def _bug(problem: Exception) -> Refusal:
     return errors.Internal(correlationId=correlation_id)
 
 
-def _field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
+def _field_errors(detail: object, path: str = "") -> list[dict[str, str]]:
     """The REST framework's nested error lists, flattened to field paths."""
     if isinstance(detail, dict):
         named = [("" if key == api_settings.NON_FIELD_ERRORS_KEY else key, value) for key, value in detail.items()]

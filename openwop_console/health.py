@@ -2,7 +2,6 @@
 
 import time
 from functools import cache
-from typing import Any
 
 from django.core.cache import caches
 from django.core.cache.backends.dummy import DummyCache
@@ -28,11 +27,11 @@ class WorkerStatistics(DummyCache):
     Only that they come is kept, where every host can see it.
     """
 
-    def __init__(self, host: str, *args: Any, **options: Any) -> None:
+    def __init__(self, host: str, *args: object, **options: object) -> None:
         super().__init__(host, *args, **options)
         self._next = 0.0
 
-    def set(self, key: str, value: Any, *args: Any, **options: Any) -> None:
+    def set(self, key: str, value: object, *args: object, **options: object) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + HEARTBEAT_EVERY_S
             caches["default"].set(HEARTBEAT, True, HEARTBEAT_LASTS_S)

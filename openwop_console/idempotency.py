@@ -94,7 +94,7 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
     return Caller(claims.tenant_id, f"token:{ids.wire('int', claims.interrupt_id)}", "/v1/interrupts/{token}")
 
 
-def _asked(caller: Caller, request: HttpRequest, key: str, view: Any) -> Asked:
+def _asked(caller: Caller, request: HttpRequest, key: str, view: object) -> Asked:
     body = bodies.parser_of(view).read(request)
     request._body = body  # noqa: SLF001  # where the view's parser looks
     said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}

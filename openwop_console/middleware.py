@@ -6,7 +6,6 @@ Every address of a face needs a credential unless it stands in ``PUBLIC``, or ca
 
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
@@ -79,7 +78,7 @@ class ConsoleMiddleware:
         return response
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, values: Any
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: object, values: object
     ) -> HttpResponse | None:
         """Refuse query parameters that the view does not read, by name: on pages and on the host extension.
 

@@ -149,17 +149,17 @@ class OneOfWords(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-ca
 
     target_class = "memory.openintent.api.serializers.Word"
 
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Document:
+    def map_serializer_field(self, auto_schema: object, direction: object) -> Document:
         null = [None] if self.target.allow_null else []
         return {"type": "string", "enum": [*map(str, self.target.words), *null]}
 
 
-def served(endpoints: list[Any], **_: Any) -> list[Any]:
+def served(endpoints: list[Any], **_: object) -> list[Any]:
     """The endpoints of the faces, and no page."""
     return [each for each in endpoints if each[0].startswith(SERVED)]
 
 
-def completed(result: Document, **_: Any) -> Document:
+def completed(result: Document, **_: object) -> Document:
     """The generated document with what all operations share."""
     result["info"]["version"] = VERSION
     components: Document = result.setdefault("components", {})
@@ -216,7 +216,7 @@ def _refusal(text: str, schema: str) -> Document:
     return {"description": text, "content": {"application/json": {"schema": reference}}}
 
 
-def _named(schema: Any, schemas: Document) -> Any:
+def _named(schema: object, schemas: Document) -> Any:
     """The schema with every part whose title is a name moved among the components, under that name."""
     if isinstance(schema, list):
         return [_named(each, schemas) for each in schema]

@@ -41,7 +41,7 @@ FAILURE_ONCE_IN = timedelta(seconds=60)
 class SignIn(LoginView):  # type: ignore[misc]  # allauth is untyped
     """The sign-in page; a try that came too early is answered at once, with the time to wait."""
 
-    def form_invalid(self, form: Any) -> HttpResponse:
+    def form_invalid(self, form: object) -> HttpResponse:
         response: HttpResponse = super().form_invalid(form)
         if wait := getattr(self.request, "sign_in_wait", 0):
             response.status_code = 429
@@ -56,7 +56,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         """Nobody makes an account for themselves: ``manage.py create_operator`` does."""
         return False
 
-    def authenticate(self, request: HttpRequest, **credentials: Any) -> Operator | None:
+    def authenticate(self, request: HttpRequest, **credentials: object) -> Operator | None:
         """The person whose password this is, if any tenant lets them in; a wrong password otherwise, in every word."""
         now, email = timezone.now(), str(credentials.get("email", "")).strip().lower()
         account, network = access.operator_by_email(email), network_of(self, request)
@@ -79,7 +79,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             throttle.reserve([throttle.bucket("unknown", email, network, free=1)], now=now)
         return None
 
-    def post_login(self, request: HttpRequest, user: Operator, **options: Any) -> HttpResponse:
+    def post_login(self, request: HttpRequest, user: Operator, **options: object) -> HttpResponse:
         """The session enters a tenant, on record; with several it is asked which. The browser is known from now on."""
         response: HttpResponse = super().post_login(request, user, **options)
         known, now = user.id.hex in _device(request)[1], timezone.now()

@@ -25,7 +25,7 @@ FAILURES: dict[str, tuple[str, str]] = {
 }
 
 
-def _belongs_to_the_host(_: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _belongs_to_the_host(_: Mapping[str, object]) -> list[tuple[str, str]]:
     return [("typeId", "belongs to the host's own runs")]
 
 
@@ -82,7 +82,7 @@ def _gate_of(run: Run) -> Gate:
     return found
 
 
-def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: Any, now: datetime) -> None:
+def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: object, now: datetime) -> None:
     """The vote that ``POST /v1/runs/{runId}/interrupts/{nodeId}`` casts, about the digest that the run has pinned."""
     found = gate.of_run(run)
     if found is None or found.node_id != node_id:

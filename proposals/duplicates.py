@@ -102,14 +102,14 @@ def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> 
     return {each.id: each.reference for each in there if each.id in about and may_say_the_same(about[each.id])}
 
 
-def _said_alike(rows: Any, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
+def _said_alike(rows: object, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
     """How much each of these says of the same, in the order of ``wired``."""
     words = fingerprints.words_of(text) if wired else frozenset()
     likeness = {row: fingerprints.likeness(words, fingerprints.words_of(other)) for row, other in _texts(rows, wired)}
     return ((likeness[row], reference) for row, reference in wired.items() if row in likeness)
 
 
-def _facts(rows: Any, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
+def _facts(rows: object, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
     """The facts about each; only texts that are not known yet are read."""
     found = {each.id: facts for each in there if (facts := _known.get(kind, each.sha256))}
     unknown = [each.id for each in there if each.id not in found]

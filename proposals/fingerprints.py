@@ -91,13 +91,13 @@ def _unlabelled(document: dict[str, Any]) -> dict[str, Any]:
     return own | packed
 
 
-def _without_labels(member: Any) -> Any:
+def _without_labels(member: object) -> Any:
     if not isinstance(member, dict):
         return member
     return {name: value for name, value in member.items() if name not in LABELS}
 
 
-def _bare(value: Any, *, prose: bool) -> Any:
+def _bare(value: object, *, prose: bool) -> Any:
     """``value``, without its prose unless that counts; what is absent and what is empty are one."""
     if isinstance(value, dict):
         bare = {name: _bare(each, prose=prose) for name, each in value.items() if prose or name not in PROSE}
@@ -107,7 +107,7 @@ def _bare(value: Any, *, prose: bool) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def _prose(value: Any, name: str = "") -> Iterator[str]:
+def _prose(value: object, name: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _prose(each, key)

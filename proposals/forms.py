@@ -71,7 +71,7 @@ class OverrideForm(AboutRevision):
         help_text="Pasting is fine.",
     )
 
-    def __init__(self, data: Any, *, prop_id: str) -> None:
+    def __init__(self, data: object, *, prop_id: str) -> None:
         super().__init__(data)
         self.prop_id = prop_id
 
@@ -124,7 +124,7 @@ class RevisionForm(AboutRevision):
         label="Void the gate and the votes cast at it", required=False, widget=forms.CheckboxInput({"required": True})
     )
 
-    def __init__(self, data: Any, *, standing: Revision, gate_open: bool, artifact_fixed: bool) -> None:
+    def __init__(self, data: object, *, standing: Revision, gate_open: bool, artifact_fixed: bool) -> None:
         self.laid_out = layouts.laid_out(standing.text)
         self.standing = standing
         now = {"title": standing.title, "rationale": standing.rationale, "artifact": self.laid_out}

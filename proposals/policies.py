@@ -280,6 +280,6 @@ def changed(before: Policy, wanted: Policy) -> list[str]:
     return sorted(name for name in FIELDS if getattr(before, name) != getattr(wanted, name))
 
 
-def _audit(scope: TenantScope, what: str, kind: str, now: datetime, **details: Any) -> None:
+def _audit(scope: TenantScope, what: str, kind: str, now: datetime, **details: object) -> None:
     actor = scope.principal.id
     audit.append(scope.tenant_id, actor=actor, action=f"approval-policy.{what}", target=kind, details=details, now=now)

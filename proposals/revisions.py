@@ -97,7 +97,7 @@ def blank(proposal: Proposal, *, installed: int | None = None, now: datetime) ->
 # What is put on record about a proposal: an audit record a step, with ids and digests and no word of it.
 
 
-def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: Any) -> None:
+def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: object) -> None:
     """The step is audited; in the caller's transaction and last in it, since the chain is everybody's lock."""
     target = ids.wire("prop", proposal.id)
     audit.append(proposal.tenant_id, actor=by, action=f"proposal.{action}", target=target, details=details, now=now)

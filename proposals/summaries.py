@@ -122,7 +122,7 @@ def _counted(these: list[str], others: list[str]) -> int:
     return found
 
 
-def by(items: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]]:
+def by(items: Iterable[Mapping[str, object]], key: str) -> dict[str, Mapping[str, Any]]:
     """The items by one of their members."""
     return {str(each[key]): each for each in items}
 

@@ -141,7 +141,7 @@ def _entries(rows: list[Any]) -> list[CorpusEntry]:
     ]
 
 
-def _tags(stored: Any) -> tuple[str, ...]:
+def _tags(stored: object) -> tuple[str, ...]:
     return tuple(sql.as_document(stored))
 
 

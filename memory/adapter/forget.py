@@ -181,7 +181,7 @@ def _pages(tenant_id: UUID, table: str) -> Iterator[tuple[Any, Any]]:
     yield after, sql.key(END)
 
 
-def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: Any, last: Any) -> dict[UUID, Mention]:
+def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: object, last: object) -> dict[UUID, Mention]:
     text = "string_agg({}::text, chr(31))" if sql.is_postgres() else "group_concat({}, char(31))"
     statement = PAGE.format(texts=", ".join(text.format(name) for name in PAGES[table]), table=table)
     place = [sql.key(tenant_id), after, last]
@@ -191,7 +191,7 @@ def _traces_in(tenant_id: UUID, terms: tuple[str, ...], table: str, after: Any, 
     return {sql.as_uuid(row): how for row, how in looks if how}
 
 
-def _said(row: Sequence[Any]) -> str:
+def _said(row: Sequence[object]) -> str:
     """Everything that a row of ``WRITTEN`` says."""
     return "\n".join([str(text) for text in row[1:] if text])
 

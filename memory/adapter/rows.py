@@ -37,7 +37,7 @@ def row_of(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
     return _read(tenant_id, "a.id = %s", sql.key(entry_id)).get(entry_id)
 
 
-def _read(tenant_id: UUID, condition: str, parameter: Any) -> dict[UUID, EntryAddress]:
+def _read(tenant_id: UUID, condition: str, parameter: object) -> dict[UUID, EntryAddress]:
     """The rows, and the keys of their seals. A key that is gone when it is asked for was rotated away meanwhile: then
     the rows are read once more, and are under another."""
     statement = f"SELECT {_columns()} {SOURCE}{condition}"

@@ -48,7 +48,7 @@ def locked(tenant_id: UUID, commitment_id: UUID | None) -> Commitment:
     return row
 
 
-def move(row: Commitment, to: str, *, now: datetime, **values: Any) -> None:
+def move(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
     """The locked commitment is in the state ``to``, with ``values``; refused when that does not follow."""
     if not can_become(row, to):
         raise Conflict(f"A commitment that is {row.state} cannot become {to}.", state=row.state)
@@ -171,7 +171,7 @@ def _opened(tenant_id: UUID, rows: Any) -> CommitmentWatch:
     return found
 
 
-def read_up_to(watch: CommitmentWatch, **reached: Any) -> None:
+def read_up_to(watch: CommitmentWatch, **reached: object) -> None:
     """The locked watch has got so far."""
     for name, value in reached.items():
         setattr(watch, name, value)

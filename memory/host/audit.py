@@ -175,7 +175,7 @@ def actions_of(tenant_id: UUID) -> list[str]:
     return sorted(set(rows[:OFFERED]))
 
 
-def last_of(tenant_id: UUID, action: str, **details: Any) -> AuditRecord | None:
+def last_of(tenant_id: UUID, action: str, **details: object) -> AuditRecord | None:
     """The newest record of that action whose details say this."""
     rows = AuditRecord.objects.of(tenant_id).filter(action=action)
     wanted = {f"details__{name}": value for name, value in details.items()}

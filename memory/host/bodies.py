@@ -34,7 +34,9 @@ class StrictJSONParser(BaseParser):
             raise self.too_large(f"A body has at most {most} bytes.")
         return raw
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+    def parse(
+        self, stream: object, media_type: str | None = None, parser_context: Mapping[str, object] | None = None
+    ) -> Any:
         raw = self.read(stream)
         if not raw.strip():
             return {}
@@ -58,13 +60,13 @@ class JsonAlone(DefaultContentNegotiation):
         return super().select_renderer(request, renderers, format_suffix)
 
 
-def parser_of(view: Any) -> StrictJSONParser:
+def parser_of(view: object) -> StrictJSONParser:
     """What reads the bodies of ``view``."""
     known = getattr(getattr(view, "cls", None), "parser_classes", ())
     return next((kind() for kind in known if issubclass(kind, StrictJSONParser)), StrictJSONParser())
 
 
-def _has_nul(value: Any) -> bool:
+def _has_nul(value: object) -> bool:
     if isinstance(value, str):
         return "\x00" in value
     if isinstance(value, list):

@@ -74,7 +74,7 @@ def payload_of(event: Any) -> dict[str, Any]:
     return {names.get(name) or _camel(name): _plain(name, value) for name, value in values if value is not None}
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: object) -> Any:
     if isinstance(value, UUID):
         return ids.wire(WIRE_PREFIX[name], value)
     if is_dataclass(value):

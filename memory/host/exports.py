@@ -35,7 +35,7 @@ def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[st
     return StreamingHttpResponse(_json(name, rows), content_type="application/json")
 
 
-def document(body: Mapping[str, Any]) -> HttpResponse:
+def document(body: Mapping[str, object]) -> HttpResponse:
     """One object as JSON, for reading."""
     return HttpResponse(json.dumps(body, indent=2, ensure_ascii=False), content_type="application/json")
 

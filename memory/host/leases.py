@@ -37,7 +37,7 @@ class Lease(Generic[Leased]):
         return Q(**{f"{self.until}__isnull": True}) | Q(**{f"{self.until}__lte": now})
 
     def claim(
-        self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: Any
+        self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: object
     ) -> bool:
         """Whether ``holder`` has the row now, with ``values`` in it; of all who try at once, one has.
 
@@ -47,7 +47,7 @@ class Lease(Generic[Leased]):
         return self._update(rows, holder, now, values)
 
     def renew(
-        self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: Any
+        self, tenant_id: UUID, row_id: UUID, *, holder: str, now: datetime, where: Q | None = None, **values: object
     ) -> bool:
         """Whether ``holder`` still has the row, for a whole lease from now on, with ``values`` in it."""
         rows = self.while_held(tenant_id, row_id, holder=holder).filter(where or Q())

@@ -194,7 +194,7 @@ def on_replay_of(type_id: str) -> OnReplay:
     return _on_replay.get(type_id, OnReplay.RECORDED)
 
 
-def tools_of(type_id: str, config: Mapping[str, Any]) -> Sequence[str]:
+def tools_of(type_id: str, config: Mapping[str, object]) -> Sequence[str]:
     """The tools that a node of that type and config uses."""
     return _tools[type_id](config) if type_id in _tools else ()
 

@@ -48,7 +48,7 @@ def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def words(values: Iterable[Any]) -> Schema:
+def words(values: Iterable[object]) -> Schema:
     """One of these words."""
     return {"type": "string", "enum": [str(each) for each in values]}
 
@@ -64,13 +64,13 @@ class Operation:
     shown_once: tuple[str, ...] = ()
 
 
-def operations_of(view: Any) -> dict[str, Operation]:
+def operations_of(view: object) -> dict[str, Operation]:
     """The operations of ``view`` by method; under the empty name the one of a view that answers but one."""
     found: dict[str, Operation] = getattr(view, "operations", {})
     return found
 
 
-def operation_of(view: Any, method: str) -> Operation | None:
+def operation_of(view: object, method: str) -> Operation | None:
     """What ``method`` of ``view`` has said of itself."""
     known = operations_of(view)
     return known.get(method) or known.get("")
@@ -80,7 +80,7 @@ def operation(
     name: str,
     *,
     scope: str | None,
-    gives: Mapping[Status, Any],
+    gives: Mapping[Status, object],
     takes: Serializer | Mapping[str, Any] | None = None,
     query: Serializer | None = None,
     headers: tuple[str, ...] = (),

@@ -39,7 +39,7 @@ def wants_fragment(request: HttpRequest) -> bool:
 
 
 def render(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, fragment: str = "", status: int = 200
+    request: HttpRequest, template: str, context: Mapping[str, object], *, fragment: str = "", status: int = 200
 ) -> HttpResponse:
     """``template`` whole, or the ``fragment`` that htmx asked for; nobody's cache mixes the two up."""
     partial = fragment and wants_fragment(request)

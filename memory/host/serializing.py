@@ -25,7 +25,7 @@ class Closed(serializers.Serializer[Any]):
     of a protocol ignore what they do not know, and the middleware refuses it for the host extension.
     """
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         if isinstance(data, dict) and not isinstance(data, Query):
             unknown = sorted(set(data) - set(self.fields))
             if unknown:
@@ -36,7 +36,7 @@ class Closed(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-def _mistyped(field: Any, value: Any) -> str:
+def _mistyped(field: object, value: object) -> str:
     """What type of JSON the field takes and ``value`` is not of; empty when it is, or is null."""
     if value is None:
         return ""
@@ -64,7 +64,7 @@ class Text(serializers.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(trim_whitespace=False, **options)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         return str(super().to_internal_value(data))
@@ -77,14 +77,14 @@ class SoughtRef(Text):
         super().__init__(required=False)
         self.validators = []
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         return super().to_internal_value(data).replace("\x00", "\x01")
 
 
 class Flag(serializers.BooleanField):
     """JSON's true or false; a word or a number is neither."""
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return data
@@ -93,7 +93,7 @@ class Flag(serializers.BooleanField):
 class Whole(serializers.IntegerField):
     """A JSON number without a fraction; a text of digits is none."""
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         if not isinstance(data, int) or isinstance(data, bool):
             self.fail("invalid")
         return int(super().to_internal_value(data))
@@ -106,7 +106,7 @@ class After(Text):
         super().__init__(required=False)
         self.prefix = prefix
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         found = ids.parse(self.prefix, super().to_internal_value(data))
         if found is None:
             raise serializers.ValidationError("is not what next gave")
@@ -116,7 +116,7 @@ class After(Text):
 class Instant(Text):
     """RFC 3339 with an offset, kept to the millisecond."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         try:
             text = super().to_internal_value(data).upper()
             at = datetime.fromisoformat(text) if RFC_3339.fullmatch(text) else self._refuse()

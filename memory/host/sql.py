@@ -116,14 +116,14 @@ def insert(
             cursor.execute(f"{into} SELECT * FROM unnest({arrays}) {conflict}", lists)  # noqa: S608
 
 
-def counts(lists: Mapping[str, Any], *, up_to: int) -> dict[str, int]:
+def counts(lists: Mapping[str, object], *, up_to: int) -> dict[str, int]:
     """How many rows each of these querysets has, counted up to that number, all in one statement."""
     statement, parameters = _counting(lists, up_to)
     return _fetch_counts(list(lists), statement, parameters)
 
 
 def counts_of_shape(
-    shape: Hashable, values: Sequence[Any], lists: Callable[[], Mapping[str, Any]], *, up_to: int
+    shape: Hashable, values: Sequence[object], lists: Callable[[], Mapping[str, Any]], *, up_to: int
 ) -> dict[str, int]:
     """``counts`` of what ``lists`` makes, which is asked for them once for each ``shape``: the ORM takes ten times as
     long to write such a statement as the database takes to answer it.
@@ -187,11 +187,11 @@ def _own_key(place: int, values: Sequence[Any]) -> Any:
     return key(values[place])
 
 
-def _within(place: int, spell: Callable[[Any], str], parts: Sequence[str], values: Sequence[Any]) -> str:
+def _within(place: int, spell: Callable[[Any], str], parts: Sequence[str], values: Sequence[object]) -> str:
     return spell(values[place]).join(parts)
 
 
-def _as_moment(parameter: Any) -> datetime | None:
+def _as_moment(parameter: object) -> datetime | None:
     """The time that is this parameter of a statement of the ORM."""
     if isinstance(parameter, str) and TIME.fullmatch(parameter):
         return datetime.fromisoformat(parameter).replace(tzinfo=UTC)
@@ -247,7 +247,7 @@ def instant(value: datetime | None) -> datetime | str | None:
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
 
 
-def document(value: Any) -> str:
+def document(value: object) -> str:
     """JSON as a parameter."""
     return orjson.dumps(value).decode()
 
@@ -281,7 +281,7 @@ def as_utc(value: Any) -> Any:
     return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
 
 
-def as_document(value: Any) -> Any:
+def as_document(value: object) -> Any:
     return orjson.loads(value) if isinstance(value, str) else value
 
 
@@ -351,7 +351,7 @@ def move_log() -> None:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def behind(column: str, at: datetime, row_id: Any, *, id_column: str = "id") -> Q:
+def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") -> Q:
     """What comes behind a row in the order (``-column``, ``-id_column``): two conditions that one index serves."""
     return Q(**{f"{column}__lte": at}) & (Q(**{f"{column}__lt": at}) | Q(**{f"{id_column}__lt": row_id}))
 

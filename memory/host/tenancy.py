@@ -253,7 +253,7 @@ def _well_formed(ref: str) -> bool:
     return not {".", ".."} & set(ref.replace("\\", "/").split("/"))
 
 
-def scope_of(request: Any) -> TenantScope:
+def scope_of(request: object) -> TenantScope:
     """The scope of the principal that the middleware found for this request; refuses when there is none."""
     principal: Principal | None = getattr(getattr(request, "_request", request), "principal", None)
     if principal is None:

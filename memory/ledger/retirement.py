@@ -103,7 +103,7 @@ def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[U
     return gone
 
 
-def _takeable(tenant: Any, rows: list[Any]) -> list[Any]:
+def _takeable(tenant: object, rows: list[Any]) -> list[Any]:
     """Those of ``rows`` that may be taken away, in the order of their keys, and locked in it."""
     condition, among = sql.among("id", rows)
     locked = " FOR UPDATE" if sql.is_postgres() else ""

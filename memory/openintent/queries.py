@@ -151,7 +151,7 @@ class _Reading:
         return nested.get(inner) if isinstance(nested, Mapping) and name not in self.given else self.given.get(name)
 
 
-def parse(given: Mapping[str, Any], *, agent_id: str = "", is_json: bool = False) -> Wanted:
+def parse(given: Mapping[str, object], *, agent_id: str = "", is_json: bool = False) -> Wanted:
     """The parameters, or a refusal that names each one that makes no sense. ``agent_id`` is the agent of the path."""
     named = {"agent_id": agent_id} if agent_id else {}
     reading = _Reading({**{name: given.get(name) for name in given}, **named}, is_json)

@@ -479,7 +479,7 @@ class _Building:
             parent.pairs[name] = (at, node)
 
 
-def _node(event: Any, at: Mark) -> Node:
+def _node(event: object, at: Mark) -> Node:
     if isinstance(event, yaml.SequenceStartEvent):
         return Items(at)
     if isinstance(event, yaml.MappingStartEvent):

@@ -116,13 +116,13 @@ def _source(given: Any) -> dict[str, Any]:
     return {"content": given["content"], "tags": list(dict.fromkeys(given.get("tags", [])))}
 
 
-def _sources_problems(sources: Any) -> Problems:
+def _sources_problems(sources: object) -> Problems:
     if not isinstance(sources, list) or not 0 < len(sources) <= MAX_SOURCES:
         return [("sources", f"must be a list of 1 to {MAX_SOURCES:,} sources")]
     return [problem for number, each in enumerate(sources) for problem in _source_problems(f"sources[{number}]", each)]
 
 
-def _source_problems(field: str, source: Any) -> Problems:
+def _source_problems(field: str, source: object) -> Problems:
     if isinstance(source, str):
         return _content_problems(field, source)
     if not isinstance(source, dict):
@@ -132,7 +132,7 @@ def _source_problems(field: str, source: Any) -> Problems:
     )
 
 
-def _content_problems(field: str, content: Any) -> Problems:
+def _content_problems(field: str, content: object) -> Problems:
     if not isinstance(content, str) or not content or UNSTORABLE.search(content):
         return [(field, "must be a text without NUL or half a surrogate pair, and not empty")]
     if len(content.encode()) > MAX_CONTENT_BYTES:
@@ -140,7 +140,7 @@ def _content_problems(field: str, content: Any) -> Problems:
     return []
 
 
-def _tags_problems(field: str, tags: Any) -> Problems:
+def _tags_problems(field: str, tags: object) -> Problems:
     if not isinstance(tags, list) or len(tags) > MAX_TAGS:
         return [(field, f"must be a list of at most {MAX_TAGS} tags")]
     if all(isinstance(tag, str) and len(tag) <= MAX_LABEL and not UNSTORABLE_IN_LABEL.search(tag) for tag in tags):

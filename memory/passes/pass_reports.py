@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memory import adapter, lineage, passes, policies
@@ -133,7 +133,7 @@ def _told(row: Lineage, made: UUID | None, why: str) -> _Link:
     return _Link(row.source_id, target, row.kind, f"{said}: {why}" if why else said, row.target_id)
 
 
-def _planned(groups: Any) -> Iterator[_Link]:
+def _planned(groups: object) -> Iterator[_Link]:
     """What a dry run wrote down: ids and reasons, no text."""
     for number, group in enumerate(groups if isinstance(groups, list) else []):
         into = _entry_id(group.get("into"))
@@ -143,7 +143,7 @@ def _planned(groups: Any) -> Iterator[_Link]:
                 yield _Link(found, into, kind, str(group.get("why", WOULD.get(kind, ""))), number)
 
 
-def _entry_id(text: Any) -> UUID | None:
+def _entry_id(text: object) -> UUID | None:
     return ids.parse("mem", text) if isinstance(text, str) else None
 
 
@@ -281,7 +281,7 @@ def summary(work: Pass) -> Summary:
     return Summary(work, went_in, came_out)
 
 
-def _number(value: Any) -> int | None:
+def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

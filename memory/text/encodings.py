@@ -351,7 +351,7 @@ def _texts_in(raw: bytes) -> Iterator[str]:
         yield from _PRINTABLE.findall(text)
 
 
-def all_members(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def all_members(items: Iterable[tuple[str, object]]) -> dict[str, Any]:
     """An object of these members, none of which is lost: where two keys have become one, the later is numbered."""
     made: dict[str, Any] = {}
     for key, item in items:

@@ -178,7 +178,7 @@ def shadows(terms: tuple[str, ...], text: str) -> bool:
     )
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """Every string and every number inside a JSON value, the keys of objects too: a telephone number may be either."""
     if isinstance(value, str):
         yield value
@@ -193,27 +193,27 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(item)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def whole_text(value: Any) -> str:
+def whole_text(value: object) -> str:
     """All that a JSON value says as one text, for a look that knows nothing of which part holds what. What ends in one
     part and begins in the next is no name."""
     return "\x00".join(texts_in(value))
 
 
-def mentioned_in(terms: tuple[str, ...], value: Any, rule: Rule = is_mentioned) -> bool:
+def mentioned_in(terms: tuple[str, ...], value: object, rule: Rule = is_mentioned) -> bool:
     """Whether any string inside a JSON value names the subject, by ``rule``."""
     return any(rule(terms, text) for text in texts_in(value))
 
 
-def mention_in(terms: tuple[str, ...], value: Any) -> Mention:
+def mention_in(terms: tuple[str, ...], value: object) -> Mention:
     """How surely the strings inside a JSON value name the subject: the surest of them."""
     return max((mention(terms, text) for text in texts_in(value)), default=Mention.NONE)
 
 
-def without_subject(terms: tuple[str, ...], value: Any, rule: Rule) -> Any:
+def without_subject(terms: tuple[str, ...], value: object, rule: Rule) -> Any:
     """A JSON value in which every string that names the subject, by ``rule``, is replaced as a whole, keys too."""
     if isinstance(value, str):
         return FORGOTTEN if rule(terms, value) else value

@@ -1,7 +1,6 @@
 """Agents: what their memory looks like, and what this host gives them of what they ask for."""
 
 import json
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -48,7 +47,7 @@ def agents(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/agents.html", context)
 
 
-def _row(row: AgentRow) -> dict[str, Any]:
+def _row(row: AgentRow) -> dict[str, object]:
     entry, dimensions = row.entry, row.entry.degraded_dimensions
     return {
         "agentId": entry.agent_id,

@@ -55,7 +55,7 @@ def archive_list(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/archives.html", context, fragment="memory/archives_list.html")
 
 
-def _row(night: Night) -> dict[str, Any]:
+def _row(night: Night) -> dict[str, object]:
     """One line of the file: an archive, or the pass that made none."""
     if night.archive:
         return archive_row(night.archive)
@@ -74,7 +74,7 @@ def _row(night: Night) -> dict[str, Any]:
     }
 
 
-def archive_row(row: Archive) -> dict[str, Any]:
+def archive_row(row: Archive) -> dict[str, object]:
     """What is known of an archive, without what it says."""
     return {
         "id": ids.wire("arc", row.id),
@@ -123,7 +123,7 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     return pages.render(request, "memory/archive.html", context)
 
 
-def _shown(request: HttpRequest, told: Report) -> dict[str, Any]:
+def _shown(request: HttpRequest, told: Report) -> dict[str, object]:
     """Which part of the sources is shown, and how the difference is."""
     count = len(told.references)
     asked = pages.number_of(request, "source") or 1

@@ -1,7 +1,5 @@
 """The audit log: what was done, by whom, in a chain that anybody with the permission can verify."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -65,7 +63,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
 
 
-def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[str, Any]:
+def _place(request: HttpRequest, found: AuditPage, wanted: AuditFilter) -> dict[str, object]:
     """Where the page stands. Numbers have no gap: without a filter, that of a record says how many are newer."""
     seen = pages.number_of(request, "seen") or 0 if "before" in request.GET else 0
     if found.records and wanted.is_empty:

@@ -5,7 +5,6 @@ Created and cancelled are records of this console; the wire knows only that one 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -170,7 +169,7 @@ def cancel(request: HttpRequest, cmt_id: str) -> HttpResponse:
     return pages.render(request, "memory/commitment_cancel.html", context, status=status)
 
 
-def _row(shown: Shown) -> dict[str, Any]:
+def _row(shown: Shown) -> dict[str, object]:
     row = shown.row
     return {
         "id": ids.wire("cmt", row.id),

@@ -80,7 +80,7 @@ def _page(
     return pages.render(request, "memory/consolidation.html", context, fragment=fragment, status=status)
 
 
-def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict[str, Any]:
+def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict[str, object]:
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
     page = schedules.page(scope, size=SCHEDULES_SHOWN)
     last = schedules.last_passes(scope, page.rows)

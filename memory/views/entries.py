@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.forms import Form
@@ -96,7 +96,7 @@ def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
     return found
 
 
-def _may(scope: TenantScope, mem_id: str) -> dict[str, Any]:
+def _may(scope: TenantScope, mem_id: str) -> dict[str, object]:
     """What the buttons need: whether they work, and the addresses of this page and of its other forms."""
     here = reverse("memory-entry", args=[mem_id])
     return {
@@ -107,7 +107,7 @@ def _may(scope: TenantScope, mem_id: str) -> dict[str, Any]:
     }
 
 
-def _strip(told: Provenance) -> dict[str, Any]:
+def _strip(told: Provenance) -> dict[str, object]:
     """The events around the write, and how many the drawing leaves out; the newest of many writes."""
     here = next((place for place, mark in enumerate(told.strip) if mark.this), 0)
     drawn = [_drawn(mark, told) for mark in told.strip[max(here - WINDOW, 0) : here + WINDOW + 1]]
@@ -133,7 +133,7 @@ def _drawn(mark: Mark, told: Provenance) -> StripEvent:
     )
 
 
-def _document(told: Provenance) -> dict[str, Any]:
+def _document(told: Provenance) -> dict[str, object]:
     writes = [
         {
             "runId": write.run_id,
@@ -149,7 +149,7 @@ def _document(told: Provenance) -> dict[str, Any]:
     return {"verdict": str(told.verdict), "writes": writes, **digests}
 
 
-def _lineage(kin: Kinship) -> dict[str, Any]:
+def _lineage(kin: Kinship) -> dict[str, object]:
     return {
         "archiveId": ids.wire("arc", kin.text_of.id) if kin.text_of else None,
         "madeFrom": [_kin(each) for each in kin.sources],
@@ -159,7 +159,7 @@ def _lineage(kin: Kinship) -> dict[str, Any]:
     }
 
 
-def _kin(each: Kin) -> dict[str, Any]:
+def _kin(each: Kin) -> dict[str, object]:
     return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id) if each.pass_id else None}
 
 

@@ -91,7 +91,7 @@ def _asked(scope: TenantScope, names: list[str]) -> ForgetRequest:
     return found
 
 
-def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, Any]:
+def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, object]:
     cursor = pages.Cursor.of(request, "fgt")
     page = requests.newest(scope, before=cursor.after, limit=pages.PAGE)
     return {
@@ -105,7 +105,7 @@ def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -
     }
 
 
-def _row(found: ForgetRequest) -> dict[str, Any]:
+def _row(found: ForgetRequest) -> dict[str, object]:
     return {
         "id": ids.wire("fgt", found.id),
         "state": found.state,
@@ -149,7 +149,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     )
 
 
-def _withdrawn(each: Withdrawn) -> dict[str, Any]:
+def _withdrawn(each: Withdrawn) -> dict[str, object]:
     made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
     work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
     return {"id": each.id, "sha256": each.sha256, **work, "archive": made}
@@ -221,7 +221,7 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     return pages.render(request, "memory/forget_preview.html", context)
 
 
-def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, Any]:
+def _context(request: HttpRequest, found: ForgetRequest, forget_id: str) -> dict[str, object]:
     now = timezone.now()
     since = found.confirmed_at or found.created_at
     return {

@@ -90,7 +90,7 @@ def _page(
     return pages.render(request, "memory/namespace.html", context, status=status)
 
 
-def _asked(found: Held) -> dict[str, Any]:
+def _asked(found: Held) -> dict[str, object]:
     rules = "\n".join(f"{each['agent']} {each['access']}" for each in found.row.allow)
     return {"default": found.row.default, "allow": rules, "version": found.row.version}
 
@@ -100,7 +100,7 @@ def _changed(caller: Caller, name: str, data: dict[str, Any]) -> Held:
     return namespaces.change(caller, name, wanted, version=data["version"], now=timezone.now())
 
 
-def _document(each: Held) -> dict[str, Any]:
+def _document(each: Held) -> dict[str, object]:
     row = each.row
     return {
         "namespace": row.name,

@@ -59,7 +59,7 @@ def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     return pages.render(request, "memory/pass.html", context, fragment="memory/pass_state.html", status=status)
 
 
-def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, Any]:
+def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, object]:
     over = work.state in passes.OVER
     ended = work.finished_at or timezone.now()
     return {
@@ -91,7 +91,7 @@ def _is_plan(work: Pass) -> bool:
     return work.dry_run and work.kind == "distill" and "groups" in work.outcome
 
 
-def _outcome(work: Pass) -> dict[str, Any]:
+def _outcome(work: Pass) -> dict[str, object]:
     """What came of it; of a dry run, what would have become of the index."""
     outcome: dict[str, Any] = work.outcome
     if not work.dry_run or "indexUpdated" not in outcome:
@@ -104,7 +104,7 @@ def _figures(outcome: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(label, outcome[name]) for name, label in FIGURES.items() if outcome.get(name) is not None]
 
 
-def document(work: Pass) -> dict[str, Any]:
+def document(work: Pass) -> dict[str, object]:
     """A pass as a row of a file."""
     figures = pass_reports.summary(work)
     return {
@@ -125,18 +125,18 @@ def document(work: Pass) -> dict[str, Any]:
     }
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: Group) -> dict[str, object]:
     return {
         "result": _place(group.result) if group.result else None,
         "sources": [{**_place(each.place), "kind": each.kind, "why": each.why} for each in group.sources],
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: Place) -> dict[str, object]:
     return {"id": place.id, "content": place.entry.content if place.entry else None, "gone": place.gone or None}
 
 
-def _rest(found: Report) -> dict[str, Any]:
+def _rest(found: Report) -> dict[str, object]:
     return {"total": found.total, "next": found.after or None}
 
 

@@ -35,7 +35,7 @@ def retention(request: HttpRequest) -> HttpResponseBase:
     return _page(request, scope, _form(scope))
 
 
-def _rows(scope: TenantScope, by: str) -> list[dict[str, Any]]:
+def _rows(scope: TenantScope, by: str) -> list[dict[str, object]]:
     return [
         {"by": by, "name": row.writer or None, "week": start.isoformat(), **_figures(week)}
         for row in growth.by(scope, by, now=timezone.now())
@@ -43,7 +43,7 @@ def _rows(scope: TenantScope, by: str) -> list[dict[str, Any]]:
     ]
 
 
-def _figures(week: Any) -> dict[str, int]:
+def _figures(week: object) -> dict[str, int]:
     return {name: getattr(week, name) for name in ("entries", "duplicates", "tokens", "bytes")}
 
 
@@ -95,7 +95,7 @@ def _page(
     return pages.render(request, "memory/retention.html", context, status=status)
 
 
-def _table(head: str, by: str, rows: list[Growth]) -> dict[str, Any]:
+def _table(head: str, by: str, rows: list[Growth]) -> dict[str, object]:
     """Those that added most, and how many there are."""
     starts = rows[0].starts if rows else []
     return {"head": head, "by": by, "rows": rows[:LISTED], "total": len(rows), "starts": starts}

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -87,7 +86,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/runs.html", context, fragment="memory/runs_list.html")
 
 
-def _run_row(run: Run) -> dict[str, Any]:
+def _run_row(run: Run) -> dict[str, object]:
     return {
         "id": ids.wire("run", run.id),
         "workflowId": run.workflow_id,
@@ -190,7 +189,7 @@ def _took(told: Trail) -> timedelta | None:
     return run.completed_at - run.started_at if run.completed_at and run.started_at else None
 
 
-def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, Any]]:
+def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, object]]:
     """Every event of the run as the protocol writes it."""
     for event in run_timeline.every_event(scope, run):
         yield {

@@ -120,7 +120,7 @@ def _cut(line: str, column: int) -> str:
     return ("…" if begin else "") + piece + ("…" if begin + LONGEST_LINE < len(line) else "")
 
 
-def _steps(brought: Brought) -> list[dict[str, Any]]:
+def _steps(brought: Brought) -> list[dict[str, object]]:
     return [{"step": each, "policy": _policy_words(each.memory_policy)} for each in brought.workflow.steps]
 
 
@@ -161,7 +161,7 @@ def imported(request: HttpRequest, intent_id: str) -> HttpResponseBase:
     return pages.render(request, "memory/workflow_file.html", context)
 
 
-def _row(task: Task, names: dict[str, str]) -> dict[str, Any]:
+def _row(task: Task, names: dict[str, str]) -> dict[str, object]:
     needs = [names.get(each, each) for each in task.record.get("depends_on", [])]
     return {
         "task": task,
@@ -171,7 +171,7 @@ def _row(task: Task, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _intent_document(found: Standing) -> dict[str, Any]:
+def _intent_document(found: Standing) -> dict[str, object]:
     intent = found.intent
     return {
         "intent_id": ids.wire("intent", intent.id),

@@ -1,7 +1,5 @@
 """Workspace files, for reading: what there is, one version of one file, and which others are kept."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -36,7 +34,7 @@ def files(request: HttpRequest) -> HttpResponseBase:
     return pages.render(request, "memory/workspace.html", context)
 
 
-def _row(file: WorkspaceFile) -> dict[str, Any]:
+def _row(file: WorkspaceFile) -> dict[str, object]:
     return {
         "path": file.path,
         "contentType": file.content_type,

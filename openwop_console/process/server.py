@@ -157,7 +157,7 @@ class Console:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(streams.end))
 
-    async def _in_thread(self, compute: Callable[..., Any], *given: Any) -> Any:
+    async def _in_thread(self, compute: Callable[..., Any], *given: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compute, *given)
 
     async def _sign_in(self, environ: Environ, body: IO[bytes]) -> Answer | Download | Stream:
@@ -229,7 +229,7 @@ class Console:
     def _computed(self, environ: Environ) -> Answer | Download | Stream:
         told: list[Any] = []
 
-        def start_response(status: str, headers: Headers, exc_info: Any = None) -> None:
+        def start_response(status: str, headers: Headers, exc_info: object = None) -> None:
             told[:] = [int(status[:3]), list(headers)]
 
         with slots.held():

@@ -111,14 +111,14 @@ def _node(at: int, node: Mapping[str, Any], bound: dict[str, Any]) -> dict[str, 
     }
 
 
-def _port(value: Any) -> Any:
+def _port(value: object) -> Any:
     """How a workflow says what a chain says of an input: a port as it is, and any other value as itself."""
     if isinstance(value, dict) and isinstance(value.get("type"), str) and value["type"] in PORTS:
         return value
     return {"type": "static", "value": value}
 
 
-def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mapping[str, Any]) -> dict[str, Any]:
+def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mapping[str, object]) -> dict[str, Any]:
     condition = {"type": "expression", "expression": edge.get("condition")}
     return {
         "id": f"edge-{at}",
@@ -141,7 +141,7 @@ def _variables(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _type_of(said: Any) -> str:
+def _type_of(said: object) -> str:
     """The nearest that a variable has; the parameter's own schema is what its value must satisfy."""
     names = said if isinstance(said, list) else [said]
     return next((TYPES[name] for name in names if name in TYPES), "object")
@@ -165,7 +165,7 @@ def texts_in(definition: Definition) -> Iterator[tuple[str, str, str]]:
                 yield f"$.nodes[{at}].inputs.{name}", "", text
 
 
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -209,7 +209,7 @@ def filled(definition: dict[str, Any], values: Values) -> dict[str, Any]:
     return {**definition, "nodes": nodes}
 
 
-def _filled(value: Any, values: Values) -> Any:
+def _filled(value: object, values: Values) -> Any:
     if isinstance(value, dict):
         return {name: _filled(member, values) for name, member in value.items()}
     if isinstance(value, list):
@@ -220,7 +220,7 @@ def _filled(value: Any, values: Values) -> Any:
     return values.get(whole[1]) if whole else PARAMETER.sub(lambda match: _written(values.get(match[1])), value)
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -293,7 +293,7 @@ def _of_parameters(parameters: Mapping[str, Any]) -> Found:
             yield from _of_default(f".parameters.properties.{name}", schema)
 
 
-def _of_default(path: str, schema: Any) -> Found:
+def _of_default(path: str, schema: object) -> Found:
     if isinstance(schema, dict) and "default" in schema:
         wrong = json_schemas.problems(schema, schema["default"], field=f"{path}.default")
         yield from ((problem["field"], problem["message"]) for problem in wrong)

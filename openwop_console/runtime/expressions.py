@@ -66,7 +66,7 @@ def bounds_in_a_run() -> Bounds:
     return Bounds(time.thread_time() + PATIENCE_S, time.thread_time, HEAVIEST_IN_A_RUN)
 
 
-def problem_of(condition: Mapping[str, Any]) -> str:
+def problem_of(condition: Mapping[str, object]) -> str:
     """What is wrong with a condition as it is written, or nothing."""
     kind = condition.get("type")
     if kind == "expression":
@@ -82,7 +82,7 @@ def problem_of_expression(expression: str) -> str:
     return "" if _readable(expression) else "is not a JMESPath expression"
 
 
-def _readable(expression: Any) -> bool:
+def _readable(expression: object) -> bool:
     try:
         _compiled(expression)
     except BadExpression:
@@ -90,7 +90,7 @@ def _readable(expression: Any) -> bool:
     return True
 
 
-def _readable_pattern(pattern: Any) -> bool:
+def _readable_pattern(pattern: object) -> bool:
     try:
         re2.compile(pattern)
     except (re2.error, TypeError):
@@ -117,7 +117,7 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
         return None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """The same with None for what JSON has no word for: numbers that are none or without end, and functions."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else None
 
 
-def is_storable(value: Any) -> bool:
+def is_storable(value: object) -> bool:
     """Whether every database keeps it: no NUL, no half surrogate, no number that is none or without end."""
     try:
         return _is_storable(value)
@@ -136,7 +136,7 @@ def is_storable(value: Any) -> bool:
         return False
 
 
-def _is_storable(value: Any) -> bool:
+def _is_storable(value: object) -> bool:
     if isinstance(value, str):
         return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, list):
@@ -171,12 +171,12 @@ def _compares(condition: Mapping[str, Any], values: Values) -> bool:
     return isinstance(left, str) and re2.search(right, left) is not None
 
 
-def _is_truth(value: Any) -> bool:
+def _is_truth(value: object) -> bool:
     """JMESPath's own notion: everything but false, null and what is empty."""
     return value is not None and value is not False and value not in ("", [], {})
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(left: object, right: object) -> bool:
     return (
         type(left) is type(right) and left == right
         if isinstance(left, bool) or isinstance(right, bool)
@@ -184,7 +184,7 @@ def _same(left: Any, right: Any) -> bool:
     )
 
 
-def _contains(left: Any, right: Any) -> bool:
+def _contains(left: object, right: object) -> bool:
     if isinstance(left, str):
         return isinstance(right, str) and right in left
     return isinstance(left, list | dict) and any(_same(item, right) for item in left)
@@ -233,7 +233,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc]
         return found
 
 
-def _less(left: int, value: Any) -> int:
+def _less(left: int, value: object) -> int:
     """What is left once ``value`` is written out, small as it is while its parts are shared; refused when none is."""
     waiting = [value]
     while waiting:

@@ -34,11 +34,11 @@ class Outlook:
     lost: bool
 
 
-def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, Any]) -> Outlook:
+def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, object]) -> Outlook:
     """The next decisions of a run whose steps so far are ``steps``. Raises ``TooHeavy`` when they cost too much."""
     bounds = expressions.bounds_in_a_run()
 
-    def holds(condition: Mapping[str, Any], step: Step) -> bool:
+    def holds(condition: Mapping[str, object], step: Step) -> bool:
         return expressions.holds(condition, values_of(step, variables), bounds)
 
     nodes = {node["id"]: node for node in definition["nodes"]}
@@ -110,7 +110,7 @@ def _state_of(
     return Edge.SUCCESS
 
 
-def values_of(step: Step, variables: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(step: Step, variables: Mapping[str, object]) -> dict[str, Any]:
     """What a condition on an edge behind ``step`` looks at."""
     outputs = step.outputs
     return {**variables, **outputs, "output": outputs, "outputs": outputs, "variables": dict(variables)}

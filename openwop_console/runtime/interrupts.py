@@ -115,11 +115,11 @@ def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     return problems_of(node["typeId"], node["config"], given=set(node["inputs"]) & set(FROM_INPUTS))
 
 
-def kind_of(type_id: str, config: Mapping[str, Any]) -> str:
+def kind_of(type_id: str, config: Mapping[str, object]) -> str:
     return KIND_OF.get(type_id) or str(config.get("kind", ""))
 
 
-def problems_of(type_id: str, config: Mapping[str, Any], *, given: set[str] | None = None) -> list[tuple[str, str]]:
+def problems_of(type_id: str, config: Mapping[str, object], *, given: set[str] | None = None) -> list[tuple[str, str]]:
     """Fields of the config, and what is wrong with each; ``given`` are names that inputs will bring."""
     kind = kind_of(type_id, config)
     if kind not in CONFIG_BY_KIND:
@@ -157,7 +157,7 @@ def timeout_of(config: Mapping[str, Any]) -> timedelta | None:
     return timedelta(seconds=config["timeoutSec"]) if "timeoutSec" in config else None
 
 
-def policy_of(kind: str, config: Mapping[str, Any], *, counts_voters: bool) -> dict[str, Any]:
+def policy_of(kind: str, config: Mapping[str, object], *, counts_voters: bool) -> dict[str, Any]:
     """How answers are counted and who may give them.
 
     A token stands for nobody, so none opens an approval that is counted, names its approvers, or asks for a person.
@@ -173,7 +173,7 @@ def policy_of(kind: str, config: Mapping[str, Any], *, counts_voters: bool) -> d
     }
 
 
-def _rejection(config: Mapping[str, Any]) -> str:
+def _rejection(config: Mapping[str, object]) -> str:
     return str(config.get("rejectionPolicy", "single-veto"))
 
 
@@ -205,7 +205,7 @@ class CorrelationMismatch(Unprocessable):
     message = "That event is not the one this run waits for."
 
 
-def checked(kind: str, value: Any, data: Json, policy: Json) -> Json:
+def checked(kind: str, value: object, data: Json, policy: Json) -> Json:
     """``value`` as the answer to an interrupt of that kind; refused when it is none."""
     return VALUE_BY_KIND[kind](value, data, policy)
 
@@ -214,7 +214,7 @@ def _refused(problem: str, field: str = "resumeValue") -> Invalid:
     return Invalid("The resume value does not answer this interrupt.", errors=[{"field": field, "message": problem}])
 
 
-def _approval(value: Any, data: Json, policy: Json) -> Json:
+def _approval(value: object, data: Json, policy: Json) -> Json:
     if not isinstance(value, dict):
         raise _refused("must be an object with an action")
     action = value.get("action", LEGACY.get(str(value.get("decision"))))
@@ -230,18 +230,18 @@ def _approval(value: Any, data: Json, policy: Json) -> Json:
     return {**rest, "action": action, "decision": DECISIONS[action]}
 
 
-def _is_question(said: Any) -> bool:
+def _is_question(said: object) -> bool:
     return isinstance(said, str) and len(said) <= LONGEST_QUESTION
 
 
-def _require_feedback(feedback: Any) -> None:
+def _require_feedback(feedback: object) -> None:
     if not isinstance(feedback, dict):
         raise _refused("must be an object with a scope", "resumeValue.refineFeedback")
     if feedback.get("scope") not in SCOPES:
         raise _refused(f"must be one of {', '.join(SCOPES)}", "resumeValue.refineFeedback.scope")
 
 
-def _clarification(value: Any, data: Json, policy: Json) -> Json:
+def _clarification(value: object, data: Json, policy: Json) -> Json:
     answers = _answers(value)
     schemas = {each["id"]: each.get("schema") for each in data["questions"]}
     errors = [_error(name, "is not a question of this interrupt") for name in answers if name not in schemas]
@@ -259,7 +259,7 @@ def _error(name: str, message: str) -> dict[str, str]:
     return {"field": f"resumeValue.answers.{name[:100]}", "message": message}
 
 
-def _answers(value: Any) -> Json:
+def _answers(value: object) -> Json:
     """By question: an object of answers, or a list of ``{id, answer}``."""
     given = value.get("answers") if isinstance(value, dict) else value
     if isinstance(given, dict):
@@ -272,7 +272,7 @@ def _answers(value: Any) -> Json:
     return {each["id"]: each["answer"] for each in given}
 
 
-def _external_event(value: Any, data: Json, policy: Json) -> Json:
+def _external_event(value: object, data: Json, policy: Json) -> Json:
     """The declared keys are looked for under ``correlation``, or beside each other in the event itself."""
     if not isinstance(value, dict):
         raise _refused("must be an object")
@@ -282,18 +282,18 @@ def _external_event(value: Any, data: Json, policy: Json) -> Json:
     return {"event": _satisfying(value, policy)}
 
 
-def _custom(value: Any, data: Json, policy: Json) -> Json:
+def _custom(value: object, data: Json, policy: Json) -> Json:
     return {"value": _satisfying(value, policy)}
 
 
-def _satisfying(value: Any, policy: Json) -> Any:
+def _satisfying(value: object, policy: Json) -> Any:
     errors = json_schemas.problems(policy.get("resumeSchema", {}), value, field="resumeValue")
     if errors:
         raise Invalid("The resume value does not answer this interrupt.", errors=errors)
     return value
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left: object, right: object) -> bool:
     """Whether two JSON values are equal: numbers by value, and no number is a truth value."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
@@ -381,7 +381,7 @@ def _id(prefix: str, text: str) -> UUID:
     return found
 
 
-def fingerprint(tenant_id: UUID, value: Any) -> str:
+def fingerprint(tenant_id: UUID, value: object) -> str:
     """A keyed digest of ``value``, the same whenever it is the same: what the log holds instead of it."""
     key = hmac.new(settings.SECRET_KEY.encode(), b"interrupt correlation" + tenant_id.bytes, hashlib.sha256).digest()
     return hmac.new(key, json.dumps(value, sort_keys=True).encode(), hashlib.sha256).hexdigest()
@@ -522,7 +522,7 @@ class Asked:
     claims: Claims
 
 
-def resolve(scope: TenantScope, run: Run, node_id: str, value: Any, now: datetime) -> None:
+def resolve(scope: TenantScope, run: Run, node_id: str, value: object, now: datetime) -> None:
     """The principal has answered what the run asks at ``node_id``; a denial stays on record although it is refused."""
     interrupt = interrupts.at_node(run, node_id)
     if interrupt is None:
@@ -536,7 +536,7 @@ def resolve(scope: TenantScope, run: Run, node_id: str, value: Any, now: datetim
     _settle(run, interrupt, _voice(scope, interrupt, value), value, now)
 
 
-def _voice(scope: TenantScope, interrupt: Interrupt, value: Any) -> Voice:
+def _voice(scope: TenantScope, interrupt: Interrupt, value: object) -> Voice:
     """The authenticated principal. At a conformance fixture the answer may say which of its voices speaks."""
     principal = scope.principal.id
     said = value.get("voter") if isinstance(value, dict) and interrupt.policy.get("voters") else None
@@ -548,7 +548,7 @@ def _voice(scope: TenantScope, interrupt: Interrupt, value: Any) -> Voice:
     return Voice(principal, f"{principal}:{hashlib.sha256(said.encode()).hexdigest()[:32]}")
 
 
-def spoken_by(voter: str, run: Run, value: Any) -> Any:
+def spoken_by(voter: str, run: Run, value: object) -> Any:
     """The resume value, said by ``voter``; only the fixtures of a conformance suite know such a field."""
     if not voter:
         return value
@@ -558,7 +558,7 @@ def spoken_by(voter: str, run: Run, value: Any) -> Any:
 
 
 @transaction.atomic
-def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: Any, now: datetime) -> None:
+def _settle(run: Run, interrupt: Interrupt, voice: Voice, value: object, now: datetime) -> None:
     run = runs.locked(run.tenant_id, run.id)
     interrupt = _fresh(run.tenant_id, interrupt.id)
     interrupts.require_open(run, interrupt, now=now)
@@ -590,7 +590,7 @@ def _fresh(tenant_id: UUID, interrupt_id: UUID) -> Interrupt:
     return found
 
 
-def _redacted(run: Run, value: Any) -> Any:
+def _redacted(run: Run, value: object) -> Any:
     """As inputs are: no secret of the tenant, and none that the run has resolved."""
     return harness.for_run(run.tenant_id, run.id).redact_json(harness.for_tenant(run.tenant_id).redact_json(value))
 
@@ -668,7 +668,7 @@ def require_genuine(token: str, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def resolve_by_token(token: str, value: Any, *, now: datetime) -> Asked:
+def resolve_by_token(token: str, value: object, *, now: datetime) -> Asked:
     """Whoever holds the token has answered; it stands for nobody in particular."""
     claims = read(token, now=now)
     asked = _opened(claims, runs.locked(claims.tenant_id, claims.run_id))

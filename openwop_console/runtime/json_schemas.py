@@ -15,7 +15,7 @@ REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 NOTHING_OUTSIDE: Registry[Any] = Registry()
 
 
-def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+def _pattern(validator: object, pattern: str, value: object, schema: object) -> Iterator[ValidationError]:
     if isinstance(value, str) and not re2.search(pattern, value):
         yield ValidationError("does not satisfy pattern")
 
@@ -23,7 +23,7 @@ def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
 _Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
 
 
-def problem_of(schema: Any) -> str:
+def problem_of(schema: object) -> str:
     """What is wrong with a schema as it is written, or nothing."""
     try:
         Draft202012Validator.check_schema(schema)
@@ -36,7 +36,7 @@ def problem_of(schema: Any) -> str:
     return ""
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
+def _objects(value: object) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -52,7 +52,7 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
-def problems(schema: dict[str, Any], value: Any, *, field: str) -> list[dict[str, str]]:
+def problems(schema: dict[str, Any], value: object, *, field: str) -> list[dict[str, str]]:
     """Where ``value`` does not satisfy ``schema``, by field path, without echoing anything of it."""
     found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]

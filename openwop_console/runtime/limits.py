@@ -55,7 +55,7 @@ def retries_of(definition: dict[str, Any], node: dict[str, Any]) -> Patience:
     )
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     """The whole number above 0 that ``value`` is, as JSON may write it (``3``, ``3.0``, ``3e0``); 0 when it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         return 0

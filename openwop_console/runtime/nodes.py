@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
@@ -148,7 +147,7 @@ def _secrets(ctx: NodeContext) -> dict[str, str]:
     return {name: vault.resolve(ctx.run, secret, now=ctx.now) for name, secret in wanted.items()}
 
 
-def _fill(template: str, values: Mapping[str, Any]) -> str:
+def _fill(template: str, values: Mapping[str, object]) -> str:
     """``template`` with each ``{{name}}`` replaced; a name without a value fails the node (RFC 0027)."""
 
     def value_of(match: re.Match[str]) -> str:

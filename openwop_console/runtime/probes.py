@@ -6,7 +6,6 @@ They go through the same adapter, ledger and vault as every other node.
 import secrets as random_secrets
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
 
 from memory.host import ids, vault
 from memory.host.errors import NotFound
@@ -26,7 +25,7 @@ from memory.text import token_budget
 TOKEN_BUDGET = 64
 
 
-def _tools(config: Mapping[str, Any]) -> tuple[str, ...]:
+def _tools(config: Mapping[str, object]) -> tuple[str, ...]:
     """A probe writes what it reads; without one the node touches no memory."""
     return (MEMORY_READ, MEMORY_WRITE) if config.get("memoryAction") is not None else ()
 

@@ -449,7 +449,7 @@ def _log(source: Run) -> Iterator[Recorded]:
         after = chunk[-1].sequence
 
 
-def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: Any) -> RunOrder:
+def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: object) -> RunOrder:
     """A run of the very definition and inputs of the source, with the variables that it began with; it has the rights
     and the secrets of who asked for it."""
     kept: dict[str, Any] = {

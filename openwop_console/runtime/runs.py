@@ -192,7 +192,7 @@ def read_interrupt(scope: TenantScope, run_id: UUID | None, interrupt_id: UUID |
 
 
 def resolve_interrupt(
-    scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: Any, *, voter: str = "", now: datetime
+    scope: TenantScope, run_id: UUID | None, node_id: str, resume_value: object, *, voter: str = "", now: datetime
 ) -> Run:
     """The interrupt at ``node_id`` is answered through whoever brought the node's type; refused when nobody did.
 

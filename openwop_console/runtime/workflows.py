@@ -37,7 +37,7 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-def check(definition: Any) -> None:
+def check(definition: object) -> None:
     """Refuse, with every field path, a definition that this host could not execute."""
     errors = problems_of(definition)
     if errors:

@@ -55,7 +55,7 @@ class Strip:
     places: Sequence[Place]
 
 
-def strip(events: Iterable[Any]) -> Strip:
+def strip(events: Iterable[object]) -> Strip:
     """The events in their order, evenly spaced to the right of the names of the lanes."""
     placed = [Place(LANES_BEGIN + place * EVENT_STEP, event) for place, event in enumerate(events)]
     return Strip(LANES_BEGIN + max(len(placed) - 1, 0) * EVENT_STEP + LANES_END, placed)

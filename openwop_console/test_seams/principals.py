@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -66,7 +65,7 @@ def seam(view: View) -> View:
     """The view answers while seams are enabled, and 404 otherwise. Goes inside ``api_view``, outside nothing else."""
 
     @wraps(view)
-    def gated(*args: Any, **kwargs: Any) -> HttpResponseBase:
+    def gated(*args: object, **kwargs: object) -> HttpResponseBase:
         if not settings.OPENWOP_TEST_SEAM_ENABLED:
             raise NotFound
         return view(*args, **kwargs)

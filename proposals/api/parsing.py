@@ -75,6 +75,6 @@ def _behind_space(body: str, at: int) -> int:
 class ArtifactField(serializers.Field[str, Any, Any, Any]):
     """The artifact's text. That it is an object, and one of its kind, is for the domain to find."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         assert isinstance(data, Verbatim), "the view has no ArtifactParser"
         return str(data)

@@ -379,7 +379,7 @@ def _stop_document(installed: Installation) -> dict[str, Any]:
     }
 
 
-def reason_text(**options: Any) -> Text:
+def reason_text(**options: object) -> Text:
     """A text that may be left out and may be empty; how long it may be is for the domain to say."""
     return Text(required=False, allow_blank=True, **options)
 
@@ -391,7 +391,7 @@ def number(**options: Any) -> Whole:
 class ProposalId(Text):
     """The id of a proposal; whether there is one by it is for the domain to find."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         found = ids.parse("prop", super().to_internal_value(data))
         if found is None:
             raise serializers.ValidationError("is no id of a proposal")

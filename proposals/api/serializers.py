@@ -23,7 +23,7 @@ DEFAULT_LIMIT, DEFAULT_REVISIONS = 100, 20
 class Text(serializers.CharField):
     """A JSON string; a number or a boolean is none."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             raise serializers.ValidationError("must be a string")
         return str(super().to_internal_value(data))

@@ -326,7 +326,7 @@ def _answered(tenant_id: UUID, using: dict[UUID, Executed]) -> Iterator[Interrup
         yield from rows.defer("data").order_by("id")
 
 
-def _person(value: Any, programs: Collection[str]) -> str:
+def _person(value: object, programs: Collection[str]) -> str:
     """Who gave the answer; "" for a program, for nobody in particular, and for the voice of several."""
     by = str(value.get("decidedBy", "")) if isinstance(value, dict) else ""
     known = by.partition("_")[0] in ("usr", "key")
@@ -343,11 +343,11 @@ def _words_of(kind: str, value: dict[str, Any]) -> list[str]:
     return [*_texts(_named(feedback)), *_texts(_named(value))]
 
 
-def _named(value: Any) -> dict[str, Any]:
+def _named(value: object) -> dict[str, Any]:
     return {name: value[name] for name in IN_WORDS if name in value} if isinstance(value, dict) else {}
 
 
-def _texts(values: Any) -> list[str]:
+def _texts(values: object) -> list[str]:
     given = values.values() if isinstance(values, dict) else ()
     return [text.strip() for text in given if isinstance(text, str) and text.strip()]
 

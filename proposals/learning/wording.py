@@ -201,7 +201,7 @@ def _says_the_same(kind: str, ours: Document, theirs: Document) -> bool:
     return not gained and _bare(ours, free) == _bare(theirs, free)
 
 
-def _bare(value: Any, free: frozenset[str]) -> Any:
+def _bare(value: object, free: frozenset[str]) -> Any:
     """The value with each text taken out that is free to differ; that there is one stays, and so does every type."""
     if isinstance(value, dict):
         return {

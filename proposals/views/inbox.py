@@ -349,7 +349,7 @@ def _principals(page: InboxPage, offered: list[Saved]) -> set[str]:
     return {row.proposal.author for row in page.rows} | {each.row.owner for each in offered}
 
 
-def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, Any]:
+def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str, object]:
     """The scopes and facets, each with how many there are behind it, and what is set."""
     counts = proposals_inbox.counts(scope, wanted, now=now)
     chips = filter_chips(wanted)
@@ -367,7 +367,7 @@ def _tab(show: str, label: str, count: int) -> Tab:
     return Tab(show, label, f"{reverse('proposals')}?show={show}", count)
 
 
-def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> dict[str, Any]:
+def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> dict[str, object]:
     after = paging.cursor("prop", page.after)
     return {
         "permalink": here,
@@ -378,7 +378,7 @@ def _addresses(page: InboxPage, cursor: pages.Cursor, base: str, here: str) -> d
     }
 
 
-def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetime) -> dict[str, Any]:
+def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetime) -> dict[str, object]:
     """What this principal may do to rows, and all that match as a selection when the page is not all of them."""
     may = {action: rules.denial(scope, action, None) is None for action in (*bulk_actions.ACTIONS, "decide")}
     may_end = may["reject"] or may["archive"]
@@ -393,7 +393,7 @@ def _acts(scope: TenantScope, wanted: InboxFilter, page: InboxPage, now: datetim
     }
 
 
-def _document(row: Row) -> dict[str, Any]:
+def _document(row: Row) -> dict[str, object]:
     """The proposal with its standing revision and its latest gate, without the artifact."""
     proposal, gate = row.proposal, row.gate
     return {
@@ -479,7 +479,7 @@ def _confirm(
     *,
     form: EndForm | None = None,
     status: int = 200,
-    **more: Any,
+    **more: object,
 ) -> HttpResponse:
     """What would happen, with the reason to be given; more is what stood in the way."""
     plan = bulk_actions.plan(scope, action, selection, now=now)
@@ -505,7 +505,7 @@ def _confirm(
     return pages.render(request, "proposals/inbox_end.html", context, status=status)
 
 
-def _refused(scope: TenantScope, conflict: Conflict, now: datetime) -> dict[str, Any]:
+def _refused(scope: TenantScope, conflict: Conflict, now: datetime) -> dict[str, object]:
     """Why nothing was changed: the world is another one, or some cannot be ended."""
     told = conflict.details
     if "problems" in told:

@@ -116,7 +116,7 @@ def _people(standing: Standing, past: list[Version | Refused]) -> set[str]:
     return {getattr(row, name) for row in rows for name in named if hasattr(row, name)}
 
 
-def _document(standing: Standing, versions: list[Version]) -> dict[str, Any]:
+def _document(standing: Standing, versions: list[Version]) -> dict[str, object]:
     """The policy and its history, in words."""
     return {
         "kind": standing.kind,

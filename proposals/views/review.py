@@ -87,7 +87,7 @@ class Short:
     told: Summary
 
 
-def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, Any]:
+def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, object]:
     """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views."""
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
     offered = _offered(told, impact.duplicate_of(told.proposal))
@@ -240,7 +240,7 @@ def look(request: HttpRequest) -> HttpResponse:
     return render(request, "proposals/inbox_look.html", {**told, "now": now}, status=status)
 
 
-def latest(scope: TenantScope) -> dict[str, Any]:
+def latest(scope: TenantScope) -> dict[str, object]:
     """The latest look, whether it is still under way, and what came of it in numbers."""
     row = learning.latest(scope)
     outcome = row.outcome if row else {}
@@ -401,7 +401,7 @@ def is_under_way(told: Detail) -> bool:
 
 
 def render_review(
-    request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: Any
+    request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: object
 ) -> HttpResponse:
     """The review page of ``told`` at ``tab``; ``more`` is what a refused decision adds."""
     now = timezone.now()
@@ -424,7 +424,7 @@ def render_review(
     return pages.render(request, "proposals/review.html", context, fragment="proposals/review_body.html", status=status)
 
 
-def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, Any]:
+def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
     """What every page about one proposal shows around its own."""
     prop_id = ids.wire("prop", told.proposal.id)
     said = {"proposal-discussion": len(told.comments), "proposal-history": len(told.revisions)}
@@ -469,7 +469,7 @@ def _principals(told: Detail) -> set[str]:
     return {proposal.author, proposal.last_reviser, proposal.closed_by} | voters | openers | revisers | speakers
 
 
-def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, Any]:
+def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
     """What one tab needs beside the proposal itself."""
     asked: dict[str, Callable[[], dict[str, Any]]] = {
         "proposal": lambda: comparison(request, told, now=now),
@@ -480,7 +480,7 @@ def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, no
     return asked[tab]() if tab in asked else {}
 
 
-def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, Any]:
+def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, object]:
     """The revision's text in three forms, and what would stand in the way of installing it now."""
     shown = told.revision(pages.number_of(request, "revision") or 0) or told.current
     trial = forms.Form({})
@@ -501,7 +501,7 @@ def _try(proposal: Proposal, text: str, now: datetime) -> None:
     artifacts.require_timely(artifact.kind, text, now=now)
 
 
-def _evidence(told: Detail) -> dict[str, Any]:
+def _evidence(told: Detail) -> dict[str, object]:
     proposal, duplicate = told.proposal, impact.duplicate_of(told.proposal)
     return {
         "sources": impact.runs_of(proposal),
@@ -511,7 +511,7 @@ def _evidence(told: Detail) -> dict[str, Any]:
     }
 
 
-def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, Any]:
+def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, object]:
     """Whether anybody has voted, and what the audit says, for those who may read it."""
     voted = any(ballot.votes for ballot in told.ballots)
     if not scope.can(auditing.SCOPE):
@@ -521,7 +521,7 @@ def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, Any]:
     return {"voted": voted, "records": found, "actors": actors, "records_shown": reading.RECORDS_SHOWN}
 
 
-def _document(told: Detail) -> dict[str, Any]:
+def _document(told: Detail) -> dict[str, object]:
     """The proposal with its revisions; artifacts as the text whose digest is named."""
     proposal: Proposal = told.proposal
     return {
@@ -537,7 +537,7 @@ def _document(told: Detail) -> dict[str, Any]:
     }
 
 
-def _revision_document(revision: Revision) -> dict[str, Any]:
+def _revision_document(revision: Revision) -> dict[str, object]:
     return {
         "number": revision.number,
         "sha256": revision.sha256,

@@ -67,7 +67,7 @@ def _kept_of(body: dict[str, Any], subject: Identifiers, rule: Rule) -> dict[str
     return {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
 
 
-def _without(subject: Identifiers, archived: Any, rule: Rule) -> Any:
+def _without(subject: Identifiers, archived: object, rule: Rule) -> Any:
     """An archived entry as it may stay: of one that names the subject the value goes whole, and each of its names."""
     if not isinstance(archived, dict) or not mentioned_in(subject.terms, archived, rule):
         return archived

@@ -55,7 +55,7 @@ class TenantFK(BaseConstraint):
         table, name = schema_editor.quote_name(model._meta.db_table), schema_editor.quote_name(self.name)
         return f"ALTER TABLE {table} DROP CONSTRAINT {name}"
 
-    def validate(self, model: Any, instance: Any, exclude: Any = None, using: str = "default") -> None:
+    def validate(self, model: object, instance: object, exclude: object = None, using: str = "default") -> None:
         """The database checks this one at commit."""
 
     def deconstruct(self) -> Any:
@@ -102,7 +102,7 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
         queryset._require_writer("written_by()")
         return queryset
 
-    def update(self, **values: Any) -> int:
+    def update(self, **values: object) -> int:
         self._require_writer("update()")
         return super().update(**values)
 
@@ -118,13 +118,13 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
         self._require_writer("bulk_update()")
         return super().bulk_update(objs, *args, **kwargs)
 
-    def create(self, **kwargs: Any) -> NoReturn:
+    def create(self, **kwargs: object) -> NoReturn:
         raise WriteGuard(self.model, "create()")
 
-    def get_or_create(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def get_or_create(self, *args: object, **kwargs: object) -> NoReturn:
         self.create()
 
-    def update_or_create(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def update_or_create(self, *args: object, **kwargs: object) -> NoReturn:
         self.create()
 
 
@@ -178,7 +178,7 @@ class TenantOwned(Guarded):
     class Meta:
         abstract = True
 
-    def overwrite(self, **values: Any) -> None:
+    def overwrite(self, **values: object) -> None:
         """Keep these values instead, in a table that declares what of it is personal. For forgetting alone."""
         if self.personal is None:
             raise WriteGuard(type(self), "overwrite()")

@@ -34,7 +34,7 @@ NAMES = frozenset(
 class EntryId(Text):
     """The id of an entry as the wire has it. One that is of nothing is one that nobody finds."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         found = ids.parse("mem", super().to_internal_value(data))
         if found is None:
             raise serializers.ValidationError("is not the id of an entry")
@@ -67,7 +67,7 @@ class Ignored(serializers.Field[Any, Any, Any, Any]):
     def __init__(self) -> None:
         super().__init__(required=False, allow_null=True)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         return data
 
 
@@ -159,12 +159,12 @@ def _items(sent: list[Any], agent_id: str) -> list[Item]:
     return [item.item(agent_id) for item in read]
 
 
-def _read(sent: Any) -> NewItem:
+def _read(sent: object) -> NewItem:
     known = isinstance(sent, dict) and sent.get("id") is not None
     return KnownItem(data=sent) if known else NewItem(data=sent)
 
 
-def _told(detail: Any, place: str = "") -> list[tuple[str, str]]:
+def _told(detail: object, place: str = "") -> list[tuple[str, str]]:
     """What is wrong, each with the path of its field."""
     if isinstance(detail, dict):
         return [told for name, inner in detail.items() for told in _told(inner, f"{place}.{name}".lstrip("."))]

@@ -25,14 +25,16 @@ class ExactJSONParser(StrictJSONParser):
     def most(self) -> int:
         return self.largest
 
-    def read(self, stream: Any) -> bytes:
+    def read(self, stream: object) -> bytes:
         """The whole body; one that says it is too large is refused unread."""
         said = getattr(stream, "META", {}).get("CONTENT_LENGTH") or "0"
         if said.isdecimal() and int(said[:19]) > self.most():
             raise self.too_large(f"A body has at most {self.most()} bytes.", limit=self.most())
         return super().read(stream)
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+    def parse(
+        self, stream: object, media_type: str | None = None, parser_context: Mapping[str, object] | None = None
+    ) -> Any:
         raw = self.read(stream)
         if not raw.strip():
             return {}
@@ -77,7 +79,7 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _no_number(text)
 
 
-def _has_unstorable(value: Any) -> bool:
+def _has_unstorable(value: object) -> bool:
     if isinstance(value, str):
         return UNSTORABLE.search(value) is not None
     if isinstance(value, list):

@@ -62,7 +62,7 @@ def _named(request: Request) -> str:
     return named
 
 
-def page_of(query: Any, problems: Problems, *, default: int = DEFAULT_LIMIT) -> tuple[int, int]:
+def page_of(query: object, problems: Problems, *, default: int = DEFAULT_LIMIT) -> tuple[int, int]:
     """``limit`` and ``offset``; a page that is too large is the largest there is, and one that is none a problem."""
     limit = _number(query, "limit", default, 1, MAX_LIMIT, problems)
     return limit, _number(query, "offset", 0, 0, FARTHEST, problems)
@@ -79,13 +79,13 @@ def _number(query: Any, name: str, default: int, least: int, most: int, problems
     return most if len(digits) >= 20 else min(int(digits), most)
 
 
-def json_response(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+def json_response(document: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
     """The document as plain JSON bytes: that is most of what a page of entries takes, and no serializer has a part in
     it."""
     return HttpResponse(json_bytes(document), status=status, headers=headers, content_type="application/json")
 
 
-def json_bytes(document: Any) -> bytes:
+def json_bytes(document: object) -> bytes:
     """The document as JSON, with integers of any size."""
     try:
         return orjson.dumps(document)

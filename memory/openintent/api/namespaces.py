@@ -101,7 +101,7 @@ def namespace(request: Request, name: str) -> Response:
     return Response(_document(found), headers={"ETag": f'"{found.row.version}"'})
 
 
-def _wanted(body: Any) -> Permissions:
+def _wanted(body: object) -> Permissions:
     """Flat or under ``permissions``, as the caller likes."""
     nested = isinstance(body, dict) and "permissions" in body
     given = checked(ChangeBody if nested else PermissionsBody, body).validated_data

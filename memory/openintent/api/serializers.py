@@ -41,7 +41,7 @@ def is_clean(text: str) -> bool:
 class Name(Text):
     """A text that can stand in an address: not empty, and without control characters."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if not is_clean(text):
             raise serializers.ValidationError("holds a control character")
@@ -51,7 +51,7 @@ class Name(Text):
 class AgentId(Text):
     """What an agent may be called: one rule, here, in ``X-Agent-ID``, and on the pages."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if not is_agent_id(text):
             raise serializers.ValidationError(AGENT_ID)
@@ -61,11 +61,11 @@ class AgentId(Text):
 class Word(Text):
     """One of ``words``."""
 
-    def __init__(self, words: tuple[str, ...], **options: Any) -> None:
+    def __init__(self, words: tuple[str, ...], **options: object) -> None:
         super().__init__(**options)
         self.words = words
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str) or data not in self.words:
             raise serializers.ValidationError(f"must be one of {', '.join(word for word in self.words if word)}")
         return data
@@ -75,7 +75,7 @@ class Word(Text):
 class Value(AnyField):
     """A JSON object, whatever is in it (R5)."""
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, Any]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object")
         if _depth(data) > json_depth.MAX_DEPTH:
@@ -87,7 +87,7 @@ class Value(AnyField):
 class Tags(AnyField):
     """Labels in their order, once each; a comma would make one that no query finds (R8)."""
 
-    def to_internal_value(self, data: Any) -> tuple[str, ...]:
+    def to_internal_value(self, data: object) -> tuple[str, ...]:
         if not isinstance(data, list) or not all(isinstance(tag, str) for tag in data):
             raise serializers.ValidationError("must be a list of texts")
         tags = tuple(dict.fromkeys(data))
@@ -101,7 +101,7 @@ class Tags(AnyField):
 class Moment(Text):
     """A time in ISO 8601; without an offset it is UTC."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         text = super().to_internal_value(data)
         found = moment_of(text) if len(text) <= MAX_MOMENT else None
         if found is None:
@@ -112,7 +112,7 @@ class Moment(Text):
 class Lifetime(Text):
     """``task_lifetime``, or a duration as it is kept (R9)."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if problem := entries.problem_with(text):
             raise serializers.ValidationError(problem)
@@ -125,7 +125,7 @@ class Lifetime(Text):
 class Scope(AnyField):
     """The task and the intent that an entry is bound to, of this host or not (R7)."""
 
-    def to_internal_value(self, data: Any) -> dict[str, str]:
+    def to_internal_value(self, data: object) -> dict[str, str]:
         if not isinstance(data, dict) or set(data) - set(SCOPE):
             raise serializers.ValidationError(f"must be an object of {' and '.join(SCOPE)}")
         given = {name: value for name, value in data.items() if value is not None}
@@ -144,7 +144,7 @@ class ServerMade(AnyField):
     def __init__(self) -> None:
         super().__init__(required=False, allow_null=True)
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         raise serializers.ValidationError("is made by the server")
 
 
@@ -215,7 +215,7 @@ class EntryCreate(EntryChange):
         return Given(address, named["value"], named.get("tags", ()), named.get("expires_at"))
 
 
-def _depth(value: Any) -> int:
+def _depth(value: object) -> int:
     """How deep lists and objects are nested; without recursion."""
     deepest, level = 0, [value]
     while level := [each for each in level if isinstance(each, dict | list)]:
@@ -242,7 +242,7 @@ class Objects(serializers.ListField):
 class Constraints(Value):
     """An object, or a list as older clients send it."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         if isinstance(data, list):
             return super().to_internal_value({"rules": data})
         return super().to_internal_value(data)
@@ -256,7 +256,7 @@ class Unserved(serializers.Field[Any, Any, Any, Any]):
         super().__init__(**MAYBE)
         self.message = message
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         raise serializers.ValidationError(self.message)
 
 
@@ -268,7 +268,7 @@ class Number(serializers.Field[Any, Any, Any, Any]):
         super().__init__(default=default)
         self.least, self.most = least, most
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         digits = data if isinstance(data, str) and data.isascii() and data.isdigit() else ""
         if not digits or (len(digits) < 20 and int(digits) < self.least):
             raise serializers.ValidationError(f"must be a whole number of at least {self.least}")
@@ -349,7 +349,7 @@ class Tool(Closed):
     scopes = Texts(**MAYBE)
     required = Flag(**MAYBE)  # type: ignore[assignment]  # the wire's word, and the field's own
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         return {name: value for name, value in super().to_internal_value(data).items() if value is not None}
 
 

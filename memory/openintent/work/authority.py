@@ -114,7 +114,7 @@ def agent_name(field: str, text: str) -> str:
     return text
 
 
-def document(scope: TenantScope, field: str, value: Any, *, most: int = MAX_OBJECT) -> Any:
+def document(scope: TenantScope, field: str, value: object, *, most: int = MAX_OBJECT) -> Any:
     """The JSON value as it is stored: redacted, keys too, and not larger than a value of memory."""
     found = harness.for_tenant(scope.tenant_id).redact_json(value)
     try:
@@ -167,7 +167,7 @@ def guardrails(scope: TenantScope, given: dict[str, Any] | None) -> dict[str, An
 ON_EXCEED = ("pause", "escalate", "pause_and_escalate", "fail")
 
 
-def _flag(field: str, value: Any) -> None:
+def _flag(field: str, value: object) -> None:
     if not isinstance(value, bool):
         raise refuse(field, "must be true or false")
 
@@ -178,7 +178,7 @@ def _bound(field: str, value: Any) -> None:
         raise refuse(field, f"must be null or a whole number from 0 to {MAX_BOUND}")
 
 
-def _words(field: str, value: Any) -> None:
+def _words(field: str, value: object) -> None:
     texts = isinstance(value, list) and len(value) <= MAX_WORDS and all(isinstance(each, str) for each in value)
     if value is not None and not texts:
         raise refuse(field, f"must be null or a list of at most {MAX_WORDS} strings")

@@ -112,7 +112,7 @@ def canonical(value: Any) -> bytes:
     return rfc8785.dumps(value)
 
 
-def _beyond(value: Any) -> bool:
+def _beyond(value: object) -> bool:
     """Whether orjson might write some part of this otherwise than RFC 8785 does."""
     if isinstance(value, dict):
         return any(not key.isascii() and max(key) > "\uffff" for key in value) or any(map(_beyond, value.values()))

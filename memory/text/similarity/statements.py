@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from memory.text.similarity import values
 from memory.text.similarity.tokens import (
@@ -90,7 +89,7 @@ def record(text: str) -> tuple[int, tuple[Leaf, ...]] | None:
     return whole, told
 
 
-def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     if isinstance(value, dict) and value:
         for key in sorted(value):
             yield from _leaves(value[key], (*path, key))

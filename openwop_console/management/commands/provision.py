@@ -25,7 +25,7 @@ TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
 ROLE = {"enum": list(access.ROLES)}
 
 
-def _objects(*required: str, **properties: Any) -> dict[str, Any]:
+def _objects(*required: str, **properties: object) -> dict[str, Any]:
     one = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return {"type": "array", "items": one}
 

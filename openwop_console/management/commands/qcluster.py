@@ -19,7 +19,7 @@ class Command(qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
 
     help = "Run the workers, and start what is due by time, in the foreground."
 
-    def handle(self, *args: Any, run_once: bool = False, **options: Any) -> None:
+    def handle(self, *args: object, run_once: bool = False, **options: object) -> None:
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
         super().handle(*args, run_once=run_once, **options)

@@ -1,7 +1,5 @@
 """``manage.py rotate_vault_key``."""
 
-from typing import Any
-
 from django.core.management.base import CommandError
 from django.utils import timezone
 
@@ -14,7 +12,7 @@ from openwop_console.management.base import DatabaseCommand
 class Command(DatabaseCommand):
     help = "Seal every secret and sealed value under a fresh data key, wrapped by OPENWOP_SECRET_KEY."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         try:
             done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
         except VaultLocked as problem:

@@ -1,7 +1,5 @@
 """``manage.py seed_demo``: the demo's tenants, their operators, and what their agents have been doing."""
 
-from typing import Any
-
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
@@ -14,7 +12,7 @@ from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 class Command(DatabaseCommand):
     help = "Fill the demo tenants by executing workflows. What is there already stays as it is."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         folder = settings.OPENWOP_DATA_DIR
         try:
             with refusals_as_errors():

@@ -102,7 +102,7 @@ def _is_text(predicate: Predicate, name: str, kind: Kind) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 256
 
 
-def _expression_problems(expression: Any) -> list[dict[str, str]]:
+def _expression_problems(expression: object) -> list[dict[str, str]]:
     if not isinstance(expression, str) or not expression or len(expression) > LONGEST_EXPRESSION:
         return [_problem("expression", f"must be a JMESPath expression of at most {LONGEST_EXPRESSION} characters")]
     problem = expressions.problem_of_expression(expression)
@@ -125,7 +125,7 @@ def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: d
     return kind.look(scope, predicate, since, now)
 
 
-def state_of(expression: str, observation: Mapping[str, Any], deadline: float) -> Any:
+def state_of(expression: str, observation: Mapping[str, object], deadline: float) -> Any:
     """What the expression makes of the observation: the heartbeat's state."""
     return expressions.evaluate_until(expression, observation, deadline)
 
@@ -234,7 +234,7 @@ def beat(
     *,
     next_at: datetime | None,
     clock: Callable[[], datetime],
-    given: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
     slow_s: float = 0,
 ) -> tuple[Verdict, bool] | None:
     """What came of one tick, and whether it started a run; None when the tick was skipped.

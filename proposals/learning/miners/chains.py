@@ -106,7 +106,7 @@ def _may_stand(node: NodeTrace) -> bool:
     return all(_can_be_said(port) for port in node.inputs.values())
 
 
-def _can_be_said(port: Any) -> bool:
+def _can_be_said(port: object) -> bool:
     return isinstance(port, dict) and PORTS.get(str(port.get("type"))) in port
 
 
@@ -146,7 +146,7 @@ def _only_ways(stand: Stand) -> dict[str, str]:
     }
 
 
-def form_of(value: Any) -> Any:
+def form_of(value: object) -> Any:
     """What is left of a JSON value without its values: members, lengths and types."""
     if isinstance(value, dict):
         return {name: form_of(each) for name, each in value.items()}
@@ -155,7 +155,7 @@ def form_of(value: Any) -> Any:
     return type_of(value)
 
 
-def type_of(value: Any) -> str:
+def type_of(value: object) -> str:
     """The name that JSON Schema has for the type of a value that has no members."""
     names = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
     return names.get(type(value), "string")
@@ -190,7 +190,7 @@ class Parameters:
     required: set[str] = field(default_factory=set)
     _named: dict[str, str] = field(default_factory=dict)
 
-    def name_of(self, values: Sequence[Any], wanted: str, schema: Document, *, required: bool = True) -> str:
+    def name_of(self, values: Sequence[object], wanted: str, schema: Document, *, required: bool = True) -> str:
         """The parameter that stands for ``values``, of which each row had one."""
         key = canonical([schema["type"], list(values)])
         if key not in self._named:
@@ -363,7 +363,7 @@ class _Installed:
         return any(_is_alike(configs, there) for there in self._parts[types])
 
 
-def _is_alike(one: Any, other: Any) -> bool:
+def _is_alike(one: object, other: object) -> bool:
     for value in (one, other):
         if isinstance(value, str) and PLACEHOLDER.search(value):
             return True

@@ -37,7 +37,7 @@ def fits(artifact: dict[str, Any]) -> bool:
         return False
 
 
-def is_shallow(value: Any, levels: int) -> bool:
+def is_shallow(value: object, levels: int) -> bool:
     """Whether nothing in ``value`` lies deeper than ``levels`` objects and lists."""
     inside: list[Any] = [value]
     for _ in range(levels + 1):
@@ -47,7 +47,7 @@ def is_shallow(value: Any, levels: int) -> bool:
     return False
 
 
-def _members(value: Any) -> list[Any]:
+def _members(value: object) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, list | tuple) else []
@@ -58,17 +58,17 @@ def _members(value: Any) -> list[Any]:
 # Names are shown without what could disguise them; nobody's text is ever among these words.
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """The same text for equal JSON values."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Sixteen characters that stand for a JSON value."""
     return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def pattern(kind: str, name: str, sight: Any, base: str) -> str:
+def pattern(kind: str, name: str, sight: object, base: str) -> str:
     """What was seen: of which kind, of what, the sight itself as a digest, and the version it is a revision of."""
     return f"{kind}|{name}|{digest(sight)}|{base}"
 
