@@ -7,9 +7,10 @@ value. No run and no pass writes under these refs except through an address.
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import rfc8785
+
+from memory.host.json_types import JSONObject
 
 PREFIX = "openintent/"
 MAX_AGENT = 128
@@ -100,7 +101,7 @@ class Address:
         return self.sensitivity in SEALED
 
 
-def canonical(value: dict[str, Any]) -> str:
+def canonical(value: JSONObject) -> str:
     """The value as it is kept: RFC 8785, with the numbers that it cannot hold written out exactly."""
     try:
         return rfc8785.dumps(value).decode()
@@ -108,11 +109,11 @@ def canonical(value: dict[str, Any]) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def size_of(value: dict[str, Any]) -> int:
+def size_of(value: JSONObject) -> int:
     """The bytes of the value in compact JSON, which is what limits count (R18, R76)."""
     return len(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
 
 
-def kept_form(address: Address, value: dict[str, Any]) -> str:
+def kept_form(address: Address, value: JSONObject) -> str:
     """The content of the entry's row; of a sealed value a sign that there is one."""
     return json.dumps({"sealed": address.sensitivity}) if address.is_sealed else canonical(value)

@@ -20,6 +20,7 @@ from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, advertised, audit, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.installing import Installer, Problems
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
@@ -307,7 +308,7 @@ def _agent(manifest: Mapping[str, Any]) -> Artifact:
     return Artifact(ArtifactKind.AGENT, manifest["agentId"], manifest["packVersion"], text)
 
 
-def _manifests(pack: Document) -> Iterator[dict[str, Any]]:
+def _manifests(pack: Document) -> Iterator[JSONObject]:
     """The manifest of each agent, as it is installed."""
     inherited = {own: pack[name] for own, name in INHERITED.items() if name in pack}
     return ({**agent, **inherited} for agent in pack["agents"])

@@ -14,6 +14,7 @@ from memory import masking
 from memory.host import ids, interrupts
 from memory.host.errors import Forbidden
 from memory.host.json_depth import MAX_DEPTH, depth_of
+from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
 from memory.run_timeline import Question
@@ -88,9 +89,9 @@ class AnswerForm(forms.Form):
         return given[WHOLE]
 
 
-def _decision(given: dict[str, Any]) -> dict[str, Any]:
+def _decision(given: JSONObject) -> JSONObject:
     action, words = given["action"], given["words"]
-    said: dict[str, dict[str, Any]] = {
+    said: dict[str, JSONObject] = {
         "refine": {"refineFeedback": {"scope": "whole", "text": words}},
         "ask": {"question": words},
         "edit-accept": {"editedArtifactData": given.get(EDITED)},
@@ -98,7 +99,7 @@ def _decision(given: dict[str, Any]) -> dict[str, Any]:
     return {"action": action, **said.get(action, {"reason": words} if words else {})}
 
 
-def _fields_of(kind: str, data: dict[str, Any]) -> dict[str, forms.Field]:
+def _fields_of(kind: str, data: JSONObject) -> dict[str, forms.Field]:
     if kind == "approval":
         return _approval(data)
     if kind == "clarification":
@@ -108,7 +109,7 @@ def _fields_of(kind: str, data: dict[str, Any]) -> dict[str, forms.Field]:
     return {WHOLE: JsonField(label="The event" if wanted else "The answer", initial=wanted)}
 
 
-def _approval(data: dict[str, Any]) -> dict[str, forms.Field]:
+def _approval(data: JSONObject) -> dict[str, forms.Field]:
     help_text = "Kept with the run, not in its event log."
     words = forms.CharField(
         label="Comment (optional)", required=False, max_length=4000, widget=LONG, help_text=help_text
@@ -118,7 +119,7 @@ def _approval(data: dict[str, Any]) -> dict[str, forms.Field]:
     return {EDITED: JsonField(label="As edited", required=False, initial=data.get("artifactData")), "words": words}
 
 
-def _question(label: str, schema: dict[str, Any]) -> forms.Field:
+def _question(label: str, schema: JSONObject) -> forms.Field:
     """The field that fits the schema of a question; a text where nothing fits better."""
     kind, choices = schema.get("type"), schema.get("enum")
     if choices and all(isinstance(choice, str) for choice in choices):
@@ -142,7 +143,7 @@ class Shown:
     """
 
     interrupt: Interrupt
-    data: dict[str, Any]
+    data: JSONObject
     form: AnswerForm | None
     denied: Forbidden | None
     votes: list[InterruptVote]

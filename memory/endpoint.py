@@ -8,7 +8,7 @@ The key leaves the vault for the header of this one request; no refusal, no log 
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import httpx
@@ -16,6 +16,7 @@ import httpx
 from memory import harness
 from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
+from memory.host.json_types import JSONObject
 from memory.host.models import SecretScope
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _key(tenant_id: UUID, name: str) -> str:
     return found
 
 
-async def _asked(url: str, headers: dict[str, str], body: dict[str, Any]) -> bytes:
+async def _asked(url: str, headers: dict[str, str], body: JSONObject) -> bytes:
     """The bytes of a 200; whatever drips or hangs is left after ``TOTAL_SECONDS`` in all."""
     timeout = httpx.Timeout(TOTAL_SECONDS, connect=CONNECT_SECONDS)
     try:

@@ -7,7 +7,6 @@ reads as erased.
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet, TextField
@@ -17,11 +16,12 @@ from memory import harness
 from memory.host import event_log, interrupts
 from memory.host.event_log import Recorded
 from memory.host.events import Event, RunCancelled, RunPaused, RunResumed
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.models import EventNote
 
 WRITER = "memory.event_notes"
-Note = dict[str, Any]
+Note = JSONObject
 REASON, ERASED = "reason", "[erased]"
 REASONED = frozenset({RunPaused.type, RunResumed.type, RunCancelled.type})
 AWAITED = -1  # the number of a reason whose event is not on the log yet

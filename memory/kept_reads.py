@@ -9,20 +9,20 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db.models import Q
 
 from memory.host import ids, sql
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.models import KeptContent, KeptRead
 
 WRITER = "memory.kept_reads"
 FEW = 50  # entries that one statement looks for in every text: each is a condition of its own
 
-Document = dict[str, Any]
+Document = JSONObject
 
 
 @dataclass(frozen=True, slots=True)

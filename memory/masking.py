@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.text.encodings import forms_of
 
@@ -18,13 +19,13 @@ FROM_INPUTS = ("title", "description", "artifactId", "artifactType", "artifactDa
 SHOWN_MASKED = {*FROM_INPUTS, "exchanges"}
 
 
-def without_sensitive(values: Mapping[str, object], definition: Mapping[str, object]) -> dict[str, Any]:
+def without_sensitive(values: Mapping[str, object], definition: Mapping[str, object]) -> JSONObject:
     """The values with those masked that the workflow declares ``sensitive``."""
     masked = {each["name"] for each in _sensitive(definition)}
     return {name: MASK if name in masked else value for name, value in values.items()}
 
 
-def _sensitive(definition: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _sensitive(definition: Mapping[str, Any]) -> list[JSONObject]:
     return [each for each in definition["variables"] if each.get("sensitive")]
 
 
@@ -39,7 +40,7 @@ class Mask:
         self._numbers = {leaf for leaf in leaves if not isinstance(leaf, str)}
         self._texts = {leaf if isinstance(leaf, str) else json.dumps(leaf) for leaf in leaves} - {""}
 
-    def data(self, asked: Mapping[str, object]) -> dict[str, Any]:
+    def data(self, asked: Mapping[str, object]) -> JSONObject:
         """What an interrupt asks; only what a run may have brought into it can hold a variable."""
         return {name: self.value(given) if name in SHOWN_MASKED else given for name, given in asked.items()}
 

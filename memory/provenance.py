@@ -8,9 +8,10 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory.host import event_log, ids
+from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
 
@@ -104,7 +105,7 @@ def of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
 
 
 def _write(fact: RunEvent, run: Run) -> Write:
-    payload: dict[str, Any] = fact.payload
+    payload: JSONObject = fact.payload
     tags = tuple(payload.get("tags", ()))
     return Write(fact.sequence, fact.timestamp, run, payload.get("nodeId", ""), payload.get("agentId", ""), tags)
 

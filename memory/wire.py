@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -18,9 +19,9 @@ def instant(at: datetime) -> str:
 
 def entry_document(
     entry_id: UUID, content: str, tags: Sequence[str], created_at: datetime, expires_at: datetime | None
-) -> dict[str, Any]:
+) -> JSONObject:
     """Exactly the five fields of the schema; ``expiresAt`` only when the entry expires."""
-    document: dict[str, Any] = {
+    document: JSONObject = {
         "id": ids.wire("mem", entry_id),
         "content": content,
         "tags": list(tags),
@@ -29,7 +30,7 @@ def entry_document(
     return document | ({"expiresAt": instant(expires_at)} if expires_at else {})
 
 
-def address_document(address: "EntryAddress | None") -> dict[str, Any]:
+def address_document(address: "EntryAddress | None") -> JSONObject:
     """``{"address": …}`` of an entry that OpenIntent lists too; nothing for any other. Its value is in neither."""
     if address is None:
         return {}

@@ -18,6 +18,7 @@ from memory.file_drafts import WHATEVER, FileDraft, Precondition, checked_path
 from memory.host import audit, effects, event_log, tenant_log
 from memory.host.errors import NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Workspace, WorkspaceFile
@@ -52,7 +53,7 @@ def versions_of(scope: TenantScope, path: str) -> list[WorkspaceFile]:
     return list(rows.defer("content").order_by("-version"))
 
 
-def snapshot(scope: TenantScope) -> list[dict[str, Any]]:
+def snapshot(scope: TenantScope) -> list[JSONObject]:
     """What a run that is created now sees of the workspace: each path, its version, and the row that holds it.
 
     The row is named because a file that is deleted and made anew counts from 1 again.

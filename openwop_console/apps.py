@@ -2,10 +2,10 @@
 
 import gc
 import os
-from typing import Any
 
 from django.apps import AppConfig
 
+from memory.host.json_types import JSONObject
 from openwop_console.process import lifetime
 
 
@@ -26,7 +26,7 @@ class ConsoleConfig(AppConfig):
         gc.freeze()
 
 
-def _discovery_document() -> dict[str, Any]:
+def _discovery_document() -> JSONObject:
     from openwop_console import discovery  # it stands on half of the product, which most commands do without
 
     return discovery.document()

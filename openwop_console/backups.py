@@ -30,6 +30,7 @@ from memory.forget import journal as erasure_journal
 from memory.forget.forgetting import Clock
 from memory.forget.journal import Erasure, JournalBroken, Mark
 from memory.host import audit, checkpoints, sealing, signing, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant, VaultKey
 from memory.host.sealing import VaultLocked
 from memory.models import ForgetRequest, ForgetState
@@ -50,7 +51,7 @@ LARGEST_MANIFEST = 16 * PART
 LEFT_OUT = ("django_session", "console_cache")
 REASON = "Forgotten again after a restore"
 FORGET = frozenset({"memory:forget"})
-Manifest = dict[str, Any]
+Manifest = JSONObject
 
 
 class BackupRefused(Exception):
@@ -114,7 +115,7 @@ def _described(journal: Mark, now: datetime) -> Manifest:
     }
 
 
-def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:
+def _write_sqlite(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], JSONObject]:
     """``VACUUM INTO`` reads one snapshot, and copies nothing of what was deleted."""
     _remove_left_behind(file.parent)
     copy = file.with_name(f".{file.name}{COPY}")
@@ -142,7 +143,7 @@ def _remove_left_behind(folder: Path) -> None:
             _remove(copy)
 
 
-def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], dict[str, Any]]:
+def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int], JSONObject]:
     """Every table of one snapshot."""
     counts, members = {}, {}
     with transaction.atomic(), connection.cursor() as cursor:
@@ -157,7 +158,7 @@ def _write_postgres(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, int
     return counts, members
 
 
-def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> dict[str, Any]:
+def _put(archive: zipfile.ZipFile, name: str, parts: Iterator[bytes]) -> JSONObject:
     """The parts are a member of the archive; their size and SHA-256."""
     size, digest = 0, hashlib.sha256()
     with archive.open(name, "w", force_zip64=True) as member:
@@ -269,7 +270,7 @@ def _verified(archive: zipfile.ZipFile, file: Path) -> Manifest:
     return manifest
 
 
-def _manifest_of(archive: zipfile.ZipFile, file: Path) -> dict[str, Any]:
+def _manifest_of(archive: zipfile.ZipFile, file: Path) -> JSONObject:
     try:
         with archive.open(MANIFEST) as member:
             signed = json.loads(member.read(LARGEST_MANIFEST))

@@ -10,6 +10,7 @@ from memory import adapter, agents, masking, run_timeline
 from memory.agents import AgentRow
 from memory.forget import forgetting, requests
 from memory.host import access, interrupts, pages, sql
+from memory.host.json_types import JSONObject
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -78,7 +79,7 @@ class Attention:
         return self.chain is not None and self.chain.state == "broken"
 
 
-def waiting(scope: TenantScope, *, now: datetime) -> dict[str, Any]:
+def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
     """The rows that wait for this principal, by list, oldest first; None where a permission is missing.
 
     Each is read through an index and only as far as the page or its count needs, whatever the size of the ledger.
@@ -110,7 +111,7 @@ def counted(lists: Mapping[str, object]) -> dict[str, tuple[int, bool]]:
     return _up_to_counted(sql.counts(lists, up_to=COUNTED + 1))
 
 
-def _allowed(lists: Mapping[str, object]) -> dict[str, Any]:
+def _allowed(lists: Mapping[str, object]) -> JSONObject:
     return {name: rows for name, rows in lists.items() if rows is not None}
 
 

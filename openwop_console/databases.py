@@ -8,6 +8,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from memory.host.json_types import JSONObject
+
 # How long a request waits for a lock or a connection before it is refused with 503. A worker waits longer.
 REQUEST_PATIENCE_MS = 1500
 WORKER_PATIENCE_MS = 20_000
@@ -15,7 +17,7 @@ WORKER_PATIENCE_MS = 20_000
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", "-turn")
 
 
-def sqlite_options(*, is_web: bool) -> dict[str, Any]:
+def sqlite_options(*, is_web: bool) -> JSONObject:
     """FULL: a write that was acknowledged survives a power cut; NORMAL would lose the last of them in WAL mode."""
     patience = REQUEST_PATIENCE_MS if is_web else WORKER_PATIENCE_MS
     return {
@@ -45,12 +47,12 @@ POSTGRES_WEB = {
 POOL = {"min_size": 1, "timeout": 0.8, "reconnect_timeout": 5}
 
 
-def sqlite_file(folder: Path) -> dict[str, Any]:
+def sqlite_file(folder: Path) -> JSONObject:
     """The database of a host that was given none."""
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "console.sqlite3")}
 
 
-def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, Any]:
+def with_options(given: JSONObject, *, base: Path, folder: Path, web_threads: int = 0) -> JSONObject:
     """The settings of the database ``given``. In a web process as many threads compute as ``web_threads`` says, and
     all share one connection for each of these, and one for the notifier."""
     if given["NAME"] == ":memory:":
@@ -86,7 +88,7 @@ def open_private(folder: Path, database: str, *values: Any, **named: Any) -> sql
     return sqlite3.Connection(database, *values, **named)
 
 
-def _pool(web_threads: int) -> dict[str, Any]:
+def _pool(web_threads: int) -> JSONObject:
     from openwop_console import postgresql  # SQLite needs no driver of PostgreSQL
 
     return POOL | {"max_size": web_threads + 1, "connection_class": postgresql.Connection}

@@ -5,7 +5,6 @@ One document: discovery serves it, the agents' memory health is derived from it,
 
 import hashlib
 import json
-from typing import Any
 
 import rfc8785
 from django.conf import settings
@@ -18,6 +17,7 @@ from memory.drafts import MAX_CONTENT_BYTES
 from memory.file_drafts import MAX_FILE_BYTES
 from memory.forget import receipts
 from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
+from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
 from memory.models import Condition
 from memory.passes import compaction, distillation
@@ -30,7 +30,7 @@ from proposals import artifacts
 CACHE_SECONDS = 300
 
 
-def document() -> dict[str, Any]:
+def document() -> JSONObject:
     """The capabilities of this host in this configuration."""
     families = {
         "memory": _memory(),
@@ -79,7 +79,7 @@ def _fixtures() -> list[str]:
     return [name for name in found if writable or not name.startswith("conformance-agent-memory-")]
 
 
-def _memory() -> dict[str, Any]:
+def _memory() -> JSONObject:
     """Absent, ``writable`` means yes (RFC 0080 A)."""
     return {
         "supported": True,
@@ -93,7 +93,7 @@ def _memory() -> dict[str, Any]:
     }
 
 
-def _passes() -> dict[str, Any]:
+def _passes() -> JSONObject:
     """What condenses memory. A read-only host writes nothing; an archive would outlive what an ephemeral one holds."""
     condenses = {"compaction": {"supported": True, "trigger": compaction.TRIGGER, **compaction.LIMITS}}
     return condenses | ({"distillation": _distillation()} if _is_durable() else {})
@@ -103,7 +103,7 @@ def _is_durable() -> bool:
     return bool(settings.OPENWOP_MEMORY_BACKEND == "long-term")
 
 
-def _distillation() -> dict[str, Any]:
+def _distillation() -> JSONObject:
     return {
         "supported": True,
         "maxTokenBudget": distillation.MAX_TOKEN_BUDGET,
@@ -114,7 +114,7 @@ def _distillation() -> dict[str, Any]:
     }
 
 
-def _agents() -> dict[str, Any]:
+def _agents() -> JSONObject:
     """Without ``supported``: that would promise an escalation by confidence, and this host asks no model for one."""
     durable = _is_durable()
     consolidates = durable and settings.OPENWOP_MEMORY_WRITABLE
@@ -131,7 +131,7 @@ def _agents() -> dict[str, Any]:
     }
 
 
-def _workspace() -> dict[str, Any]:
+def _workspace() -> JSONObject:
     return {
         "supported": True,
         "versioned": True,
@@ -141,7 +141,7 @@ def _workspace() -> dict[str, Any]:
     }
 
 
-def _auth() -> dict[str, Any]:
+def _auth() -> JSONObject:
     """The profile of the audit chain; the keys that signed before this one stand with the exported checkpoints."""
     return {
         "profiles": ["openwop-audit-log-integrity"],
@@ -155,11 +155,11 @@ def _auth() -> dict[str, Any]:
     }
 
 
-def _scheduling() -> dict[str, Any]:
+def _scheduling() -> JSONObject:
     return {"supported": True, "cron": True, "delayed": True, "maxFutureHorizon": scheduling.HORIZON_TEXT}
 
 
-def _heartbeat() -> dict[str, Any]:
+def _heartbeat() -> JSONObject:
     return {
         "supported": True,
         "minIntervalSec": heartbeats.MIN_INTERVAL_S,
@@ -167,7 +167,7 @@ def _heartbeat() -> dict[str, Any]:
     }
 
 
-def _authorization() -> dict[str, Any]:
+def _authorization() -> JSONObject:
     roles = [{"role": role, "scopes": sorted(scopes)} for role, scopes in access.ROLES.items()]
     return {"supported": True, "failClosed": True, "roles": roles}
 

@@ -24,6 +24,7 @@ from rest_framework.settings import api_settings
 
 from memory.host import denials, errors, ids, slots
 from memory.host.errors import Forbidden, Refusal
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 
 log = logging.getLogger(__name__)
@@ -166,7 +167,7 @@ def _headers(refusal: Refusal, status: int) -> dict[str, str]:
     }
 
 
-def _body(face: str, refusal: Refusal) -> dict[str, Any]:
+def _body(face: str, refusal: Refusal) -> JSONObject:
     if face == "openwop":
         details = {"details": refusal.details} if refusal.details else {}
         return {"error": refusal.code, "message": refusal.message, **details}

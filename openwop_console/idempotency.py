@@ -21,6 +21,7 @@ from django.urls import Resolver404, resolve
 from memory.host import bodies, idempotency, ids, slots
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Asked, Claim, StoredAnswer
+from memory.host.json_types import JSONObject
 from memory.host.operations import Operation, operation_of
 from memory.host.tenancy import TenantScope, tenant_scope
 from openwop_console.runtime import interrupts
@@ -75,7 +76,7 @@ def answer(request: HttpRequest, get_response: GetResponse, *, clock: Clock) -> 
     return _carry_out(request, get_response, found, asked)
 
 
-def _route(request: HttpRequest) -> tuple[Any, dict[str, Any]]:
+def _route(request: HttpRequest) -> tuple[Any, JSONObject]:
     try:
         found = resolve(request.path_info)
     except Resolver404:

@@ -20,12 +20,13 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
+from memory.host.json_types import JSONObject
 from memory.host.operations import operation
 from openwop_console import VERSION, discovery
 from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.health import ready
 
-Document = dict[str, Any]
+Document = JSONObject
 SERVED = ("/v1/", "/api/v1/", "/.well-known/", "/healthz", "/readyz")
 OPENINTENT = "/api/"
 METHODS = ("get", "post", "put", "patch", "delete")

@@ -7,12 +7,12 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 from environs import Env, validate
 
+from memory.host.json_types import JSONObject
 from openwop_console import databases
 from openwop_console.process import data_folder
 
@@ -210,7 +210,7 @@ SPECTACULAR_SETTINGS = {
 OPENWOP_PROCESS = env.str("OPENWOP_PROCESS", default="")  # web or worker, said by the console to its children
 
 
-def _database() -> dict[str, Any]:
+def _database() -> JSONObject:
     """``DATABASE_URL``, or a SQLite file in the data folder when it is unset."""
     named = bool(env.str("DATABASE_URL", default=""))
     given = {**env.dj_db_url("DATABASE_URL")} if named else databases.sqlite_file(OPENWOP_DATA_DIR)

@@ -22,6 +22,7 @@ from memory import search as memory_search
 from memory.forget import requests
 from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
 from memory.host.errors import NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.passes import archives, orders
@@ -90,7 +91,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     return pages.render(request, "console/needs_you.html", context)
 
 
-def in_navigation(request: HttpRequest) -> dict[str, Any]:
+def in_navigation(request: HttpRequest) -> JSONObject:
     """A context processor: how much waits, for the navigation of whole pages; a fragment asks for none of it."""
     return {"nav_counts": SimpleLazyObject(lambda: _nav_counts(request))}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from memory.host import interrupts, runs
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptNotFound, InvalidResumeValue
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, node_type
 from memory.host.tenancy import TenantScope
@@ -58,7 +59,7 @@ def _ask(ctx: NodeContext, found: Gate) -> Outcome:
 def _ask_answered(ctx: NodeContext, found: Gate) -> None:
     """The question with its answer, as the log tells them when the gate was decided before a worker had reached it."""
     asked, answer, told = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
-    how: dict[str, Any] = {}
+    how: JSONObject = {}
     if found.state == GateState.EXPIRED:
         answer = {"decision": Decision.REJECTED, "reason": "timeout"}
         how = {"outcome": interrupts.TIMED_OUT, "result": "rejected", "cause": "timeout"}
@@ -93,7 +94,7 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
         state = GateState.EXPIRED if found.state == GateState.OPEN else found.state
         raise InterruptAlreadyResolved(nodeId=node_id, gateState=state)
     decision, reason = _answer(resume_value)
-    seen: dict[str, Any] = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
+    seen: JSONObject = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
     if overriding:
         overrides.override(scope, found.proposal_id, **seen)
     else:
@@ -117,7 +118,7 @@ def _answer(value: Any) -> tuple[str, str]:
     return value["decision"], value.get("reason", "")
 
 
-def _override_problem(value: dict[str, Any]) -> str:
+def _override_problem(value: JSONObject) -> str:
     if not isinstance(value.get("override", False), bool):
         return "has an override that is neither true nor false"
     if value.get("override") and (value["decision"] != Decision.GRANTED or not value.get("reason", "").strip()):

@@ -19,6 +19,7 @@ from jsonschema.exceptions import ValidationError
 from memory.host import installing, json_depth, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
 from memory.host.installing import Installer
+from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact
 from memory.redaction import Redactor
 from memory.text.matching import texts_in
@@ -79,7 +80,7 @@ def require_installable(kind: str) -> Installer:
     return installer
 
 
-def read(text: str) -> dict[str, Any]:
+def read(text: str) -> JSONObject:
     """The JSON object in ``text``; refuses what is none, what is too large, and what parsers would read differently."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise TooLarge(f"An artifact has at most {MAX_BYTES} bytes.", maxBytes=MAX_BYTES)
@@ -89,7 +90,7 @@ def read(text: str) -> dict[str, Any]:
         raise Invalid("The artifact cannot be read.", errors=[_at("", str(problem))]) from None
 
 
-def _object_in(text: str) -> dict[str, Any]:
+def _object_in(text: str) -> JSONObject:
     if json_depth.depth_of(text) > MAX_DEPTH:
         raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
     document = _parsed(text)
@@ -115,7 +116,7 @@ def _parsed(text: str) -> Any:
         raise Unreadable("holds a number that is too long") from None
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once_each(pairs: list[tuple[str, Any]]) -> JSONObject:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise Unreadable("has an object that names a member twice")
@@ -126,7 +127,7 @@ def _no_constant(name: str) -> Any:
     raise Unreadable("holds NaN or an infinity, which JSON does not have")
 
 
-def require_valid(tenant_id: UUID, kind: str, document: dict[str, Any]) -> None:
+def require_valid(tenant_id: UUID, kind: str, document: JSONObject) -> None:
     """Refuse a document that is not what its kind asks for, or that this host could not carry out in this tenant (422),
     with the path of every problem."""
     errors = [_at(path, message) for path, message in _against_schema(kind, document)]
@@ -137,7 +138,7 @@ def require_valid(tenant_id: UUID, kind: str, document: dict[str, Any]) -> None:
         raise Unprocessable(f"The artifact is not a valid {kind}.", errors=errors[:MAX_PROBLEMS], kind=kind)
 
 
-def _against_schema(kind: str, document: dict[str, Any]) -> list[tuple[str, str]]:
+def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
     """Each problem with its path, one for a path and what is asked there; a member that is missing has a path too."""
     found: dict[tuple[str, str], str] = {}
     for problem in _validator(kind).iter_errors(document):
@@ -190,7 +191,7 @@ def _validator(kind: str) -> Draft202012Validator:
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-def _limits_of_this_host(kind: str, document: dict[str, Any]) -> list[tuple[str, str]]:
+def _limits_of_this_host(kind: str, document: JSONObject) -> list[tuple[str, str]]:
     _, version = require_installable(kind).named(document)
     return [("$.version", f"is longer than {MAX_VERSION} characters")] if len(version) > MAX_VERSION else []
 

@@ -8,13 +8,13 @@ import base64
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.core import signing
 
 from memory.host import ids
 from memory.host.errors import Conflict, Unprocessable
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from proposals import inbox, lifecycle, rules
 from proposals.inbox import InboxFilter, Row
@@ -103,16 +103,16 @@ def unseal(scope: TenantScope, text: str) -> Selection:
     return Selection(chosen, _filter(told["wanted"]) if told["wanted"] else None)
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> JSONObject:
     try:
-        told: dict[str, Any] = signing.loads(text, salt=SALT)
+        told: JSONObject = signing.loads(text, salt=SALT)
     except signing.BadSignature:
         return {}
     return told
 
 
-def _filter(told: dict[str, Any]) -> InboxFilter:
-    fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
+def _filter(told: JSONObject) -> InboxFilter:
+    fields: JSONObject = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
     return InboxFilter(**fields)
 
 

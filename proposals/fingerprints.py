@@ -11,6 +11,8 @@ from typing import Any
 
 import rfc8785
 
+from memory.host.json_types import JSONObject
+
 # Members that name, number or describe an artifact, or one of its members, and change nothing of what it does. They do
 # so at the top of the artifact and of each of its members; further inside, a ``name`` or ``tags`` is a setting.
 LABELS = frozenset(
@@ -70,7 +72,7 @@ def likeness(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]])
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> JSONObject:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -82,7 +84,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
-def _unlabelled(document: dict[str, Any]) -> dict[str, Any]:
+def _unlabelled(document: JSONObject) -> JSONObject:
     """The artifact without its own labels and those of its members."""
     own = {name: value for name, value in document.items() if name not in LABELS}
     packed = {

@@ -8,13 +8,13 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from memory.agents import INHERITED
 from memory.host import ids, registry
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, Interrupt, Resolution, Run
 from proposals import artifacts
 from proposals.models import Kind, Proposal, Revision
@@ -158,7 +158,7 @@ def _place(there: Installation | None, agents: list[Installation], order: Sequen
 def _with_agents(text: str, agents: list[Installation], order: Sequence[str]) -> str:
     """The pack ``text``, or one that is nothing but its agents, with these agents in it; what a manifest took over from
     its pack is said once, of the pack."""
-    pack: dict[str, Any] = json.loads(text) if text else {}
+    pack: JSONObject = json.loads(text) if text else {}
     manifests = [json.loads(each.text) for each in agents]
     peers = {key: wanted for each in manifests for key, wanted in each.get(PEERS, {}).items()}
     bare = [{key: value for key, value in each.items() if key not in INHERITED} for each in manifests]

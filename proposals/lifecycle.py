@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -17,6 +16,7 @@ from memory import artifact_stops
 from memory.host import access, effects, ids, registry, runs
 from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
+from memory.host.json_types import JSONObject
 from memory.host.models import Installation, Run
 from memory.host.run_orders import RunOrder
 from memory.host.tenancy import TenantScope
@@ -403,7 +403,7 @@ def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: dateti
         return proposal
     if held.gate:
         gate.cancel(*held.activation(), reason=drafts.reason(scope.tenant_id, reason), now=now)
-    told: dict[str, Any] = {"sha256": revisions.current(proposal).sha256}
+    told: JSONObject = {"sha256": revisions.current(proposal).sha256}
     if action == "uninstall":
         told |= _uninstalled(proposal, now)
     proposal.closing_reason = drafts.reason(scope.tenant_id, reason) or proposal.closing_reason
@@ -412,7 +412,7 @@ def _leave(scope: TenantScope, action: str, held: Held, reason: str, now: dateti
     return proposal
 
 
-def _uninstalled(proposal: Proposal, now: datetime) -> dict[str, Any]:
+def _uninstalled(proposal: Proposal, now: datetime) -> JSONObject:
     """What the applied proposal installed is not what runs resolve any more, unless another applied one has installed
     the same; what the audit says of it."""
     ref = proposal.installed_ref or ""

@@ -8,7 +8,6 @@ under. That who wrote a proposal does not vote on it, and that agents never vote
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +15,7 @@ from django.db.models import QuerySet
 
 from memory.host import access, audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Operator, RoleGrant
 from memory.host.tenancy import TenantScope
 from proposals import drafts
@@ -103,7 +103,7 @@ def wanted_by(change: PolicyChange) -> Policy:
     return _as_kept(dict(change.wanted), change.based_on)
 
 
-def _as_kept(given: dict[str, Any], number: int) -> Policy:
+def _as_kept(given: JSONObject, number: int) -> Policy:
     roles = {name: tuple(given[name]) for name in ("eligible_roles", "override_roles")}
     return Policy(**{**given, **roles}, number=number)
 
@@ -112,7 +112,7 @@ def _as_kept(given: dict[str, Any], number: int) -> Policy:
 def ask(
     scope: TenantScope,
     kind: str,
-    changes: dict[str, Any],
+    changes: JSONObject,
     *,
     based_on: int | None = None,
     reason: str = "",
@@ -241,7 +241,7 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str]) -> Policy:
+def _checked(before: Policy, changes: JSONObject, called: Mapping[str, str]) -> Policy:
     wanted = replace(before, **changes)
     least, most = int(SHORTEST.total_seconds()), int(LONGEST.total_seconds())
     checks = [
@@ -269,7 +269,7 @@ def _listed(scope: str) -> str:
     return ", ".join(roles_with(scope))
 
 
-def _document(policy: Policy) -> dict[str, Any]:
+def _document(policy: Policy) -> JSONObject:
     """The policy as it is stored."""
     values = {name: getattr(policy, name) for name in FIELDS}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

@@ -2,12 +2,12 @@
 
 import json
 from datetime import datetime
-from typing import Any
 
 import rfc8785
 
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict
+from memory.host.json_types import JSONObject
 from memory.host.paging import Page, read_page
 from memory.text.matching import FORGOTTEN
 from proposals import diffs, fingerprints
@@ -103,7 +103,7 @@ def step(proposal: Proposal, action: str, *, by: str, now: datetime, **details: 
     audit.append(proposal.tenant_id, actor=by, action=f"proposal.{action}", target=target, details=details, now=now)
 
 
-def about_gate(gate: Gate) -> dict[str, Any]:
+def about_gate(gate: Gate) -> JSONObject:
     """A gate in the words of the audit."""
     return {
         "approvalId": ids.wire("gate", gate.id),

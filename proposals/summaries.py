@@ -15,6 +15,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from memory.host import cron, node_types
+from memory.host.json_types import JSONObject
 from proposals.models import Kind
 
 GAIN, LOSS, CHANGE, NOTE = "gain", "loss", "change", "note"
@@ -26,7 +27,7 @@ TICKS = 5
 FIRE_ONCE = "fire-once"
 POLICIES = {FIRE_ONCE: "the latest missed tick fires once", "skip": "missed ticks are skipped"}
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
-Document = dict[str, Any]
+Document = JSONObject
 
 
 # The lines of a summary, and how they are put together.
@@ -197,7 +198,7 @@ def compare_automations(old: Document, new: Document) -> list[Line]:
     ]
 
 
-def _inputs(document: Document) -> dict[str, Any]:
+def _inputs(document: Document) -> JSONObject:
     return document.get("inputs", {}) or {}
 
 
@@ -257,11 +258,11 @@ def _chain(name: str, old: Any, new: Any) -> list[Line]:
     ]
 
 
-def _nodes(chain: Any) -> dict[str, Any]:
+def _nodes(chain: Any) -> JSONObject:
     return by(chain.get("dag", {}).get("nodes", ()), "id")
 
 
-def _tools(nodes: dict[str, Any]) -> list[str]:
+def _tools(nodes: JSONObject) -> list[str]:
     found = (tool for node in nodes.values() for tool in node_types.tools_of(node["typeId"], node.get("config", {})))
     return list(dict.fromkeys(found))
 
@@ -270,7 +271,7 @@ def _parameters(chain: Any) -> list[str]:
     return list(chain.get("parameters", {}).get("properties", ()))
 
 
-def _node_lines(who: str, old: dict[str, Any], new: dict[str, Any]) -> list[Line]:
+def _node_lines(who: str, old: JSONObject, new: JSONObject) -> list[Line]:
     if not old:
         return [note(f"{who} is: {' → '.join(named(node['typeId']) for node in new.values())}")]
     added = [f"{node['typeId']} ({name})" for name, node in new.items() if name not in old]
@@ -290,7 +291,7 @@ def _edges(who: str, old: Any, new: Any) -> list[Line]:
     return [change(f"{who} goes another way: its edges changed")] if before and before != after else []
 
 
-def _edge(edge: dict[str, Any]) -> str:
+def _edge(edge: JSONObject) -> str:
     return f"{edge.get('from')} {edge.get('to')} {edge.get('condition')}"
 
 

@@ -1,7 +1,5 @@
 """``/v1/host/console/keys`` and ``/v1/host/console/operators``: what was given to whom, and taking it back."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -10,6 +8,7 @@ from rest_framework.response import Response
 from memory.api import serializers as wire
 from memory.host import access, ids, keys, operators
 from memory.host.access import NewKey
+from memory.host.json_types import JSONObject
 from memory.host.keys import KeyRecord
 from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.operators import OperatorRecord
@@ -107,7 +106,7 @@ def operator(request: Request, operator_id: str) -> Response:
     return Response(operator_document(changed))
 
 
-def key_document(record: KeyRecord) -> dict[str, Any]:
+def key_document(record: KeyRecord) -> JSONObject:
     row = record.row
     moments = {"rotatedAt": row.rotated_at, "expiresAt": row.expires_at, "revokedAt": row.revoked_at}
     return {
@@ -122,11 +121,11 @@ def key_document(record: KeyRecord) -> dict[str, Any]:
     }
 
 
-def _new_key_document(record: KeyRecord, made: NewKey) -> dict[str, Any]:
+def _new_key_document(record: KeyRecord, made: NewKey) -> JSONObject:
     return {**key_document(record), "key": made.text}
 
 
-def operator_document(record: OperatorRecord) -> dict[str, Any]:
+def operator_document(record: OperatorRecord) -> JSONObject:
     return {
         "id": record.principal,
         "email": record.email,

@@ -1,7 +1,5 @@
 """Archives, and how a tenant's memory is kept, over HTTP: the console's extension of the OpenWOP face."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -13,6 +11,7 @@ from rest_framework.response import Response
 from memory import policies
 from memory.file_drafts import Precondition
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
     FLAG,
@@ -121,15 +120,15 @@ class PolicyChange(Closed):
     endpointModel = Text(required=False, allow_blank=True, max_length=128)
     endpointSecret = Text(required=False, allow_blank=True, max_length=128)
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> JSONObject:
         return {FIELDS[name]: value for name, value in self.validated_data.items()}
 
 
-def policy_document(policy: Policy) -> dict[str, Any]:
+def policy_document(policy: Policy) -> JSONObject:
     return {name: getattr(policy, field) for name, field in FIELDS.items()}
 
 
-def archive_document(row: Archive) -> dict[str, Any]:
+def archive_document(row: Archive) -> JSONObject:
     """What is known of an archive, withdrawn or not; its text is in the bytes alone."""
     return {
         "id": ids.wire("arc", row.id),
@@ -154,7 +153,7 @@ def archive_document(row: Archive) -> dict[str, Any]:
     }
 
 
-def page_document(page: Page[Archive], memory_ref: str) -> dict[str, Any]:
+def page_document(page: Page[Archive], memory_ref: str) -> JSONObject:
     return {
         "memoryRef": memory_ref or None,
         "archives": [archive_document(row) for row in page.rows],

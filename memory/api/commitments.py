@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.urls import URLPattern, path
@@ -15,6 +14,7 @@ from rest_framework.response import Response
 from memory import commitments
 from memory.commitments import Shown, Wanted
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.operations import COUNT, FLAG, STRING, TEXT, TIME, also, closed, listed, nullable, operation, words
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.serializing import After, Closed, Instant, SoughtRef, Text, checked, query_of
@@ -85,7 +85,7 @@ class CancelCommitment(Closed):
         return value
 
 
-def commitment_document(shown: Shown) -> dict[str, Any]:
+def commitment_document(shown: Shown) -> JSONObject:
     """A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone."""
     row = shown.row
     return {
@@ -115,11 +115,11 @@ def commitment_document(shown: Shown) -> dict[str, Any]:
     }
 
 
-def with_firings(shown: Shown, firings: Iterable[Firing]) -> dict[str, Any]:
+def with_firings(shown: Shown, firings: Iterable[Firing]) -> JSONObject:
     return commitment_document(shown) | {"firings": [_firing_document(each) for each in firings]}
 
 
-def _firing_document(firing: Firing) -> dict[str, Any]:
+def _firing_document(firing: Firing) -> JSONObject:
     return {
         "occasion": firing.occasion,
         "firedAt": instant(firing.fired_at),

@@ -1,7 +1,5 @@
 """Passes and their schedules over HTTP: the console's extension of the OpenWOP face, over the nights."""
 
-from typing import Any
-
 from django.db import transaction
 from django.urls import path
 from django.utils import timezone
@@ -12,6 +10,7 @@ from rest_framework.response import Response
 
 from memory import tasks
 from memory.host import ids, scheduling
+from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
     FLAG,
@@ -152,7 +151,7 @@ class KeepPassSchedule(Closed):
         )
 
 
-def work_document(row: Pass) -> dict[str, Any]:
+def work_document(row: Pass) -> JSONObject:
     """What is told of every pass, whatever became of it. ``outcome`` is numbers, codes and ids."""
     return {
         "id": ids.wire("pass", row.id),
@@ -172,7 +171,7 @@ def work_document(row: Pass) -> dict[str, Any]:
     }
 
 
-def pass_document(row: Pass) -> dict[str, Any]:
+def pass_document(row: Pass) -> JSONObject:
     """A pass over memory."""
     return work_document(row) | {
         "kind": row.kind,
@@ -184,7 +183,7 @@ def pass_document(row: Pass) -> dict[str, Any]:
     }
 
 
-def schedule_document(row: PassSchedule) -> dict[str, Any]:
+def schedule_document(row: PassSchedule) -> JSONObject:
     coming = [instant(tick) for tick in scheduling.coming(row)]
     return {
         "id": ids.wire("psc", row.id),
@@ -227,9 +226,9 @@ def _ordered(request: Request) -> Response:
     return Response(pass_document(row), status=202)
 
 
-def _place(request: Request, query: type[PassesQuery]) -> tuple[dict[str, Any], int]:
+def _place(request: Request, query: type[PassesQuery]) -> tuple[JSONObject, int]:
     """What is asked for, and how many at most."""
-    given: dict[str, Any] = checked(query, query_of(request)).validated_data
+    given: JSONObject = checked(query, query_of(request)).validated_data
     return given, given.get("limit", DEFAULT_LIMIT)
 
 

@@ -11,6 +11,7 @@ from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forget import receipts
 from memory.forget.plans import InContext
 from memory.host import access, ids, vault
+from memory.host.json_types import JSONObject
 from memory.host.models import SecretScope
 from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
@@ -188,12 +189,12 @@ class WorkspaceOp(Closed):
         return attrs
 
 
-def entry_of(row: "MemoryEntry") -> dict[str, Any]:
+def entry_of(row: "MemoryEntry") -> JSONObject:
     document = entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
     return document | address_document(row.address)
 
 
-def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:
+def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:
     return {
         "memoryRef": memory_ref or None,
         "entries": [entry_of(row) for row in page.entries],
@@ -203,7 +204,7 @@ def page_document(page: LedgerPage, memory_ref: str) -> dict[str, Any]:
     }
 
 
-def file_row(file: WorkspaceFile) -> dict[str, Any]:
+def file_row(file: WorkspaceFile) -> JSONObject:
     """A file without its content."""
     return {
         "path": file.path,
@@ -214,11 +215,11 @@ def file_row(file: WorkspaceFile) -> dict[str, Any]:
     }
 
 
-def file_document(file: WorkspaceFile) -> dict[str, Any]:
+def file_document(file: WorkspaceFile) -> JSONObject:
     return file_row(file) | {"content": file.content}
 
 
-def provenance_document(found: Provenance) -> dict[str, Any]:
+def provenance_document(found: Provenance) -> JSONObject:
     return {
         "verdict": found.verdict,
         "writes": [_write_document(write) for write in found.writes],
@@ -227,7 +228,7 @@ def provenance_document(found: Provenance) -> dict[str, Any]:
     }
 
 
-def _write_document(write: Write) -> dict[str, Any]:
+def _write_document(write: Write) -> JSONObject:
     optional = {"nodeId": write.node_id, "agentId": write.agent_id}
     return {
         "runId": write.run_id,
@@ -239,10 +240,10 @@ def _write_document(write: Write) -> dict[str, Any]:
     }
 
 
-def preview_document(request: ForgetRequest, suspects: list[InContext], following: str | None = None) -> dict[str, Any]:
+def preview_document(request: ForgetRequest, suspects: list[InContext], following: str | None = None) -> JSONObject:
     """A preview: its progress while it is built; when it is ready what would go, with a page of its suspects."""
     work, is_ready = request.background, request.state == ForgetState.PREVIEWED
-    document: dict[str, Any] = {
+    document: JSONObject = {
         "previewId": ids.wire("fgt", request.id),
         "state": "ready" if is_ready else request.state,
         "progress": {"done": work.done, "total": work.total, "doing": work.doing} if work else None,
@@ -260,7 +261,7 @@ def preview_document(request: ForgetRequest, suspects: list[InContext], followin
     return document
 
 
-def _suspect(each: InContext) -> dict[str, Any]:
+def _suspect(each: InContext) -> JSONObject:
     context = {"before": each.excerpt.before, "mention": each.excerpt.mention, "after": each.excerpt.after}
     return {
         "row": each.suspect.row_id.hex,
@@ -271,7 +272,7 @@ def _suspect(each: InContext) -> dict[str, Any]:
     }
 
 
-def agent_document(entry: AgentEntry) -> dict[str, Any]:
+def agent_document(entry: AgentEntry) -> JSONObject:
     """The AgentInventoryEntry (openwop-host 5): closed, and without what is absent."""
     shape, dimensions = entry.memory_shape, list(entry.degraded_dimensions or ())
     optional = {
@@ -295,7 +296,7 @@ def agent_document(entry: AgentEntry) -> dict[str, Any]:
     }
 
 
-def forget_document(request: ForgetRequest) -> dict[str, Any]:
+def forget_document(request: ForgetRequest) -> JSONObject:
     """A request; what its receipt signs, and beside that the archives that were made since."""
     work = request.background
     return {
@@ -310,7 +311,7 @@ def forget_document(request: ForgetRequest) -> dict[str, Any]:
     }
 
 
-def _withdrawn(each: Withdrawn) -> dict[str, Any]:
+def _withdrawn(each: Withdrawn) -> JSONObject:
     made = {"id": each.made_id, "sha256": each.made.sha256, "state": each.made.state} if each.made else None
     work = {"distilledAnewBy": each.pass_id or None, "passState": each.pass_state or None}
     return {"id": each.id, "sha256": each.sha256, **work, "archive": made}

@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +15,7 @@ from memory.adapter import News
 from memory.commitments import rows
 from memory.host import event_log, registry
 from memory.host.events import RunCompleted, RunFailed
+from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Run
 from memory.models import Commitment, CommitmentState
 from memory.text import intentions
@@ -27,7 +27,7 @@ PIECE = re.compile(r"[\W_]+")
 Vocabularies = Mapping[UUID, frozenset[str]]
 
 
-def predicate_of(found: Intention, entry: News) -> dict[str, Any]:
+def predicate_of(found: Intention, entry: News) -> JSONObject:
     """What to look for, as it is kept: stems, since when, who is not listened to, and how often it came true."""
     return {
         "words": list(found.words),

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 
 from memory.host import cron, sql
 from memory.host.errors import Conflict, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 
@@ -109,7 +110,7 @@ def _stopped(changed: Sequence[Commitment]) -> None:
         Commitment.objects.written_by(WRITER).bulk_update(changed, STOPPED, batch_size=sql.CHUNK)
 
 
-def _without_words(row: Commitment) -> dict[str, Any]:
+def _without_words(row: Commitment) -> JSONObject:
     return {"turn": row.predicate["turn"]} if row.predicate else {}
 
 

@@ -27,6 +27,7 @@ from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
 from memory.host.events import Failure
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState, Pass, Suspect
 from memory.passes import LostClaim, PassOrder, archives
@@ -330,7 +331,7 @@ def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, type
         raise Invalid("The request was not confirmed.", errors=errors)
 
 
-def _require_unchanged(request: ForgetRequest, fresh: dict[str, Any]) -> None:
+def _require_unchanged(request: ForgetRequest, fresh: JSONObject) -> None:
     if hmac.compare_digest(plans.digest_of(fresh), request.plan_sha256):
         return
     changed = {

@@ -5,7 +5,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import rfc8785
@@ -15,6 +14,7 @@ from memory import harness
 from memory.host import erasure
 from memory.host.erasure import EarlierLook, Holding, Identifiers
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.models import ForgetRequest, Suspect
 from memory.text import encodings
 from memory.text.matching import name_form, search_form
@@ -137,7 +137,7 @@ def subject_of(request: ForgetRequest, terms: tuple[str, ...]) -> Identifiers:
     return Identifiers(terms, EarlierLook(position, found[:exact], found[exact:]))
 
 
-def plan_of(holdings: Iterable[Holding]) -> dict[str, Any]:
+def plan_of(holdings: Iterable[Holding]) -> JSONObject:
     """The holdings as the document that is frozen and hashed: how many rows, and a digest of which."""
     return {
         holding.store: {
@@ -168,7 +168,7 @@ def decided(request: ForgetRequest) -> dict[tuple[str, str], int]:
     return {(store, decision): number for store, decision, number in counts}
 
 
-def digest_of(plan: dict[str, Any]) -> str:
+def digest_of(plan: JSONObject) -> str:
     """SHA-256 over the JCS form (RFC 8785) of what would go; what stays is counted anew for the receipt."""
     going = {store: {name: entry[name] for name in GOING} for store, entry in plan.items()}
     return hashlib.sha256(rfc8785.dumps(going)).hexdigest()

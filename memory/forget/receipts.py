@@ -4,13 +4,13 @@ import base64
 import hashlib
 import hmac
 from datetime import datetime
-from typing import Any
 
 import rfc8785
 from django.conf import settings
 
 from memory.host import ids, signing, sql
 from memory.host.erasure import Remains
+from memory.host.json_types import JSONObject
 from memory.models import Archive, ForgetRequest, Pass
 from memory.wire import instant
 
@@ -44,7 +44,7 @@ def document(
     *,
     audit_seq: int,
     now: datetime,
-) -> dict[str, Any]:
+) -> JSONObject:
     """The receipt of a forget that was verified at ``now``; its signature stands beside it.
 
     ``gone`` are the archives that were withdrawn, ``anew`` the passes that distil once more, from what remains.
@@ -66,7 +66,7 @@ def document(
     }
 
 
-def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any]:
+def counts(request: ForgetRequest, remains: dict[str, Remains]) -> JSONObject:
     """Per store: what was planned, what went, and what the verification still found."""
     return {
         store: {
@@ -81,14 +81,14 @@ def counts(request: ForgetRequest, remains: dict[str, Remains]) -> dict[str, Any
     }
 
 
-def _staying(entry: dict[str, Any], found: Remains) -> dict[str, Any]:
+def _staying(entry: JSONObject, found: Remains) -> JSONObject:
     """What stays of a store, counted with the verification where the store can."""
     if found.stays is None:
         return {"stays": entry.get("stays", 0), "staysBecause": entry.get("staysBecause", "")}
     return {"stays": found.stays, "staysBecause": found.stays_because}
 
 
-def signature_of(receipt: dict[str, Any]) -> str:
+def signature_of(receipt: JSONObject) -> str:
     """The host's Ed25519 signature over the JCS form of a receipt."""
     return signing.sign(signing.RECEIPTS, receipt).text
 
@@ -108,7 +108,7 @@ def _is_sealed(request: ForgetRequest) -> bool:
     return any(hmac.compare_digest(seal, request.signature) for seal in seals)
 
 
-def proof(request: ForgetRequest) -> dict[str, Any]:
+def proof(request: ForgetRequest) -> JSONObject:
     """The receipt, its signature, the very bytes that are signed and the keys that verify it; nothing before the
     subject is forgotten. A receipt of before the host had signing keys has a seal that the host alone can check."""
     if not request.signature:

@@ -7,13 +7,13 @@ lock, so two appends never take one number.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from memory.host import audit_chain, checkpoints, sql
+from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditRecord
 
 WRITER = "memory.host.audit"
@@ -37,7 +37,7 @@ class Verdict:
 
 @transaction.atomic
 def append(
-    tenant_id: UUID, *, actor: str, action: str, target: str = "", details: dict[str, Any] | None = None, now: datetime
+    tenant_id: UUID, *, actor: str, action: str, target: str = "", details: JSONObject | None = None, now: datetime
 ) -> AuditRecord:
     """The act is on record, chained to the one before it; in the caller's transaction, so both or neither commit."""
     chain = _locked_chain(tenant_id)
@@ -67,7 +67,7 @@ def append_once(
     actor: str,
     action: str,
     target: str = "",
-    details: dict[str, Any] | None = None,
+    details: JSONObject | None = None,
     now: datetime,
 ) -> AuditRecord | None:
     """Like ``append``, but None and no record when the very same act is on record since ``within`` ago.
@@ -85,13 +85,13 @@ def append_once(
 
 
 def is_on_record(
-    tenant_id: UUID, *, within: timedelta, actor: str, action: str, target: str, details: dict[str, Any], now: datetime
+    tenant_id: UUID, *, within: timedelta, actor: str, action: str, target: str, details: JSONObject, now: datetime
 ) -> bool:
     """Whether the very same act is on record since ``within`` ago; what ``append_once`` asks, without the lock."""
     return _is_on_record(tenant_id, {"actor": actor, "action": action, "target": target}, details, now - within)
 
 
-def _is_on_record(tenant_id: UUID, same: dict[str, str], details: dict[str, Any], since: datetime) -> bool:
+def _is_on_record(tenant_id: UUID, same: dict[str, str], details: JSONObject, since: datetime) -> bool:
     rows = AuditRecord.objects.of(tenant_id).filter(**same, occurred_at__gt=since).order_by("-occurred_at")
     return any(found == details for found in rows.values_list("details", flat=True).iterator(chunk_size=100))
 

@@ -4,13 +4,13 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
 from uuid import UUID
 
 import rfc8785
 from django.db.models import Max
 
 from memory.host import slots
+from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditRecord
 
 PAGE = 1000
@@ -34,7 +34,7 @@ class Step:
     broken: Break | None
 
 
-def form_of(record: AuditRecord) -> dict[str, Any]:
+def form_of(record: AuditRecord) -> JSONObject:
     """Everything the record says, the hash before it included: what is hashed, and what a verifier is given."""
     return {
         "tenant": str(record.tenant_id),

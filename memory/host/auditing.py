@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from memory.host import access, audit, audit_chain, checkpoints, ids, signing, sql, tenant_log
 from memory.host.audit import AuditFilter
 from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint, AuditRecord
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
@@ -71,14 +71,14 @@ def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: date
     return audit.about(tenant_id, targets, limit=limit)
 
 
-def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: datetime) -> Iterator[dict[str, Any]]:
+def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: datetime) -> Iterator[JSONObject]:
     """Every record that matches with its hash, the oldest first; that the whole was exported is the last of it."""
     scope.check(SCOPE)
     _exported(scope, {"what": "records"}, now)
     return (document_of(record) for record in audit.every(scope.tenant_id, wanted))
 
 
-def with_names(scope: TenantScope, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONObject]:
     """The exported records with what their actors and targets are called; names are looked up a chunk at a time."""
     for chunk in sql.in_chunks(rows):
         names = access.names_of(scope.tenant_id, {row[field] for row in chunk for field in ("actor", "target")})
@@ -86,12 +86,12 @@ def with_names(scope: TenantScope, rows: Iterator[dict[str, Any]]) -> Iterator[d
             yield {**row, "actorName": names.get(row["actor"], ""), "targetName": names.get(row["target"], "")}
 
 
-def document_of(record: AuditRecord) -> dict[str, Any]:
+def document_of(record: AuditRecord) -> JSONObject:
     """A record as a verifier needs it: exactly what is hashed (RFC 8785, SHA-256), and the hash beside it."""
     return {**audit_chain.form_of(record), "entryHash": record.entry_hash}
 
 
-def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> dict[str, Any]:
+def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> JSONObject:
     """The checkpoints behind ``after``, the oldest first, and the keys that verify them: to be kept elsewhere.
 
     All of them without a ``limit``; with one, ``next`` is what to go on behind, and null at the end.
@@ -128,7 +128,7 @@ def public_keys() -> list[dict[str, str]]:
     return [{"keyId": key.key_id, "publicKey": key.spki} for key in signing.public_keys(signing.CHECKPOINTS)]
 
 
-def _exported(scope: TenantScope, details: dict[str, Any], now: datetime) -> None:
+def _exported(scope: TenantScope, details: JSONObject, now: datetime) -> None:
     audit.append(scope.tenant_id, actor=scope.principal.id, action=EXPORTED, details=details, now=now)
 
 

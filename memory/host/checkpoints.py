@@ -11,13 +11,13 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from memory.host import audit_chain, ids, signing, slots
 from memory.host.audit_chain import Break
+from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditCheckpoint, AuditRecord
 
 log = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _mint_grown(tenant_id: UUID, next_seq: int, now: datetime) -> bool:
         return False
 
 
-def statement(checkpoint: AuditCheckpoint) -> dict[str, Any]:
+def statement(checkpoint: AuditCheckpoint) -> JSONObject:
     """The checkpoint as it stands on the wire, without its signature, which is over the root alone (RFC 0218)."""
     return {
         "checkpoint": ids.wire("ckpt", checkpoint.id),

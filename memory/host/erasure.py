@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
+
+from memory.host.json_types import JSONObject
 
 ENTRIES = "memory entries"
 
@@ -33,7 +35,7 @@ class Identifiers:
 
     terms: tuple[str, ...]
     earlier: EarlierLook | None = None
-    seen: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    seen: JSONObject = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

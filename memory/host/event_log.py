@@ -16,6 +16,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from memory.host import ids, sql
 from memory.host.errors import StreamClosed
 from memory.host.events import Event, RunCancelled, RunCompleted, RunFailed, payload_of
+from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunEvent, Stream
 
 WRITER = "memory.host.event_log"
@@ -57,7 +58,7 @@ class Recorded:
     type: str
     node_id: str
     timestamp: datetime
-    payload: dict[str, Any]
+    payload: JSONObject
 
 
 def open_stream(tenant_id: UUID, stream_id: UUID) -> None:
@@ -182,7 +183,7 @@ def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
     return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
 
 
-def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[dict[str, Any]]:
+def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[JSONObject]:
     """The payloads of one type that the stream has of one node before a sequence, in order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id=stream_id, node_id=node_id, type=kind, sequence__lt=before)
     return list(rows.order_by("sequence").values_list("payload", flat=True))
@@ -190,7 +191,7 @@ def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before
 
 def of_streams(
     tenant_id: UUID, stream_ids: Collection[UUID], kinds: Collection[str]
-) -> Iterator[tuple[UUID, str, str, dict[str, Any]]]:
+) -> Iterator[tuple[UUID, str, str, JSONObject]]:
     """The stream, type, node and payload of every event of these types on these streams, each stream in its order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id__in=list(stream_ids), type__in=kinds)
     told = rows.order_by("stream_id", "sequence").values_list("stream_id", "type", "node_id", "payload")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 
 VENDOR = "openintent."
 
@@ -66,7 +67,7 @@ WIRE_PREFIX = {
 }
 
 
-def payload_of(event: Any) -> dict[str, Any]:
+def payload_of(event: Any) -> JSONObject:
     """The wire form of an event: camelCase keys, wire ids, no absent optional."""
     beside: frozenset[str] = getattr(event, "beside", frozenset())
     values = ((field.name, getattr(event, field.name)) for field in fields(event) if field.name not in beside)

@@ -17,6 +17,7 @@ from django.db.models import Q
 from memory.host import ids, scheduling, signing, tenant_log
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import HeartbeatEvaluated, HeartbeatStateChanged, ObservedState
+from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import Heartbeat
 from memory.host.paging import Page, read_page
@@ -37,9 +38,9 @@ class HeartbeatOrder:
     name: str
     principal: str
     interval_s: int
-    predicate: dict[str, Any]
+    predicate: JSONObject
     workflow_id: str = ""
-    inputs: dict[str, Any] = field(default_factory=dict)
+    inputs: JSONObject = field(default_factory=dict)
     enabled: bool = True
 
 
@@ -177,7 +178,7 @@ def conclude(begun: Heartbeat, found: Finding, *, seen_at: datetime, now: dateti
     return Verdict(row, evaluated, transition)
 
 
-def _token_of(row: Heartbeat, state: Any) -> dict[str, Any] | None:
+def _token_of(row: Heartbeat, state: Any) -> JSONObject | None:
     """What is kept of a state: itself and its keyed digest, which tells nobody a word that could be guessed.
 
     The one kept already when it is of the same state. None when it is larger than that, or nothing that can be stored.
@@ -189,7 +190,7 @@ def _token_of(row: Heartbeat, state: Any) -> dict[str, Any] | None:
     if len(canonical) > MAX_STATE_BYTES or NUL.search(canonical):
         return None
     digests = signing.digests(signing.STATES, row.tenant_id, canonical)
-    kept: dict[str, Any] | None = row.prior_state
+    kept: JSONObject | None = row.prior_state
     return kept if kept and kept["sha256"] in digests else {"sha256": digests[0], "state": state}
 
 

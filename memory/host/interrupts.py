@@ -18,6 +18,7 @@ from memory.host import effects, event_log, ids, runs
 from memory.host.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unprocessable
 from memory.host.event_log import Recorded
 from memory.host.events import Event, InterruptRequested, InterruptResolved, NodeResumed, NodeSuspended, payload_of
+from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.node_types import Wait
 from memory.host.tenancy import TenantScope
@@ -94,7 +95,7 @@ def ask_answered(
     run: Run,
     node_id: str,
     wait: Wait,
-    value: dict[str, Any],
+    value: JSONObject,
     *facts: Event,
     outcome: str = ANSWERED,
     cause: str | None = None,
@@ -192,7 +193,7 @@ def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
 def answer(
     run: Run,
     interrupt: Interrupt,
-    value: dict[str, Any],
+    value: JSONObject,
     *facts: Event,
     outcome: str = ANSWERED,
     cause: str | None = None,
@@ -237,7 +238,7 @@ def end_with(run: Run, *, now: datetime) -> None:
             resolver.run_ended(run, now)
 
 
-def add_exchange(interrupt: Interrupt, exchange: dict[str, Any]) -> None:
+def add_exchange(interrupt: Interrupt, exchange: JSONObject) -> None:
     """``exchange`` stands beside what is asked, for those who decide; the wait goes on. The run is locked."""
     interrupt.data = {**interrupt.data, "exchanges": [*interrupt.data.get("exchanges", []), exchange]}
     interrupt.save(by=WRITER, update_fields=["data"])

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from memory.host.events import Ask
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 
 
@@ -26,8 +27,8 @@ class NodeFailure(Exception):
 class Done:
     """The node is done; ``variables`` are set on the run, ``outputs`` are for the nodes behind it."""
 
-    outputs: dict[str, Any] = field(default_factory=dict)
-    variables: dict[str, Any] = field(default_factory=dict)
+    outputs: JSONObject = field(default_factory=dict)
+    variables: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class Wait:
     kind: str
     key: str
     data: Ask
-    asked: dict[str, Any] | None = None
-    policy: dict[str, Any] = field(default_factory=dict)
+    asked: JSONObject | None = None
+    policy: JSONObject = field(default_factory=dict)
     timeout: timedelta | None = None
 
 
@@ -71,9 +72,9 @@ class RunMemory(Protocol):
         token_budget: int = 0,
         rank: str = "",
         query: str = "",
-    ) -> Sequence[dict[str, Any]]: ...
+    ) -> Sequence[JSONObject]: ...
 
-    def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None: ...
+    def get(self, memory_ref: str, memory_id: str) -> JSONObject | None: ...
 
     def write(
         self,
@@ -90,11 +91,11 @@ class RunMemory(Protocol):
 class RunFiles(Protocol):
     """``ctx.files``: the workspace as one run sees it. An unknown path is None."""
 
-    def list(self, prefix: str = "") -> Sequence[dict[str, Any]]: ...
+    def list(self, prefix: str = "") -> Sequence[JSONObject]: ...
 
-    def read(self, path: str) -> dict[str, Any] | None: ...
+    def read(self, path: str) -> JSONObject | None: ...
 
-    def write(self, path: str, content: str, *, content_type: str = "text/markdown") -> dict[str, Any]: ...
+    def write(self, path: str, content: str, *, content_type: str = "text/markdown") -> JSONObject: ...
 
 
 @dataclass(frozen=True, slots=True)

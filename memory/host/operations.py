@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 
+from memory.host.json_types import JSONObject
+
 View = TypeVar("View", bound=Callable[..., Any])
 Serializer = type[serializers.Serializer[Any]]
-Schema = dict[str, Any]
+Schema = JSONObject
 Status = int | tuple[int, str]
 STRING: Schema = {"type": "string"}
 TEXT: Schema = {"type": "string", "minLength": 1}
@@ -114,7 +116,7 @@ def operation(
     return _telling(documented, method or "", Operation(name, scope, waits, parameters, shown_once))
 
 
-def _extensions(scope: str | None, body: Serializer | Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _extensions(scope: str | None, body: Serializer | Mapping[str, Any] | None) -> JSONObject | None:
     """The permission, and the body of a deletion, for which the generator has no place."""
     said = {} if scope is None else {"x-required-scope": scope}
     return said | ({"x-request-body": body} if body else {}) or None

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,6 +10,7 @@ from django.db.models import F
 from memory.host import access, audit, ids
 from memory.host.access import OWNER
 from memory.host.errors import Invalid, LastOwner, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.keys import check_manager
 from memory.host.models import Membership, RoleGrant
 from memory.host.paging import Page, read_page
@@ -77,7 +77,7 @@ def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: 
     """The rows and the records of what changed; the sessions that began before are over."""
     rows = Membership.objects.written_by(access.WRITER).filter(tenant_id=scope.tenant_id, id=found.row.id)
     rows.update(is_active=active, generation=F("generation") + 1)
-    said: list[tuple[str, dict[str, Any]]] = []
+    said: list[tuple[str, JSONObject]] = []
     if roles != found.roles:
         access.replace_roles(scope.tenant_id, found.principal, roles[0], now=now)
         said.append(("operator.role_changed", {"from": found.roles, "to": roles[0]}))

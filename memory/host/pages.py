@@ -20,6 +20,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from memory.host import ids
 from memory.host.checkpoints import Finding
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.paging import cursor
 
 PAGE = 50
@@ -134,7 +135,7 @@ class Cursor:
         after = ids.parse(prefix, request.GET.get("after", ""))
         return cls(request, prefix, after, (number_of(request, "seen") or 0) if after else 0)
 
-    def links(self, shown: int, last: Any) -> dict[str, Any]:
+    def links(self, shown: int, last: Any) -> JSONObject:
         """Which rows of the list a page of ``shown`` rows has, and the addresses of the pages around it; ``last`` is
         its last row, or the id of that, when there are more."""
         after, end = cursor(self.prefix, last), self.seen + shown
@@ -220,7 +221,7 @@ class Submission(Generic[T]):
 
 def submit(
     form: forms.Form,
-    act: Callable[[dict[str, Any]], T],
+    act: Callable[[JSONObject], T],
     *,
     authorize: Callable[[], object] | None = None,
     called: Mapping[str, str] | None = None,
@@ -281,7 +282,7 @@ def last_verdict(tenant_id: UUID) -> ChainSeen | None:
     return found
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
+def shell(request: HttpRequest) -> JSONObject:
     """What the frame around every page shows."""
     principal = getattr(request, "principal", None)
     chain = last_verdict(principal.tenant_id) if principal else None

@@ -1,8 +1,9 @@
 """What a new run is to be, before it is one."""
 
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
+
+from memory.host.json_types import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +31,10 @@ class RunOrder:
     agent_id: str = ""
     system: bool = False
     scope_id: str = ""
-    inputs: dict[str, Any] = field(default_factory=dict)
-    variables: dict[str, Any] = field(default_factory=dict)
-    configurable: dict[str, Any] = field(default_factory=dict)
+    inputs: JSONObject = field(default_factory=dict)
+    variables: JSONObject = field(default_factory=dict)
+    configurable: JSONObject = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
-    workspace: list[dict[str, Any]] = field(default_factory=list)
+    metadata: JSONObject = field(default_factory=dict)
+    workspace: list[JSONObject] = field(default_factory=list)
     fork: Fork | None = None

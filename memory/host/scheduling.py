@@ -18,6 +18,7 @@ from django.db.models import Q
 
 from memory.host import cron
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
+from memory.host.json_types import JSONObject
 from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick, TenantOwned
 from memory.host.paging import Page, read_page
 
@@ -50,7 +51,7 @@ class ScheduleOrder:
     at: datetime | None = None
     missed: str = MissedFirePolicy.FIRE_ONCE
     agent_id: str = ""
-    inputs: dict[str, Any] = field(default_factory=dict)
+    inputs: JSONObject = field(default_factory=dict)
     enabled: bool = True
 
 

@@ -11,7 +11,6 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 import rfc8785
@@ -21,6 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
+
+from memory.host.json_types import JSONObject
 
 CHECKPOINTS = "openwop-console audit checkpoints"
 BACKUPS = "openwop-console backups"
@@ -49,7 +50,7 @@ class PublicKey:
     spki: str
 
 
-def sign(purpose: str, document: dict[str, Any]) -> Signature:
+def sign(purpose: str, document: JSONObject) -> Signature:
     """The signature over the JCS form (RFC 8785) of ``document``, by the first configured key."""
     return sign_bytes(purpose, rfc8785.dumps(document))
 
@@ -60,7 +61,7 @@ def sign_bytes(purpose: str, message: bytes) -> Signature:
     return Signature(base64.b64encode(key.sign(message)).decode(), _public(key).key_id)
 
 
-def verifies(purpose: str, document: dict[str, Any], signature: str, key_id: str = "") -> bool:
+def verifies(purpose: str, document: JSONObject, signature: str, key_id: str = "") -> bool:
     """Whether a configured key made the signature over exactly this document; with ``key_id`` only that key counts."""
     try:
         form = rfc8785.dumps(document)

@@ -16,6 +16,7 @@ from memory.event_notes import Note
 from memory.host import sql, tenancy, vault
 from memory.host.errors import Invalid, KeyExists, NotFound
 from memory.host.events import EntryCreated, EntryUpdated, Event, MemoryWritten
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import derived, entries, index
 from memory.ledger.entries import Redraft
@@ -125,7 +126,7 @@ class Given:
     """An entry as somebody wants it: all of it, at creation and after a change alike."""
 
     address: Address
-    value: dict[str, Any]
+    value: JSONObject
     tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
 

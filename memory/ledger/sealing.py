@@ -1,9 +1,9 @@
 """Values that are kept encrypted: opened, and sealed anew under a fresh key of the vault (RFC-0015 9.2)."""
 
 import json
-from typing import Any
 
 from memory.host import sql, vault
+from memory.host.json_types import JSONObject
 from memory.host.models import VaultKey
 from memory.host.sealing import SealTampered, VaultLocked
 from memory.host.vault import Resealed
@@ -11,7 +11,7 @@ from memory.ledger.rows import WRITER
 from memory.models.address import EntryAddress
 
 
-def value_of(row: EntryAddress) -> dict[str, Any]:
+def value_of(row: EntryAddress) -> JSONObject:
     """The value of the entry, opened when it is sealed; refused when the seal does not open."""
     value = value_if_whole(row)
     if value is None:
@@ -19,7 +19,7 @@ def value_of(row: EntryAddress) -> dict[str, Any]:
     return value
 
 
-def value_if_whole(row: EntryAddress) -> dict[str, Any] | None:
+def value_if_whole(row: EntryAddress) -> JSONObject | None:
     """The same, for a list, which one broken seal does not take from its readers: None then."""
     text = row.entry.content
     if row.is_sealed:
@@ -29,7 +29,7 @@ def value_if_whole(row: EntryAddress) -> dict[str, Any] | None:
             text = vault.open_value(row.vault_key, row.tenant_id, row.id, bytes(row.sealed))
         except VaultLocked:
             return None
-    value: dict[str, Any] = json.loads(text)
+    value: JSONObject = json.loads(text)
     return value
 
 

@@ -1,11 +1,12 @@
 """An entry as OpenIntent has it on the wire: all of it, everywhere (R13, R14). Times have six digits and an offset."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memory import ledger
 from memory.addresses import PRIORITIES
 from memory.host import ids
+from memory.host.json_types import JSONObject
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -16,7 +17,7 @@ def instant(at: datetime) -> str:
     return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
-def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> dict[str, Any]:
+def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObject:
     """The full entry, its value opened. Only what may be absent by RFC-0015 1.1 is ever null.
 
     A sealed value that does not open is shown as empty, and the document says so.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
@@ -20,6 +20,7 @@ from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME,
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
 from memory.host.expiry import has_expired
+from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
@@ -58,7 +59,7 @@ OUTSIDE = "openintent"
 # What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).
 
 
-def require_size(value: dict[str, Any]) -> int:
+def require_size(value: JSONObject) -> int:
     """The bytes that limits count; refused when they are more than an entry has room for, however they are kept."""
     size = addresses.size_of(value)
     if max(size, len(addresses.canonical(value).encode())) > MAX_VALUE_BYTES:
@@ -219,7 +220,7 @@ def given_of(row: "EntryAddress") -> Given:
     return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
-def applied(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
+def applied(before: Given, named: JSONObject, *, created_at: datetime, now: datetime) -> Given:
     """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
     address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
     return Given(
@@ -236,7 +237,7 @@ def same(one: Given, other: Given) -> bool:
     return alike and replace(one, value={}) == replace(other, value={})
 
 
-def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+def _end(before: Given, named: JSONObject, ttl: str, created_at: datetime, now: datetime) -> datetime | None:
     """When the entry ends: as it is told; else by its ``ttl``, which begins anew when it is given anew (C13)."""
     if named.get("expires_at"):
         end: datetime = named["expires_at"]
@@ -398,9 +399,7 @@ def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) ->
 
 
 @transaction.atomic
-def update(
-    caller: Caller, entry_id: UUID | None, version: int, named: dict[str, Any], *, now: datetime
-) -> "EntryAddress":
+def update(caller: Caller, entry_id: UUID | None, version: int, named: JSONObject, *, now: datetime) -> "EntryAddress":
     """The entry with the ``named`` fields replaced whole, in its next version; as it was when nothing is different.
 
     Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one (RFC-0015 3.1).
@@ -417,7 +416,7 @@ def update(
 
 
 def revised(
-    caller: Caller, row: "EntryAddress", named: dict[str, Any], task: Task | None, room: Room, *, now: datetime
+    caller: Caller, row: "EntryAddress", named: JSONObject, task: Task | None, room: Room, *, now: datetime
 ) -> Given | None:
     """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
     before = given_of(row)
@@ -530,7 +529,7 @@ def _make_room(caller: Caller, place: Address, size: int, owners: Owners, lapsed
     remove(caller, lapsed, "expired", now=now)
 
 
-def state_of(row: "EntryAddress") -> dict[str, Any]:
+def state_of(row: "EntryAddress") -> JSONObject:
     """What a refusal tells of the entry to who may read it."""
     return {"current_version": row.version, "current": entry_document(row)}
 
@@ -539,7 +538,7 @@ def state_of(row: "EntryAddress") -> dict[str, Any]:
 
 
 @transaction.atomic
-def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> dict[str, Any]:
+def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     """The value of the entry, opened; who asked is on record, and nothing of what was shown."""
     scope.check("memory:retire")
     if adapter.entry(scope, entry_id, now=now) is None:

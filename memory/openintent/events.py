@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -15,6 +14,7 @@ from memory.host.errors import Forbidden, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import VENDOR, IntentLogged, MemoryArchived
 from memory.host.expiry import unexpired
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
@@ -25,7 +25,7 @@ from memory.openintent.work.rows import AGENT_LOG, INTENT_LOG
 
 # A coordinator that has finished reads what became of its work; one that was stopped or given up does not.
 FINISHED = ("completing", "completed")
-Document = dict[str, Any]
+Document = JSONObject
 LIFECYCLE = tuple(kind.type for kind in vars(events).values() if getattr(kind, "type", "").startswith(VENDOR))
 # Where an event that an agent logged belongs in a trace (RFC-0020).
 TRACE = ("trace_id", "parent_event_id")

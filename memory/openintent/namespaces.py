@@ -15,6 +15,7 @@ from memory import addresses, harness
 from memory.adapter import conditions
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound, VersionMismatch
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Namespace
 from memory.openintent import work
@@ -216,7 +217,7 @@ def put_on_record(changed: Iterable[Changed], *, actor: str, now: datetime) -> N
     """The audit log has them; it keeps for good what it is told: an id and numbers, no name."""
     for each in changed:
         row = each.row
-        details: dict[str, Any] = {"version": row.version, "default": row.default, "rules": len(row.allow)}
+        details: JSONObject = {"version": row.version, "default": row.default, "rules": len(row.allow)}
         target = ids.wire("ns", row.id)
         audit.append(row.tenant_id, actor=actor, action=each.action, target=target, details=details, now=now)
 

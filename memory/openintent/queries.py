@@ -16,6 +16,7 @@ from memory.adapter import Figures, Listing, Selection
 from memory.addresses import MAX_NAME, Tier
 from memory.host import ids
 from memory.host.errors import Forbidden, Invalid
+from memory.host.json_types import JSONObject
 from memory.models import Agent
 from memory.openintent import entries, namespaces, tiers, work
 from memory.openintent.documents import instant
@@ -335,10 +336,10 @@ class Summary:
     namespaces: list[str]
     plain: int | None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSONObject:
         """As RFC-0015 has it; what was written through OpenWOP stands apart."""
         working, episodic = self.working, self.episodic
-        document: dict[str, Any] = {
+        document: JSONObject = {
             "agent_id": self.agent_id,
             "working": {
                 "entry_count": working.entries,

@@ -15,6 +15,7 @@ from yaml.resolver import Resolver
 
 from memory import addresses, harness
 from memory.host import access, audit, ids
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Intent, Namespace, Task
 from memory.openintent import namespaces, work
@@ -78,7 +79,7 @@ class Problem:
         return f"{self.field} {self.message}".strip()
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSONObject:
         return {"line": self.line, "column": self.column, "field": self.field, "message": self.message}
 
 
@@ -100,7 +101,7 @@ class Step:
     description: str = ""
     depends_on: tuple[str, ...] = ()
     outputs: Any = None
-    memory_policy: dict[str, Any] = field(default_factory=dict)
+    memory_policy: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Workflow:
     version: str
     description: str
     namespaces: tuple[str, ...]
-    memory_policy: dict[str, Any]
+    memory_policy: JSONObject
     agents: tuple[AgentBlock, ...]
     steps: tuple[Step, ...]
 
@@ -207,7 +208,7 @@ def bring_in(scope: TenantScope, workflow: Workflow, *, now: datetime) -> Brough
     return Brought(workflow, before.known_namespaces, before.known_agents, before.earlier, intent_id, task_ids)
 
 
-def document(brought: Brought) -> dict[str, Any]:
+def document(brought: Brought) -> JSONObject:
     """What was made, or would be, as JSON with the names that OpenIntent has."""
     workflow = brought.workflow
     return {
@@ -225,7 +226,7 @@ def document(brought: Brought) -> dict[str, Any]:
     }
 
 
-def _agent_document(agent: AgentBlock, brought: Brought) -> dict[str, Any]:
+def _agent_document(agent: AgentBlock, brought: Brought) -> JSONObject:
     pinned = None if agent.pinned_namespaces is None else list(agent.pinned_namespaces)
     return {
         "agent_id": agent.agent_id,
@@ -235,7 +236,7 @@ def _agent_document(agent: AgentBlock, brought: Brought) -> dict[str, Any]:
     }
 
 
-def _task_document(step: Step, brought: Brought) -> dict[str, Any]:
+def _task_document(step: Step, brought: Brought) -> JSONObject:
     return {
         "id": brought.task_ids.get(step.name),
         "name": step.name,
@@ -263,7 +264,7 @@ def _new_agent(tenant_id: UUID, agent: AgentBlock) -> NewAgent:
 
 def _task(intent_id: str, step: Step, made: dict[str, str]) -> NewTask:
     """The task of a step; those it depends on are made already. One that depends on none is ready."""
-    record: dict[str, Any] = {"depends_on": [made[name] for name in step.depends_on]}
+    record: JSONObject = {"depends_on": [made[name] for name in step.depends_on]}
     if step.outputs is not None:
         record["metadata"] = {"outputs": step.outputs}
     return NewTask(
@@ -651,7 +652,7 @@ class Place:
     field: str
     theirs: bool
     declared: set[str] | None
-    policy: dict[str, Any]
+    policy: JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -743,7 +744,7 @@ def _outputs(node: Node | None, where: str, found: Findings) -> Any:
     return [each.name for each in found.names(node, where, most=MAX_NAME)]
 
 
-def _policy(node: Node | None, where: str, found: Findings) -> dict[str, Any]:
+def _policy(node: Node | None, where: str, found: Findings) -> JSONObject:
     """The keys that the step overrides."""
     block = found.mapping(node, where)
     if block is None:
@@ -872,7 +873,7 @@ class _Memory:
     """What the memory block says (R83 to R85)."""
 
     namespaces: tuple[str, ...]
-    policy: dict[str, Any]
+    policy: JSONObject
     capacity: int | None
 
 
@@ -885,7 +886,7 @@ def _memory(root: Pairs, found: Findings) -> _Memory:
     return _Memory(tuple(each.name for each in names), _defaults(block, found), _episodic(block, found))
 
 
-def _defaults(block: Pairs | None, found: Findings) -> dict[str, Any]:
+def _defaults(block: Pairs | None, found: Findings) -> JSONObject:
     """The policy of every task that does not override it (R84)."""
     where = "memory.working_memory"
     working = found.mapping(of(block, "working_memory"), where)

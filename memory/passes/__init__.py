@@ -7,7 +7,6 @@ is changed by one pass at a time. What became of it is on record, and its small 
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +15,7 @@ from django.db.models import F, Q, QuerySet
 from memory.host import access, runs
 from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
+from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
@@ -37,7 +37,7 @@ class PassOrder:
     window: str
     requested_by: str
     memory_ref: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JSONObject = field(default_factory=dict)
     trigger: str = Trigger.ON_DEMAND
     dry_run: bool = False
 
@@ -123,7 +123,7 @@ def _takes_turns(row: Pass) -> bool:
     return bool(row.memory_ref) or row.kind in OVER_ALL
 
 
-def _same(row: Pass) -> dict[str, Any]:
+def _same(row: Pass) -> JSONObject:
     """What passes that wait for one another have in common: their ref, or that they go over all of the tenant's."""
     return {"memory_ref": row.memory_ref} | ({} if row.memory_ref else {"kind": row.kind})
 
@@ -164,7 +164,7 @@ def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> 
         raise PassCancelled
 
 
-def _renew(row: Pass, now: datetime, where: Q, far: dict[str, Any]) -> bool:
+def _renew(row: Pass, now: datetime, where: Q, far: JSONObject) -> bool:
     claimed = where & Q(state=PassState.CLAIMED)
     return LEASE.renew(row.tenant_id, row.id, holder=row.holder, now=now, where=claimed, **far)
 
@@ -174,7 +174,7 @@ class LostClaim(RuntimeError):
 
 
 @transaction.atomic
-def finish(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -> None:
+def finish(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
     """The window is done, ``outcome`` says what came of it, and its run has completed."""
     row.done = row.total
     _close(row, PassState.DONE, "", outcome, now)
@@ -183,7 +183,7 @@ def finish(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -
 
 @transaction.atomic
 def fail(
-    row: Pass, failure: Failure, *, outcome: dict[str, Any] | None = None, refused: bool = False, now: datetime
+    row: Pass, failure: Failure, *, outcome: JSONObject | None = None, refused: bool = False, now: datetime
 ) -> None:
     """The window has failed, or was ``refused``, with the code on record, and its run with it; retried by hand."""
     _close(row, PassState.REFUSED if refused else PassState.FAILED, failure.code, outcome, now)
@@ -191,7 +191,7 @@ def fail(
 
 
 @transaction.atomic
-def cancelled(row: Pass, *, outcome: dict[str, Any] | None = None, now: datetime) -> None:
+def cancelled(row: Pass, *, outcome: JSONObject | None = None, now: datetime) -> None:
     """The pass has stopped because somebody asked; what it did before stands, and its run is cancelled."""
     _close(row, PassState.CANCELLED, PassCancelled.code, outcome, now)
     runs.cancel(runs.request_cancel(_run(row), now=now), now=now)
@@ -212,7 +212,7 @@ def stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
     return row
 
 
-def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now: datetime) -> None:
+def _close(row: Pass, state: str, code: str, outcome: JSONObject | None, now: datetime) -> None:
     """Only the worker that still has the pass ends it."""
     ended = {"state": state, "code": code, "done": row.done, "finished_at": now, "lease_until": None, "doing": ""}
     if outcome is not None:
@@ -223,7 +223,7 @@ def _close(row: Pass, state: str, code: str, outcome: dict[str, Any] | None, now
         setattr(row, name, value)
 
 
-def note(row: Pass, outcome: dict[str, Any]) -> None:
+def note(row: Pass, outcome: JSONObject) -> None:
     """What the pass knows already, kept for whoever might take it over."""
     rows = LEASE.while_held(row.tenant_id, row.id, holder=row.holder)
     if rows.filter(state=PassState.CLAIMED).update(outcome=outcome) != 1:

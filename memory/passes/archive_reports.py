@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from memory import adapter, passes, workspace
 from memory.host import ids, paging
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Pass, PassState, WorkspaceFile
 from memory.passes import archives
@@ -77,7 +78,7 @@ class Report:
     """An archive with its bytes, read: ``states`` counts its sources by what became of them."""
 
     archive: Archive
-    document: dict[str, Any]
+    document: JSONObject
     sections: list[Section]
     references: list[Reference]
     states: dict[str, int]
@@ -142,7 +143,7 @@ def of_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report:
     return Report(row, document, sections, references, states, previous, diff)
 
 
-def _references(scope: TenantScope, sources: Sequence[dict[str, Any]], now: datetime) -> list[Reference]:
+def _references(scope: TenantScope, sources: Sequence[JSONObject], now: datetime) -> list[Reference]:
     parsed = [ids.parse("mem", str(each["id"])) for each in sources]
     states = adapter.states_of(scope, [each for each in parsed if each], now=now)
     return [
@@ -153,11 +154,11 @@ def _references(scope: TenantScope, sources: Sequence[dict[str, Any]], now: date
     ]
 
 
-def _section(section: dict[str, Any], known: dict[str, Reference]) -> Section:
+def _section(section: JSONObject, known: dict[str, Reference]) -> Section:
     return Section(section.get("topic", ""), [_sentence(each, known) for each in section.get("sentences", [])])
 
 
-def _sentence(sentence: dict[str, Any], known: dict[str, Reference]) -> Sentence:
+def _sentence(sentence: JSONObject, known: dict[str, Reference]) -> Sentence:
     said_by = [known[each] for each in sentence.get("sources", []) if each in known]
     return Sentence(sentence["text"], said_by[:REFERENCES], max(len(said_by) - REFERENCES, 0))
 
@@ -207,7 +208,7 @@ class Withdrawn:
         return ids.wire("arc", self.made.id) if self.made else ""
 
 
-def of_receipt(tenant_id: UUID, receipt: dict[str, Any] | None) -> list[Withdrawn]:
+def of_receipt(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
     """The archives of a receipt, in its order, beside what stands in their place now: not signed, for it goes on."""
     told = receipt or {}
     signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -23,6 +22,7 @@ from memory import adapter, harness, ledger, lineage, passes, policies, wire, wo
 from memory.file_drafts import FileDraft
 from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import Archive, ArchiveState, Distillate, Pass, Trigger
@@ -42,7 +42,7 @@ MOST = 2000
 # Canonical JSON sorts its keys: what an archive covers stands at its very beginning.
 BEGINNING, OPENING = 256, '{"coverage":'
 NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
-Line = dict[str, Any]
+Line = JSONObject
 
 
 # What every part of this package shares: the writer's name, the words of a withdrawal.

@@ -9,7 +9,7 @@ finds its own.
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
 
@@ -19,6 +19,7 @@ from memory.drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid, NothingToCompact
 from memory.host.events import MemoryCompacted
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden, Written
 from memory.lineage import Descent
@@ -40,7 +41,7 @@ FEWEST = 2
 Clock = Callable[[], datetime]
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: JSONObject) -> JSONObject:
     """How many entries may go in, all that may unless it is said, and how many bytes may come out, 8 KiB unless it is.
 
     An entry of the most bytes there may be is more than a distillation with a small budget could take in.
@@ -185,7 +186,7 @@ def _fact(written: Written, sources: list[CorpusEntry]) -> MemoryCompacted:
     return MemoryCompacted(written.memory_ref, written.id, len(sources), TRIGGER, size, named)
 
 
-def _outcome(found: Candidates, sources: list[CorpusEntry], size: int) -> dict[str, Any]:
+def _outcome(found: Candidates, sources: list[CorpusEntry], size: int) -> JSONObject:
     """How many went into one, of how many that might have and of how many there are."""
     return {
         "sourceCount": len(sources),

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -22,6 +21,7 @@ from memory.host import event_log, ids, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.events import MemoryConsolidated
 from memory.host.expiry import has_expired
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden
 from memory.lineage import Descent
@@ -476,7 +476,7 @@ def parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
 # One that was taken over goes on where the other left off: what is on record as done counts, and is not done again.
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: JSONObject) -> JSONObject:
     """``full`` looks at everything again, whatever is known of the ref."""
     errors = [{"field": name, "message": "is no option of a consolidation"} for name in sorted(set(options) - {"full"})]
     if not isinstance(options.get("full", False), bool):
@@ -515,7 +515,7 @@ def _end(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now:
     passes.finish(work, outcome=outcome, now=now)
 
 
-def leave_off(work: Pass, *, now: datetime) -> dict[str, Any]:
+def leave_off(work: Pass, *, now: datetime) -> JSONObject:
     """The outcome of a pass that ends short of its end: its one event tells what it did, if it did anything."""
     done = Totals(**work.outcome.get("totals", {}))
     if done == Totals():
@@ -533,13 +533,13 @@ def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
     return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None
 
 
-def _outcome(seen: Look, done: Totals, before: Totals) -> dict[str, Any]:
+def _outcome(seen: Look, done: Totals, before: Totals) -> JSONObject:
     """What the whole pass has done; ``before`` is what was done of it before the look."""
     count = seen.figures.entries + before.merged + before.superseded
     return _figures(count, seen.figures.tokens + before.tokens, done)
 
 
-def _figures(count: int, tokens: int, done: Totals) -> dict[str, Any]:
+def _figures(count: int, tokens: int, done: Totals) -> JSONObject:
     return {
         "inputCount": count,
         "outputCount": count - done.merged - done.superseded,
@@ -552,7 +552,7 @@ def _figures(count: int, tokens: int, done: Totals) -> dict[str, Any]:
     }
 
 
-def _reasons(work: Pass, changes: Sequence[Change]) -> dict[str, Any]:
+def _reasons(work: Pass, changes: Sequence[Change]) -> JSONObject:
     """The first sources that are superseded, each with the word for why; those that are on record stay."""
     why = dict(work.outcome.get("reasons", {}))
     for change in changes:
@@ -561,7 +561,7 @@ def _reasons(work: Pass, changes: Sequence[Change]) -> dict[str, Any]:
     return {"reasons": why} if why else {}
 
 
-def _foreseen(seen: Look, changes: Sequence[Change]) -> dict[str, Any]:
+def _foreseen(seen: Look, changes: Sequence[Change]) -> JSONObject:
     """What would be done if nobody else touched the ref, with the first groups, by ids alone."""
     merges = [change for change in changes if change.kind == LineageKind.MERGED]
     written = sum(change.lacking for change in changes)

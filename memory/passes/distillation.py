@@ -22,6 +22,7 @@ from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UN
 from memory.host import access, event_log, ids, sql, tenancy
 from memory.host.errors import Conflict, EndpointFailed, Invalid, TokenBudgetExceeded, Unprocessable
 from memory.host.events import DistillationFigures, MemoryCompacted
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Derivation
 from memory.lineage import Descent
@@ -86,7 +87,7 @@ class Asked:
     given: tuple[Given, ...] | None
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> "Asked":
+    def of(cls, options: JSONObject) -> "Asked":
         whole = checked(options)
         sources = whole.get("sources")
         given = tuple(Given(each["content"], tuple(each["tags"])) for each in sources) if sources else None
@@ -94,7 +95,7 @@ class Asked:
         return cls(whole["tokenBudget"], index, archives, expiring, given)
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: JSONObject) -> JSONObject:
     """The options with what they leave open, the budget at most ``MAX_TOKEN_BUDGET``; refused with all wrong fields."""
     problems: Problems = [(name, "is not an option of a distillation") for name in options if name not in KNOWN]
     budget = options.get("tokenBudget", MAX_TOKEN_BUDGET)
@@ -110,7 +111,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     return {"tokenBudget": min(budget, MAX_TOKEN_BUDGET), **flags, **sources}
 
 
-def _source(given: Any) -> dict[str, Any]:
+def _source(given: Any) -> JSONObject:
     if isinstance(given, str):
         return {"content": given, "tags": []}
     return {"content": given["content"], "tags": list(dict.fromkeys(given.get("tags", [])))}
@@ -277,7 +278,7 @@ def made(commission: Commission, clock: Callable[[], datetime]) -> Made:
     return _told(commission, plan)
 
 
-def planned(commission: Commission, clock: Callable[[], datetime]) -> dict[str, Any]:
+def planned(commission: Commission, clock: Callable[[], datetime]) -> JSONObject:
     """What a dry run tells: what would be covered, the first of it by its ids, and about how many tokens that takes."""
     plan = _plan(commission, clock)
     told = figures(commission, plan, index_updated=False) | {"byteSize": len(plan.text.encode())}
@@ -286,7 +287,7 @@ def planned(commission: Commission, clock: Callable[[], datetime]) -> dict[str, 
     return told | ({"groups": [group], "groupCount": 1} if covered else {})
 
 
-def figures(commission: Commission, distilled: Distilled, *, index_updated: bool) -> dict[str, Any]:
+def figures(commission: Commission, distilled: Distilled, *, index_updated: bool) -> JSONObject:
     return {
         "sourceCount": len(distilled.covered),
         "corpusCount": distilled.corpus_count,
@@ -423,9 +424,7 @@ def _draft(commission: Commission, made: Made) -> ArchiveDraft:
     )
 
 
-def _tell(
-    commission: Commission, archive: Archive, sources: list[UUID], outcome: dict[str, Any], now: datetime
-) -> None:
+def _tell(commission: Commission, archive: Archive, sources: list[UUID], outcome: JSONObject, now: datetime) -> None:
     """Index, ``memory.compacted`` and the end of the pass."""
     work = commission.work
     assert archive.entry_id is not None, "an archive of a pass has its entry"

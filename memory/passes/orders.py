@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from django.db import transaction
@@ -18,6 +18,7 @@ from memory import adapter, addresses, harness, passes
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound, PassCancelled, Refusal, Unprocessable
 from memory.host.events import Failure
+from memory.host.json_types import JSONObject
 from memory.host.paging import Page, read_all, read_page
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
@@ -39,7 +40,7 @@ class Kind(Protocol):
 
     KIND: str
 
-    def checked(self, options: dict[str, Any]) -> dict[str, Any]: ...
+    def checked(self, options: JSONObject) -> JSONObject: ...
 
     def carry_out(self, work: Pass, *, clock: Clock) -> None: ...
 
@@ -50,7 +51,7 @@ class Wanted:
 
     kind: str
     memory_ref: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JSONObject = field(default_factory=dict)
     dry_run: bool = False
     trigger: str = Trigger.ON_DEMAND
 
@@ -194,7 +195,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Kind | None 
 
 @transaction.atomic
 def _fail(
-    work: Pass, failure: Failure, *, details: dict[str, Any] | None = None, refused: bool = False, now: datetime
+    work: Pass, failure: Failure, *, details: JSONObject | None = None, refused: bool = False, now: datetime
 ) -> None:
     outcome = _left_off(work, now) | ({"details": details} if details else {})
     passes.fail(work, failure, outcome=outcome, refused=refused, now=now)
@@ -205,7 +206,7 @@ def _cancel(work: Pass, *, now: datetime) -> None:
     passes.cancelled(work, outcome=_left_off(work, now), now=now)
 
 
-def _left_off(work: Pass, now: datetime) -> dict[str, Any]:
+def _left_off(work: Pass, now: datetime) -> JSONObject:
     """What the pass has done, as it stands on record."""
     leave_off = LEAVING_OFF.get(work.kind)
     return leave_off(work, now=now) if leave_off else dict(work.outcome)

@@ -7,7 +7,6 @@ missed. The pass acts with what the schedule's last writer may do when it fires,
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +15,7 @@ from django.db.models import QuerySet
 from memory import passes
 from memory.host import access, audit, cron, ids, scheduling
 from memory.host.errors import Invalid, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.paging import Page, read_page
 from memory.host.scheduling import ScheduleOrder
 from memory.host.tenancy import TenantScope
@@ -40,7 +40,7 @@ class PassTimes:
     memory_ref: str
     cron: str
     timezone: str = "UTC"
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JSONObject = field(default_factory=dict)
     enabled: bool = True
     keeps_options: bool = False
 

@@ -12,8 +12,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from html.entities import html5
-from typing import Any
 from urllib.parse import quote, unquote
+
+from memory.host.json_types import JSONObject
 
 SHORTEST_BASE64 = 8
 SHORTEST_RUN = 7  # of letters of base64 that are decoded: five letters, without padding
@@ -351,9 +352,9 @@ def _texts_in(raw: bytes) -> Iterator[str]:
         yield from _PRINTABLE.findall(text)
 
 
-def all_members(items: Iterable[tuple[str, object]]) -> dict[str, Any]:
+def all_members(items: Iterable[tuple[str, object]]) -> JSONObject:
     """An object of these members, none of which is lost: where two keys have become one, the later is numbered."""
-    made: dict[str, Any] = {}
+    made: JSONObject = {}
     for key, item in items:
         name, number = key, 1
         while name in made:

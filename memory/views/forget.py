@@ -1,7 +1,6 @@
 """Forget a subject, step by step: find, preview, confirm, run, verify, receipt. Every step is an address of its own."""
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,6 +17,7 @@ from memory.forms import ConfirmForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState
 from memory.passes import archive_reports
@@ -53,7 +53,7 @@ class Store:
     """One store's line of a preview."""
 
     name: str
-    plan: dict[str, Any]
+    plan: JSONObject
     samples: list[Sample]
 
 
@@ -166,7 +166,7 @@ def _stores(found: ForgetRequest) -> tuple[list[Store], list[str]]:
     return stores, [name for name in found.plan if name not in {store.name for store in stores}]
 
 
-def _counted(found: ForgetRequest) -> tuple[dict[str, Any], list[str]]:
+def _counted(found: ForgetRequest) -> tuple[JSONObject, list[str]]:
     """The stores of a receipt with something in them, and the names of the others."""
     every = found.receipt["stores"] if found.receipt and found.signature else {}
     stores = {
@@ -280,7 +280,7 @@ def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, for
     return _ask(request, found, form, status=422)
 
 
-def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any]) -> ForgetRequest:
+def _carry_out(scope: TenantScope, found: ForgetRequest, data: JSONObject) -> ForgetRequest:
     """Confirmed and queued together, or neither."""
     given = {"typed": data["typed"], "reason": data["reason"], "now": timezone.now()}
     return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import passes, tasks
 from memory.host import access, exports, ids, pages, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
 from memory.passes import orders, pass_reports
@@ -93,14 +94,14 @@ def _is_plan(work: Pass) -> bool:
 
 def _outcome(work: Pass) -> dict[str, object]:
     """What came of it; of a dry run, what would have become of the index."""
-    outcome: dict[str, Any] = work.outcome
+    outcome: JSONObject = work.outcome
     if not work.dry_run or "indexUpdated" not in outcome:
         return outcome
     would = "would be" if work.options.get("indexEmitted", True) else "would not be"
     return {**outcome, "indexUpdated": would}
 
 
-def _figures(outcome: dict[str, Any]) -> list[tuple[str, Any]]:
+def _figures(outcome: JSONObject) -> list[tuple[str, Any]]:
     return [(label, outcome[name]) for name, label in FIGURES.items() if outcome.get(name) is not None]
 
 

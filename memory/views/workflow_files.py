@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from memory.forms import WorkflowFileForm
 from memory.host import exports, ids, pages, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Task
 from memory.openintent import workflow_file as memory_workflow_files
@@ -70,7 +70,7 @@ def _brought(
 ) -> HttpResponse:
     """The preview; or, when that was confirmed, the import."""
 
-    def act(_: dict[str, Any]) -> Brought:
+    def act(_: JSONObject) -> Brought:
         if "confirmed" in request.POST:
             return memory_workflow_files.bring_in(scope, workflow, now=timezone.now())
         return memory_workflow_files.foresee(scope, workflow)
@@ -124,7 +124,7 @@ def _steps(brought: Brought) -> list[dict[str, object]]:
     return [{"step": each, "policy": _policy_words(each.memory_policy)} for each in brought.workflow.steps]
 
 
-def _policy_words(policy: dict[str, Any]) -> str:
+def _policy_words(policy: JSONObject) -> str:
     """The memory policy of a task in words."""
     ends = {True: "archived when the task ends", False: "cleared when the task ends, not archived", None: ""}
     parts = [

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory.host.json_types import JSONObject
 from memory.models import Trigger
 from memory.passes.orders import Wanted
 
 FOLDER = Path(__file__).parent / "data"
 TENANTS = ("acme", "globex")
 
-Document = dict[str, Any]
+Document = JSONObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,16 @@ from django.http import FileResponse
 
 from memory.host import bodies, errors, slots
 from memory.host.errors import Refusal
+from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
 from openwop_console.documents import Answer, Documents, Headers
 from openwop_console.process import listening
 from openwop_console.runtime import streams
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Environ = dict[str, Any]
+Scope = JSONObject
+Receive = Callable[[], Awaitable[JSONObject]]
+Send = Callable[[JSONObject], Awaitable[None]]
+Environ = JSONObject
 Application = Callable[[Environ, Any], Iterable[bytes]]
 
 # Threads beside those that may wait for events: requests that compute, wait for a slot, or wait for a worker.

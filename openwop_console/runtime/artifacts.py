@@ -5,11 +5,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from memory import masking
 from memory.host.errors import ArtifactNotFound
 from memory.host.events import ArtifactCreated
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from openwop_console.runtime import steps
 from openwop_console.runtime.models import StepState
@@ -22,7 +22,7 @@ class RunArtifact:
     artifact_id: str
     artifact_type: str
     node_id: str
-    content: dict[str, Any]
+    content: JSONObject
     created_at: datetime
 
 
@@ -31,7 +31,7 @@ def id_of(node_id: str) -> str:
     return f"art_{hashlib.sha256(node_id.encode()).hexdigest()[:32]}"
 
 
-def facts_of(node: dict[str, Any]) -> list[ArtifactCreated]:
+def facts_of(node: JSONObject) -> list[ArtifactCreated]:
     """What a node that is done tells of, beside that it is done."""
     if kind := node.get("artifactType"):
         return [ArtifactCreated(id_of(node["id"]), kind, node["id"])]

@@ -8,12 +8,12 @@ import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from memory import harness
 from memory.host import cron, scheduling
 from memory.host.installing import Document, Installer, Problems
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
 from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
 from memory.wire import instant
@@ -100,7 +100,7 @@ def _came(installation: Installation, now: datetime) -> None:
 
 
 def _order_of(installation: Installation) -> ScheduleOrder:
-    document: dict[str, Any] = json.loads(installation.text)
+    document: JSONObject = json.loads(installation.text)
     return ScheduleOrder(
         name=f"{OF_AUTOMATION}{installation.name}",
         workflow_id=document["workflowId"],

@@ -13,6 +13,7 @@ from uuid import UUID
 from memory.host import node_types, registry
 from memory.host.errors import ChainParameterInvalid
 from memory.host.installing import Document, Installer, Problems
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
 from memory.host.registry import Artifact
 from openwop_console.runtime import json_schemas, workflows
@@ -58,7 +59,7 @@ def text_of(chain: Chain) -> str:
     return json.dumps(workflow_of(chain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def workflow_of(chain: Chain) -> dict[str, Any]:
+def workflow_of(chain: Chain) -> JSONObject:
     """The workflow of a chain that is valid by its schema; its nodes, edges and variables are in the chain's order."""
     dag = chain["dag"]
     ids = {node["id"] for node in dag["nodes"]}
@@ -99,7 +100,7 @@ def _bound(node_id: str, ends: list[tuple[tuple[str, str], tuple[str, str], Any]
             yield port or output, {"type": "connection", "nodeId": source, "outputKey": output or port}
 
 
-def _node(at: int, node: Mapping[str, Any], bound: dict[str, Any]) -> dict[str, Any]:
+def _node(at: int, node: Mapping[str, Any], bound: JSONObject) -> JSONObject:
     inputs = {name: _port(value) for name, value in node.get("inputs", {}).items()}
     return {
         "id": node["id"],
@@ -118,7 +119,7 @@ def _port(value: object) -> Any:
     return {"type": "static", "value": value}
 
 
-def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mapping[str, object]) -> dict[str, Any]:
+def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mapping[str, object]) -> JSONObject:
     condition = {"type": "expression", "expression": edge.get("condition")}
     return {
         "id": f"edge-{at}",
@@ -128,7 +129,7 @@ def _edge(at: int, source: tuple[str, str], target: tuple[str, str], edge: Mappi
     }
 
 
-def _variables(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _variables(parameters: Mapping[str, Any]) -> Iterator[JSONObject]:
     required = parameters.get("required", [])
     for name, schema in parameters.get("properties", {}).items():
         said = schema if isinstance(schema, dict) else {}
@@ -200,7 +201,7 @@ def guilty_in(text: str, values: Values) -> list[str]:
     return [name for name in names if OPENING in _written(values.get(name))] or names
 
 
-def filled(definition: dict[str, Any], values: Values) -> dict[str, Any]:
+def filled(definition: JSONObject, values: Values) -> JSONObject:
     """The definition with the values in place of the placeholders."""
     nodes = [
         {**node, "config": _filled(node["config"], values), "inputs": _filled(node["inputs"], values)}
@@ -268,7 +269,7 @@ def _of_chain(tenant_id: UUID, chain: Mapping[str, Any]) -> Found:
             yield _place(path), message
 
 
-def _sample_of(definition: dict[str, Any]) -> dict[str, Any]:
+def _sample_of(definition: JSONObject) -> JSONObject:
     """The workflow with a word in place of every placeholder, as a run might fill it in."""
     names = {name for _, _, text in texts_in(definition) for name in names_in(text)}
     return filled(definition, dict.fromkeys(names, SAMPLE))
@@ -342,7 +343,7 @@ class Plan:
     """What a run would pin: ``text``, and what is in it; ``installed`` is None for a workflow of the host."""
 
     text: str
-    definition: dict[str, Any]
+    definition: JSONObject
     installed: Installation | None
 
     @property
@@ -365,14 +366,14 @@ def find(tenant_id: UUID, workflow_id: str) -> Plan | None:
     return Plan(own.text, json.loads(own.text), own) if own else None
 
 
-def check_inputs(definition: dict[str, Any], inputs: dict[str, Any]) -> None:
+def check_inputs(definition: JSONObject, inputs: JSONObject) -> None:
     """Refuse inputs that the parameters of a chain do not allow, by field; a workflow of its own has none."""
     errors = input_problems(definition, inputs) if MARK in definition["metadata"] else []
     if errors:
         raise ChainParameterInvalid(errors=errors)
 
 
-def input_problems(definition: dict[str, Any], inputs: dict[str, Any]) -> ErrorList:
+def input_problems(definition: JSONObject, inputs: JSONObject) -> ErrorList:
     """What keeps a run with these inputs from being started, by field."""
     missing = workflows.missing_in(definition, inputs)
     errors = [{"field": f"inputs.{name}", "message": "is required by the workflow"} for name in missing]
@@ -387,7 +388,7 @@ def input_problems(definition: dict[str, Any], inputs: dict[str, Any]) -> ErrorL
     )
 
 
-def _smuggled(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
+def _smuggled(definition: JSONObject, values: JSONObject) -> ErrorList:
     """The inputs that would change more of the workflow than the place they are given."""
     problems = {
         name: problem
@@ -398,21 +399,21 @@ def _smuggled(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
     return [{"field": f"inputs.{name}", "message": problem} for name, problem in problems.items()]
 
 
-def _senseless(definition: dict[str, Any], values: dict[str, Any]) -> ErrorList:
+def _senseless(definition: JSONObject, values: JSONObject) -> ErrorList:
     """Whether the workflow, with the values in it, is still one that this host can execute."""
     if workflows.problems_of(filled(definition, values)):
         return [{"field": "inputs", "message": "make of the workflow one that cannot be executed"}]
     return []
 
 
-def _values_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+def _values_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
     defaults = {each["name"]: each["defaultValue"] for each in definition["variables"] if "defaultValue" in each}
     return {**defaults, **inputs}
 
 
-def definition_for(run: Run) -> dict[str, Any]:
+def definition_for(run: Run) -> JSONObject:
     """What the run executes: the definition it has pinned; that of a chain with the run's inputs filled in."""
-    definition: dict[str, Any] = json.loads(run.definition.text)
+    definition: JSONObject = json.loads(run.definition.text)
     if MARK in definition["metadata"]:
         return filled(definition, _values_of(definition, run.inputs))
     return definition

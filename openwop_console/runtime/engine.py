@@ -8,7 +8,6 @@ nothing, because ``holder`` is checked under the row's lock. A run that rests ho
 import logging
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -29,6 +28,7 @@ from memory.host.events import (
     NodeStarted,
 )
 from memory.host.events import NodeFailed as NodeFailedEvent
+from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from openwop_console.runtime import chains, endings, graph, limits, replay, steps, workflows
 from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
@@ -113,13 +113,13 @@ def _next(run: Run, clock: Clock) -> bool:
     return _go_on(run, definition, done, clock, now)
 
 
-def _start(run: Run, definition: dict[str, Any], now: datetime) -> None:
+def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     """The run reads memory as it is now; a branch that begins at the beginning, as it was for its source."""
     position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
     runs.start(run, snapshot_position=position, lasts=limits.duration_of(run, definition), now=now)
 
 
-def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: Clock, now: datetime) -> bool:
+def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
     if expired := [each for each in interrupts.open_at(run) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True
@@ -148,7 +148,7 @@ def _go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], clock: C
     return False
 
 
-def _summarize(run: Run, definition: dict[str, Any], outcome: str, done: dict[str, Step], now: datetime) -> None:
+def _summarize(run: Run, definition: JSONObject, outcome: str, done: dict[str, Step], now: datetime) -> None:
     """A workflow with ``settings.memory.runSummary`` leaves an entry of the host at the end of each of its runs.
 
     It names ids and numbers alone. A host with read-only memory writes none.
@@ -195,7 +195,7 @@ def _begins_attempt(step: Step | None) -> bool:
     return step is None or step.error is not None
 
 
-def _skip(run: Run, definition: dict[str, Any], node_id: str, now: datetime) -> None:
+def _skip(run: Run, definition: JSONObject, node_id: str, now: datetime) -> None:
     disabled = workflows.node_of(definition, node_id).get("disabled")
     steps.skip(run, node_id, now=now)
     skipped = NodeSkipped(node_id, "disabled" if disabled else "not-taken")

@@ -13,6 +13,7 @@ from memory import agents, harness, kept_reads
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import (
     Done,
@@ -47,16 +48,16 @@ class Position:
     """A run at one of its nodes."""
 
     run: Run
-    definition: dict[str, Any]
+    definition: JSONObject
     node_id: str
     steps: dict[str, Step]
 
     @property
-    def node(self) -> dict[str, Any]:
+    def node(self) -> JSONObject:
         return workflows.node_of(self.definition, self.node_id)
 
     @property
-    def agent(self) -> dict[str, Any]:
+    def agent(self) -> JSONObject:
         """Who the node acts as: its own agent, else the run's; empty when there is neither."""
         run_agent = {"agentId": self.run.agent_id} if self.run.agent_id else {}
         return self.node.get("agent") or run_agent
@@ -184,7 +185,7 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
     )
 
 
-def _inputs(position: Position) -> dict[str, Any]:
+def _inputs(position: Position) -> JSONObject:
     """The values of the node's input ports: static, from a variable, from a node before it, or an expression's."""
     bounds = expressions.bounds_in_a_run()
     try:
@@ -196,7 +197,7 @@ def _inputs(position: Position) -> dict[str, Any]:
     return found
 
 
-def _port(position: Position, port: dict[str, Any], bounds: Bounds) -> Any:
+def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:
     if port["type"] == "static":
         return port["value"]
     if port["type"] == "expression":
@@ -212,7 +213,7 @@ def _port(position: Position, port: dict[str, Any], bounds: Bounds) -> Any:
     return values.get(key)
 
 
-def _everything(position: Position) -> dict[str, Any]:
+def _everything(position: Position) -> JSONObject:
     """What an expression may look at: the variables, the inputs, and the outputs of nodes by id."""
     outputs = {node_id: step.outputs for node_id, step in position.steps.items()}
     run = position.run

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from memory.host.json_types import JSONObject
 from openwop_console.runtime import expressions, workflows
 from openwop_console.runtime.models import Step, StepState
 
@@ -34,7 +35,7 @@ class Outlook:
     lost: bool
 
 
-def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Mapping[str, object]) -> Outlook:
+def outlook(definition: JSONObject, steps: Mapping[str, Step], variables: Mapping[str, object]) -> Outlook:
     """The next decisions of a run whose steps so far are ``steps``. Raises ``TooHeavy`` when they cost too much."""
     bounds = expressions.bounds_in_a_run()
 
@@ -59,20 +60,20 @@ def outlook(definition: dict[str, Any], steps: Mapping[str, Step], variables: Ma
     return Outlook(begin, skip, doomed, lost=bool(doomed - sources))
 
 
-def _edges_by_target(definition: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+def _edges_by_target(definition: JSONObject) -> dict[str, list[JSONObject]]:
+    found: dict[str, list[JSONObject]] = {}
     for edge in definition["edges"]:
         found.setdefault(edge["targetNodeId"], []).append(edge)
     return found
 
 
-def _sources(definition: dict[str, Any]) -> set[str]:
+def _sources(definition: JSONObject) -> set[str]:
     return {edge["sourceNodeId"] for edge in definition["edges"]}
 
 
 def _verdict(
-    edges: list[dict[str, Any]],
-    nodes: Mapping[str, dict[str, Any]],
+    edges: list[JSONObject],
+    nodes: Mapping[str, JSONObject],
     steps: Mapping[str, Step],
     doomed: set[str],
     holds: Judge,
@@ -90,8 +91,8 @@ def _verdict(
 
 
 def _state_of(
-    edge: dict[str, Any],
-    nodes: Mapping[str, dict[str, Any]],
+    edge: JSONObject,
+    nodes: Mapping[str, JSONObject],
     steps: Mapping[str, Step],
     doomed: set[str],
     holds: Judge,
@@ -110,7 +111,7 @@ def _state_of(
     return Edge.SUCCESS
 
 
-def values_of(step: Step, variables: Mapping[str, object]) -> dict[str, Any]:
+def values_of(step: Step, variables: Mapping[str, object]) -> JSONObject:
     """What a condition on an edge behind ``step`` looks at."""
     outputs = step.outputs
     return {**variables, **outputs, "output": outputs, "outputs": outputs, "variables": dict(variables)}

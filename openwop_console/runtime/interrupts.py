@@ -28,6 +28,7 @@ from memory.host.events import (
     Question,
 )
 from memory.host.interrupts import InterruptAlreadyResolved, InterruptExpired, InterruptNotFound, InterruptTokenRefused
+from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome, Wait, node_type
 from memory.host.tenancy import TenantScope
@@ -63,7 +64,7 @@ COMMON = {
     "onReject": {"enum": ["fail", "continue"]},
     "resultVariable": NAME,
 }
-CONFIG_BY_KIND: dict[str, dict[str, Any]] = {
+CONFIG_BY_KIND: dict[str, JSONObject] = {
     "approval": {
         "title": WORDS,
         "description": {"type": "string", "maxLength": 10_000},
@@ -89,7 +90,7 @@ LONGEST_QUESTION = 2000
 SCOPES = ("whole", "section", "items")
 LEGACY = {"approved": "accept", "granted": "accept", "rejected": "reject"}
 DECISIONS = {"accept": "approved", "edit-accept": "approved", "reject": "rejected", "refine": "rejected", "ask": ""}
-Json = dict[str, Any]
+Json = JSONObject
 LIFETIME = timedelta(minutes=30)
 LONGEST = 4096
 RESOLVE, INSPECT = "resolve", "inspect"
@@ -157,7 +158,7 @@ def timeout_of(config: Mapping[str, Any]) -> timedelta | None:
     return timedelta(seconds=config["timeoutSec"]) if "timeoutSec" in config else None
 
 
-def policy_of(kind: str, config: Mapping[str, object], *, counts_voters: bool) -> dict[str, Any]:
+def policy_of(kind: str, config: Mapping[str, object], *, counts_voters: bool) -> JSONObject:
     """How answers are counted and who may give them.
 
     A token stands for nobody, so none opens an approval that is counted, names its approvers, or asks for a person.
@@ -177,7 +178,7 @@ def _rejection(config: Mapping[str, object]) -> str:
     return str(config.get("rejectionPolicy", "single-veto"))
 
 
-def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> dict[str, Any]:
+def data_of(kind: str, config: Mapping[str, Any], *, node_id: str) -> JSONObject:
     """All that is asked, as the contract's ``suspend-request`` has it."""
     if kind == "approval":
         return {
@@ -459,7 +460,7 @@ def _counts_voters(ctx: NodeContext, type_id: str) -> bool:
     return type_id == APPROVAL_GATE and workflow.startswith("conformance-") and workflow in registry.builtin_ids()
 
 
-def _told(ctx: NodeContext, kind: str, config: dict[str, Any]) -> Ask:
+def _told(ctx: NodeContext, kind: str, config: JSONObject) -> Ask:
     """The question as the log may hold it: in the words of the definition."""
     written = data_of(kind, {**ctx.config}, node_id=ctx.node_id)
     if kind == "clarification":
@@ -595,7 +596,7 @@ def _redacted(run: Run, value: object) -> Any:
     return harness.for_run(run.tenant_id, run.id).redact_json(harness.for_tenant(run.tenant_id).redact_json(value))
 
 
-def _exchange(interrupt: Interrupt, answer: dict[str, Any], voice: Voice, now: datetime) -> None:
+def _exchange(interrupt: Interrupt, answer: JSONObject, voice: Voice, now: datetime) -> None:
     """A question back. It stands beside what is asked, and the run waits on."""
     if len(interrupt.data.get("exchanges", [])) >= MAX_EXCHANGES:
         raise Conflict("Enough has been asked at this gate; decide.", nodeId=interrupt.node_id)
@@ -603,7 +604,7 @@ def _exchange(interrupt: Interrupt, answer: dict[str, Any], voice: Voice, now: d
     interrupts.add_exchange(interrupt, said)
 
 
-def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: dict[str, Any], now: datetime) -> bool:
+def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: JSONObject, now: datetime) -> bool:
     """The approval is decided, or the voice counts towards it; False when this voter had raised it before."""
     required, action = interrupt.policy["requiredApprovals"], answer["action"]
     decided_by: str | None = voice.principal

@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
+from memory.host.json_types import JSONObject
+
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 NOTHING_OUTSIDE: Registry[Any] = Registry()
 
@@ -36,7 +38,7 @@ def problem_of(schema: object) -> str:
     return ""
 
 
-def _objects(value: object) -> Iterator[dict[str, Any]]:
+def _objects(value: object) -> Iterator[JSONObject]:
     if isinstance(value, dict):
         yield value
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -52,7 +54,7 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
-def problems(schema: dict[str, Any], value: object, *, field: str) -> list[dict[str, str]]:
+def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str, str]]:
     """Where ``value`` does not satisfy ``schema``, by field path, without echoing anything of it."""
     found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 
 MAX_NODE_EXECUTIONS = 1000
@@ -31,7 +31,7 @@ def executions_of(run: Run) -> int:
     return min(_count(run.configurable.get("recursionLimit")) or MAX_NODE_EXECUTIONS, MAX_NODE_EXECUTIONS)
 
 
-def duration_of(run: Run, definition: dict[str, Any]) -> timedelta | None:
+def duration_of(run: Run, definition: JSONObject) -> timedelta | None:
     """How long the run may take from its start. A run of the host itself takes as long as people need."""
     if run.system:
         return None
@@ -39,13 +39,13 @@ def duration_of(run: Run, definition: dict[str, Any]) -> timedelta | None:
     return timedelta(milliseconds=min([*(ms for ms in asked if ms), MAX_RUN_DURATION_MS]))
 
 
-def timeout_of(node: dict[str, Any]) -> timedelta | None:
+def timeout_of(node: JSONObject) -> timedelta | None:
     """How long the node may take from its start, retries included; None when it may take as long as the run."""
     asked = _count(node.get("settings", {}).get("timeout"))
     return timedelta(milliseconds=min(asked, MAX_RUN_DURATION_MS)) if asked else None
 
 
-def retries_of(definition: dict[str, Any], node: dict[str, Any]) -> Patience:
+def retries_of(definition: JSONObject, node: JSONObject) -> Patience:
     """The node's own ``maxRetries`` and ``retryDelayMs``, else the workflow's, else none."""
     settings = {**definition["settings"], **node.get("settings", {})}
     delay = _count(settings.get("retryDelayMs")) or RETRY_DELAY_MS

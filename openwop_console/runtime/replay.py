@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, transaction
@@ -44,6 +43,7 @@ from memory.host.events import (
     WorkspaceUpdated,
 )
 from memory.host.events import ReplayDiverged as Divergence
+from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
 from memory.host.run_orders import Fork, RunOrder
@@ -95,7 +95,7 @@ class RecordedMemory:
     """``ctx.memory`` of a replay: each read is answered as it was, and each write is the one on the source's log."""
 
     served: list[Served]
-    written: list[dict[str, Any]]
+    written: list[JSONObject]
     reads: int = 0
     writes: int = 0
 
@@ -114,14 +114,14 @@ class RecordedMemory:
         token_budget: int = 0,
         rank: str = "",
         query: str = "",
-    ) -> Sequence[dict[str, Any]]:
+    ) -> Sequence[JSONObject]:
         return self._answer(listing(memory_ref, limit=limit, tag=tag, wanted=Injection(token_budget, rank, query)))
 
-    def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
+    def get(self, memory_ref: str, memory_id: str) -> JSONObject | None:
         found = self._answer(getting(memory_ref, memory_id))
         return found[0] if found else None
 
-    def _answer(self, request: str) -> Sequence[dict[str, Any]]:
+    def _answer(self, request: str) -> Sequence[JSONObject]:
         if self.reads == len(self.served):
             raise SourceMissing
         read = self.served[self.reads]
@@ -170,7 +170,7 @@ class Telling:
     """A replay, how far its nodes are, and what its source has on record of them."""
 
     run: Run
-    definition: dict[str, Any]
+    definition: JSONObject
     steps: dict[str, Step]
     source: Run
     record: dict[str, Step]
@@ -182,7 +182,7 @@ class Telling:
         return FORGOTTEN in json.dumps(values, ensure_ascii=False)
 
 
-def go_on(run: Run, definition: dict[str, Any], done: dict[str, Step], now: datetime) -> bool:
+def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
     """The next facts of the source stand on the log of the replay; whether there is more to tell."""
     assert run.source_run_id is not None
     last = event_log.length(run.tenant_id, run.id) - 1
@@ -357,9 +357,9 @@ def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> 
 class Overlay:
     """What a branch is given beside what its source had; ``tags`` None leaves them as they are."""
 
-    configurable: dict[str, Any] = field(default_factory=dict)
+    configurable: JSONObject = field(default_factory=dict)
     tags: list[str] | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JSONObject = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -416,7 +416,7 @@ def _require_in_bounds(source: Run, from_seq: int) -> None:
         raise InvalidFromSeq(fromSeq=from_seq, maxSeq=length - 1)
 
 
-def _require_replayable(source: Run, definition: dict[str, Any], from_seq: int) -> None:
+def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> None:
     """Refuse a source that still goes, and one of which a node read what has been forgotten or was not kept."""
     if source.status not in runs.ENDS:
         raise Conflict("A run is replayed when it has ended.", runStatus=source.status)
@@ -449,10 +449,10 @@ def _log(source: Run) -> Iterator[Recorded]:
         after = chunk[-1].sequence
 
 
-def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_from: Fork, **more: object) -> RunOrder:
+def _order(source: Run, definition: JSONObject, scope: TenantScope, made_from: Fork, **more: object) -> RunOrder:
     """A run of the very definition and inputs of the source, with the variables that it began with; it has the rights
     and the secrets of who asked for it."""
-    kept: dict[str, Any] = {
+    kept: JSONObject = {
         "workspace": source.workspace,
         "configurable": source.configurable,
         "tags": source.tags,
@@ -471,13 +471,13 @@ def _order(source: Run, definition: dict[str, Any], scope: TenantScope, made_fro
     )
 
 
-def _replay(scope: TenantScope, source: Run, definition: dict[str, Any], from_seq: int, now: datetime) -> Run:
+def _replay(scope: TenantScope, source: Run, definition: JSONObject, from_seq: int, now: datetime) -> Run:
     made_from = Fork(ForkMode.REPLAY, source.id, from_seq)
     return runs.open_run(source.tenant_id, _order(source, definition, scope, made_from), now=now)
 
 
 # --- branches -------------------------------------------------------------------------------------------------------
-def _branch(scope: TenantScope, source: Run, definition: dict[str, Any], request: ForkRequest, now: datetime) -> Run:
+def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: ForkRequest, now: datetime) -> Run:
     """A run that stands where its source stood before ``from_seq``."""
     before = request.from_seq or 0
     facts = _taken_over(source, before)
@@ -523,7 +523,7 @@ def _inherited(source: Run, facts: list[Recorded]) -> int | None:
     return adapter.last_position(source.tenant_id, [entry_id for entry_id in written if entry_id])
 
 
-def _workspace(source: Run, facts: list[Recorded]) -> list[dict[str, Any]]:
+def _workspace(source: Run, facts: list[Recorded]) -> list[JSONObject]:
     """The files as the source saw them: the snapshot of its line, and what that had written. A version that is gone
     stays gone, whoever writes another one by its number."""
     line = [source]
@@ -542,7 +542,7 @@ def _workspace(source: Run, facts: list[Recorded]) -> list[dict[str, Any]]:
 def _take_over(
     branch: Run,
     source: Run,
-    definition: dict[str, Any],
+    definition: JSONObject,
     facts: list[Recorded],
     record: dict[str, Step],
     now: datetime,
@@ -561,7 +561,7 @@ def _take_over(
     endings.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
 
 
-def _begin_anew(branch: Run, definition: dict[str, Any], node_id: str, facts: list[Recorded], now: datetime) -> None:
+def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:
     """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
     timeout = limits.timeout_of(workflows.node_of(definition, node_id))

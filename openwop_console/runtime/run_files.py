@@ -7,12 +7,12 @@ see. A version that is kept no more fails the node, because another one in its p
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from memory import workspace
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft, checked_path
 from memory.host import tenancy
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
 from memory.models import WorkspaceFile
@@ -26,13 +26,13 @@ class NodeFiles:
     node_id: str
     now: datetime
 
-    def list(self, prefix: str = "") -> Sequence[dict[str, Any]]:
+    def list(self, prefix: str = "") -> Sequence[JSONObject]:
         own = workspace.written_by(tenancy.run_scope(self.run), self.run.id)
         seen = {noted["path"]: noted["version"] for noted in self.run.workspace}
         seen |= {path: file.version for path, file in own.items()}
         return [{"path": path, "version": seen[path]} for path in sorted(seen) if path.startswith(prefix)]
 
-    def read(self, path: str) -> dict[str, Any] | None:
+    def read(self, path: str) -> JSONObject | None:
         scope = tenancy.run_scope(self.run)
         own = workspace.written_by(scope, self.run.id).get(checked_path(path))
         row = own.id if own else self._noted(path)
@@ -46,10 +46,10 @@ class NodeFiles:
     def _noted(self, path: str) -> UUID | None:
         return next((UUID(noted["file"]) for noted in self.run.workspace if noted["path"] == path), None)
 
-    def write(self, path: str, content: str, *, content_type: str = DEFAULT_CONTENT_TYPE) -> dict[str, Any]:
+    def write(self, path: str, content: str, *, content_type: str = DEFAULT_CONTENT_TYPE) -> JSONObject:
         draft, scope = FileDraft(content, content_type), tenancy.run_scope(self.run)
         return _standing(workspace.write_file(scope, path, draft, run=self.run, node_id=self.node_id, now=self.now))
 
 
-def _standing(file: WorkspaceFile) -> dict[str, Any]:
+def _standing(file: WorkspaceFile) -> JSONObject:
     return {"path": file.path, "version": file.version, "etag": file.etag}

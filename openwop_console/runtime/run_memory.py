@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from memory import adapter, addresses, kept_reads, ledger
 from memory.adapter import Injection, MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import NodeFailure
 from memory.host.tenancy import MemoryScope
@@ -40,7 +40,7 @@ class NodeMemory:
         token_budget: int = 0,
         rank: str = "",
         query: str = "",
-    ) -> Sequence[dict[str, Any]]:
+    ) -> Sequence[JSONObject]:
         wanted = Injection(token_budget, rank, query)
         scope = self._scope(memory_ref)
         found: Sequence[MemoryRecord] = ()
@@ -49,7 +49,7 @@ class NodeMemory:
             found = adapter.list_entries(scope, now=self.now, limit=limit, tag=tag, view=view, wanted=wanted)
         return self._note(listing(memory_ref, limit=limit, tag=tag, wanted=wanted), found)
 
-    def get(self, memory_ref: str, memory_id: str) -> dict[str, Any] | None:
+    def get(self, memory_ref: str, memory_id: str) -> JSONObject | None:
         scope = self._scope(memory_ref)
         entry_id = ids.parse("mem", memory_id)
         found = None
@@ -58,7 +58,7 @@ class NodeMemory:
         documents = self._note(getting(memory_ref, memory_id), [found] if found else [])
         return documents[0] if documents else None
 
-    def _note(self, request: str, found: Sequence[MemoryRecord]) -> Sequence[dict[str, Any]]:
+    def _note(self, request: str, found: Sequence[MemoryRecord]) -> Sequence[JSONObject]:
         documents = [_document(row) for row in found]
         self.reads.append(Read(request, documents))
         return documents
@@ -101,5 +101,5 @@ def getting(memory_ref: str, memory_id: str) -> str:
     return kept_reads.digest_of({"op": "get", "memoryRef": memory_ref, "memoryId": memory_id})
 
 
-def _document(record: MemoryRecord) -> dict[str, Any]:
+def _document(record: MemoryRecord) -> JSONObject:
     return entry_document(record.id, record.content, record.tags, record.created_at, record.expires_at)

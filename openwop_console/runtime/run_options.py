@@ -2,9 +2,9 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 from memory.host.errors import CapabilityNotProvided, Forbidden, ForceEngineVersionForbidden, Invalid
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import json_schemas
 
@@ -40,7 +40,7 @@ class RunRequest:
     """What a client asks for when it creates a run. ``dedup`` refuses a second active run of one ``scope_id``."""
 
     workflow_id: str
-    inputs: dict[str, Any] = field(default_factory=dict)
+    inputs: JSONObject = field(default_factory=dict)
     agent_id: str = ""
     tenant_slug: str = ""
     scope_id: str = ""
@@ -50,9 +50,9 @@ class RunRequest:
     residency: str = ""
     mode: str = ""
     eval_suite: str = ""
-    configurable: dict[str, Any] = field(default_factory=dict)
+    configurable: JSONObject = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JSONObject = field(default_factory=dict)
 
 
 def check(scope: TenantScope, request: RunRequest) -> None:
@@ -71,7 +71,7 @@ def check(scope: TenantScope, request: RunRequest) -> None:
         raise Invalid(errors=[{"field": "metadata", "message": f"has at most {MAX_METADATA_BYTES} bytes"}])
 
 
-def check_configurable(configurable: dict[str, Any], definition: dict[str, Any]) -> None:
+def check_configurable(configurable: JSONObject, definition: JSONObject) -> None:
     """Refuse, with field paths, what the reserved keys or the workflow's own ``configurableSchema`` do not allow."""
     if "mockProvider" in configurable:
         raise MockProviderForbidden

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,6 +12,7 @@ from memory.host import access, audit, event_log, ids, interrupts, registry, run
 from memory.host.errors import Conflict, Invalid, NotFound, RunAlreadyActive, WorkflowNotFound
 from memory.host.event_log import Recorded
 from memory.host.interrupts import InterruptNotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.run_orders import RunOrder
 from memory.host.runs import ENDS
@@ -80,19 +80,19 @@ def _require_none_active(scope: TenantScope, order: RunOrder) -> None:
         raise RunAlreadyActive(activeRunId=ids.wire("run", active.id), activeHost="self", retryAfter=RETRY_AFTER_S)
 
 
-def check_agents(scope: TenantScope, request: RunRequest, definition: dict[str, Any]) -> None:
+def check_agents(scope: TenantScope, request: RunRequest, definition: JSONObject) -> None:
     """Refuse a run that would act as an agent whom this principal may not act as."""
     for agent_id in {request.agent_id, *workflows.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)
 
 
-def begun_with(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+def begun_with(definition: JSONObject, inputs: JSONObject) -> JSONObject:
     """What the variables of a new run begin with; refused, by field, when it cannot be started with these inputs."""
     chains.check_inputs(definition, inputs)
     return variables_of(definition, inputs)
 
 
-def variables_of(definition: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+def variables_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
     """What the variables of a run with these inputs begin with; refused when a required one would be missing."""
     declared = definition["variables"]
     defaults = {each["name"]: each["defaultValue"] for each in declared if "defaultValue" in each}
@@ -220,13 +220,13 @@ def run_again(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
     return create_run(scope, RunRequest(run.workflow_id, inputs=run.inputs, agent_id=run.agent_id), now=now)
 
 
-def read_workflow(scope: TenantScope, workflow_id: str) -> dict[str, Any]:
+def read_workflow(scope: TenantScope, workflow_id: str) -> JSONObject:
     """The definition a run of ``workflow_id`` would pin now."""
     scope.check("manifest:read")
     text = registry.workflow_text(scope.tenant_id, workflow_id)
     if text is None:
         raise WorkflowNotFound
-    found: dict[str, Any] = json.loads(text)
+    found: JSONObject = json.loads(text)
     return found
 
 

@@ -1,12 +1,12 @@
 """Where a run stands: reading and writing its steps."""
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db.models import F
 
 from memory.host.events import Failure
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from openwop_console.runtime.models import Step, StepState
 
@@ -62,7 +62,7 @@ def settle(step: Step, state: str, *, wake_at: datetime | None = None) -> None:
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
 
 
-def finish(step: Step, *, outputs: dict[str, Any], variables: dict[str, Any]) -> None:
+def finish(step: Step, *, outputs: JSONObject, variables: JSONObject) -> None:
     """The node is done; its outputs and the variables it set are kept."""
     step.state, step.wake_at, step.error = StepState.DONE, None, None
     step.outputs, step.variables, step.on_record = outputs, variables, True

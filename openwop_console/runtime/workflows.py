@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from memory import harness
 from memory.host import node_types, registry, scheduling
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
 from memory.host.registry import Artifact
 from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
@@ -49,13 +50,13 @@ def problems_of(definition: Any) -> ErrorList:
     return json_schemas.described(_validator().iter_errors(definition)) or _graph_problems(definition)
 
 
-def missing_in(definition: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
+def missing_in(definition: JSONObject, inputs: JSONObject) -> list[str]:
     """The inputs that the workflow requires and a run with these would not have."""
     declared = [each for each in definition["variables"] if each.get("required") and "defaultValue" not in each]
     return [each["name"] for each in declared if each["name"] not in inputs]
 
 
-def _graph_problems(definition: dict[str, Any]) -> ErrorList:
+def _graph_problems(definition: JSONObject) -> ErrorList:
     nodes = [node["id"] for node in definition["nodes"]]
     errors = [
         {"field": f"$.nodes[{at}].typeId", "message": "is not a node type of this host"}
@@ -75,7 +76,7 @@ def _graph_problems(definition: dict[str, Any]) -> ErrorList:
     ]
 
 
-def _config_problems(definition: dict[str, Any]) -> ErrorList:
+def _config_problems(definition: JSONObject) -> ErrorList:
     return [
         {"field": f"$.nodes[{at}].{field}", "message": problem}
         for at, node in enumerate(definition["nodes"])
@@ -83,12 +84,12 @@ def _config_problems(definition: dict[str, Any]) -> ErrorList:
     ]
 
 
-def _option_problems(definition: dict[str, Any]) -> ErrorList:
+def _option_problems(definition: JSONObject) -> ErrorList:
     problem = json_schemas.problem_of(definition.get("configurableSchema", {}))
     return [{"field": "$.configurableSchema", "message": problem}] if problem else []
 
 
-def _expression_problems(definition: dict[str, Any]) -> ErrorList:
+def _expression_problems(definition: JSONObject) -> ErrorList:
     edges = {
         f"$.edges[{at}].condition": expressions.problem_of(edge["condition"])
         for at, edge in enumerate(definition["edges"])
@@ -103,13 +104,13 @@ def _expression_problems(definition: dict[str, Any]) -> ErrorList:
     return [{"field": field, "message": problem} for field, problem in {**edges, **ports}.items() if problem]
 
 
-def node_of(definition: dict[str, Any], node_id: str) -> dict[str, Any]:
+def node_of(definition: JSONObject, node_id: str) -> JSONObject:
     """The node of that id, which is there."""
-    found: dict[str, Any] = next(node for node in definition["nodes"] if node["id"] == node_id)
+    found: JSONObject = next(node for node in definition["nodes"] if node["id"] == node_id)
     return found
 
 
-def _cycle_problems(definition: dict[str, Any]) -> ErrorList:
+def _cycle_problems(definition: JSONObject) -> ErrorList:
     try:
         order_of(definition)
     except CycleError:
@@ -117,7 +118,7 @@ def _cycle_problems(definition: dict[str, Any]) -> ErrorList:
     return []
 
 
-def order_of(definition: dict[str, Any]) -> list[str]:
+def order_of(definition: JSONObject) -> list[str]:
     """The ids of the nodes in the order in which they are executed: edges first, then as they are written."""
     sorter: TopologicalSorter[str] = TopologicalSorter({node["id"]: set() for node in definition["nodes"]})
     for edge in definition["edges"]:
@@ -146,7 +147,7 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
     return installed
 
 
-def _of_somebody_else(tenant: Tenant, definition: dict[str, Any]) -> ErrorList:
+def _of_somebody_else(tenant: Tenant, definition: JSONObject) -> ErrorList:
     """Why the workflow is not one of its own: what the host or a pack has brought is theirs alone."""
     if definition["id"] in registry.builtin_ids():
         return [{"field": "$.id", "message": "belongs to a workflow of the host"}]
@@ -160,7 +161,7 @@ def _of_somebody_else(tenant: Tenant, definition: dict[str, Any]) -> ErrorList:
 # The schedules that the triggers of a workflow ask for.
 
 
-def keep_triggers(tenant: Tenant, definition: dict[str, Any], *, installed_by: str, now: datetime) -> None:
+def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, now: datetime) -> None:
     """The workflow's schedules are those of its triggers, and no others. In the transaction that installs it.
 
     Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
@@ -184,9 +185,7 @@ def _keep_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrd
         scheduling.change(schedule, order, now=now, path=path)
 
 
-def _order_of_trigger(
-    definition: dict[str, Any], trigger: dict[str, Any], installed_by: str, path: str
-) -> ScheduleOrder:
+def _order_of_trigger(definition: JSONObject, trigger: JSONObject, installed_by: str, path: str) -> ScheduleOrder:
     """What the trigger asks for."""
     config = trigger.get("config", {})
     inputs = config.get("inputs", {})
@@ -209,7 +208,7 @@ def _order_of_trigger(
     )
 
 
-def _problems_of_trigger(trigger: dict[str, Any], config: dict[str, Any]) -> list[tuple[str, str]]:
+def _problems_of_trigger(trigger: JSONObject, config: JSONObject) -> list[tuple[str, str]]:
     """What cannot be honoured, by field; the times themselves are looked at when they are kept."""
     policy = config.get("missedFirePolicy", MissedFirePolicy.FIRE_ONCE)
     checks = [
@@ -223,7 +222,7 @@ def _problems_of_trigger(trigger: dict[str, Any], config: dict[str, Any]) -> lis
     return [(field, message) for field, holds, message in checks if not holds]
 
 
-def agents_of(definition: dict[str, Any]) -> set[str]:
+def agents_of(definition: JSONObject) -> set[str]:
     """The agents that nodes of the workflow act as."""
     return {node["agent"]["agentId"] for node in definition["nodes"] if "agent" in node}
 

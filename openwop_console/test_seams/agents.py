@@ -4,7 +4,6 @@ Dispatch is a run (RFC 0070): the seam orders one through the same intake as eve
 """
 
 import time
-from typing import Any
 
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -16,6 +15,7 @@ from memory.api import schemas
 from memory.api import serializers as wire
 from memory.host import advertised, ids, runs, slots
 from memory.host.errors import Busy
+from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunStatus
 from memory.host.operations import operation
 from memory.host.serializing import checked
@@ -60,7 +60,7 @@ def _ended(scope: TenantScope, run: Run) -> Run:
     return run
 
 
-def _document(run: Run, events: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+def _document(run: Run, events: list[tuple[str, JSONObject]]) -> JSONObject:
     told = [{"type": kind, "agentId": payload["agentId"]} for kind, payload in events if kind.startswith("agent.")]
     words = {RunStatus.COMPLETED: "completed", **dict.fromkeys(runs.WAITING, "escalated")}
     return {"status": words.get(run.status, "failed"), "runId": ids.wire("run", run.id), "events": told}

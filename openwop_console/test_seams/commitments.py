@@ -7,7 +7,6 @@ run, from which it is inferred; then what satisfies it. Asked again, the seam te
 import re
 import secrets
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,6 +19,7 @@ from memory.drafts import EntryDraft
 from memory.host import event_log, ids, registry, runs, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.events import CommitmentFired
+from memory.host.json_types import JSONObject
 from memory.host.operations import COUNT, TEXT, also, closed, operation
 from memory.host.run_orders import RunOrder
 from memory.host.serializing import checked
@@ -121,7 +121,7 @@ def _clause_of(memory: MemoryScope, row: Commitment) -> str:
     return found[0].clause if found else " ".join(row.predicate["words"])
 
 
-def _told(memory: MemoryScope, row: Commitment) -> dict[str, Any]:
+def _told(memory: MemoryScope, row: Commitment) -> JSONObject:
     """What the log says of the last firing, and how many firings are on record."""
     fired = Firing.objects.of(memory.tenant_id).filter(commitment_id=row.id)
     last: Firing | None = fired.order_by("-fired_at", "-id").first()

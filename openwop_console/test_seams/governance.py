@@ -7,7 +7,6 @@ the run in between.
 
 import json
 from datetime import datetime
-from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
@@ -19,6 +18,7 @@ from rest_framework.response import Response
 
 from memory.host import event_log, runs, tenancy
 from memory.host.errors import CapabilityNotProvided, Forbidden
+from memory.host.json_types import JSONObject
 from memory.host.operations import operation
 from memory.host.serializing import Closed, Text, checked
 from memory.host.tenancy import TenantScope, scope_of
@@ -73,7 +73,7 @@ def approval_gate(request: Request) -> Response:
 @transaction.atomic
 def play(
     caller: TenantScope, *, scenario: str, principal: str = principals.OWNER, reason: str = "", now: datetime
-) -> dict[str, Any]:
+) -> JSONObject:
     """The scenario's one act at a fresh gate, what its run's log says of it, and whether the gate let go."""
     caller.check(principals.SCOPE)
     if rules.activates_directly():
@@ -102,7 +102,7 @@ def _open_gate(host: TenantScope, now: datetime) -> Gate:
 
 def _act(actor: TenantScope, opened: Gate, scenario: str, reason: str, now: datetime) -> None:
     """A denial is an outcome here: it is on the log of the run, and in the audit, as at every door."""
-    seen: dict[str, Any] = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
+    seen: JSONObject = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
     try:
         if scenario == OVERRIDE:
             overrides.override(actor, opened.proposal_id, **seen)

@@ -1,7 +1,6 @@
 """The seams of identity and authorization: who may, by the real resolver; whose a run is, by real runs."""
 
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -10,6 +9,7 @@ from rest_framework.response import Response
 
 from memory.host import access, denials, ids, tenancy
 from memory.host.errors import Forbidden, NotFound, RunForbidden
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.operations import operation
 from memory.host.serializing import Closed, Text, checked
@@ -55,7 +55,7 @@ def authorization_decide(request: Request) -> Response:
     return Response(decide(scope_of(request), now=timezone.now(), **given))
 
 
-def decide(caller: TenantScope, *, principal: str, action: str, resource: str = "", now: datetime) -> dict[str, Any]:
+def decide(caller: TenantScope, *, principal: str, action: str, resource: str = "", now: datetime) -> JSONObject:
     """What the roles of ``principal`` allow, asked anew; a deny is on record, with no word that somebody typed."""
     caller.check(principals.SCOPE)
     actor = principals.named(caller, principal, now=now)

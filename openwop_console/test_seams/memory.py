@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -19,6 +18,7 @@ from memory import adapter, harness, passes, tasks, workspace
 from memory.drafts import EntryDraft
 from memory.host import errors, ids, runs, slots, tenancy
 from memory.host.errors import Busy, Refusal
+from memory.host.json_types import JSONObject
 from memory.host.operations import COUNT, SHA256, TEXT, TIME, also, closed, listed, operation
 from memory.host.serializing import checked
 from memory.host.tenancy import MemoryScope, TenantScope, scope_of
@@ -167,12 +167,10 @@ def _planted(memory: MemoryScope, texts: tuple[str, ...], *, canary: bool, now: 
     principals.plant(memory, drafts, canary=canary, now=now)
 
 
-def _clean_sources(
-    scope: TenantScope, sources: list[dict[str, Any]], *, canary: bool, now: datetime
-) -> list[dict[str, Any]]:
+def _clean_sources(scope: TenantScope, sources: list[JSONObject], *, canary: bool, now: datetime) -> list[JSONObject]:
     """What a suite wants distilled, without the tenant's secrets: a pass keeps what it was asked."""
     spoken = [{"content": principals.spoken_canary(scope, now=now), "tags": []}] if canary else []
-    found: list[dict[str, Any]] = harness.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
+    found: list[JSONObject] = harness.for_tenant(scope.tenant_id).redact_json([*sources, *spoken])
     return found
 
 
@@ -212,7 +210,7 @@ def _require_done(work: Pass) -> None:
         raise kind(said.get("message"), **work.outcome.get("details", {}))
 
 
-def _fact(scope: TenantScope, work: Pass, kind: str) -> dict[str, Any]:
+def _fact(scope: TenantScope, work: Pass, kind: str) -> JSONObject:
     """What the log of the pass's run says of it."""
     events, _ = streams.whole_log(scope, work.run_id, now=timezone.now())
     return next(event.payload for event in events if event.type == kind)
@@ -222,7 +220,7 @@ def _run(work: Pass) -> dict[str, str]:
     return {"runId": ids.wire("run", work.run_id)}
 
 
-def _index_file(scope: TenantScope) -> dict[str, Any]:
+def _index_file(scope: TenantScope) -> JSONObject:
     document = json.loads(workspace.read_file(scope, INDEX).content)
     return {name: document[name] for name in INDEXED}
 

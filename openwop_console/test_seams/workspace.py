@@ -6,7 +6,6 @@ caller, so isolation is the real one and no tenant that somebody else uses can b
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,12 +19,13 @@ from memory.api import serializers as wire
 from memory.api.workspace import FileParser
 from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from memory.host import access, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.operations import operation
 from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console.test_seams.principals import seam
 
-Given = dict[str, Any]
+Given = JSONObject
 NEEDS = {"list": "workspace:read", "get": "workspace:read", "put": "workspace:write", "delete": "workspace:write"}
 
 

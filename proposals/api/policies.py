@@ -1,7 +1,5 @@
 """Approval policies over HTTP: what holds for each kind, what was changed and by whom, and what waits."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -9,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.operations import COUNT, FLAG, POSITIVE, STRING, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.serializing import Closed, Flag, Text, Whole, checked
 from memory.host.tenancy import scope_of
@@ -83,14 +82,14 @@ class ChangePolicy(Closed):
     basedOn = Whole(required=False, min_value=0)
     reason = Text(required=False, allow_blank=True)
 
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> JSONObject:
         """What ``policies.ask`` takes."""
         given = self.validated_data
         changes = {field: given[name] for field, name in CALLED.items() if name in given}
         return {"changes": changes, "based_on": given.get("basedOn"), "reason": given.get("reason", "")}
 
 
-def standing_document(standing: Standing) -> dict[str, Any]:
+def standing_document(standing: Standing) -> JSONObject:
     """The policy of a kind as it stands, and the change that waits."""
     return {
         "kind": standing.kind,
@@ -99,13 +98,13 @@ def standing_document(standing: Standing) -> dict[str, Any]:
     }
 
 
-def detail_document(standing: Standing, versions: list[Version]) -> dict[str, Any]:
+def detail_document(standing: Standing, versions: list[Version]) -> JSONObject:
     """The policy with all its versions, the newest first."""
     history = [_version_document(each) for each in versions]
     return standing_document(standing) | {"history": history, "total": len(history)}
 
 
-def change_document(change: PolicyChange) -> dict[str, Any]:
+def change_document(change: PolicyChange) -> JSONObject:
     """A change that was asked for, whatever became of it."""
     return {
         "id": ids.wire("chg", change.id),
@@ -121,7 +120,7 @@ def change_document(change: PolicyChange) -> dict[str, Any]:
     }
 
 
-def _version_document(version: Version) -> dict[str, Any]:
+def _version_document(version: Version) -> JSONObject:
     row = version.row
     return {
         "policy": _policy_document(policies.of_row(row)),
@@ -133,12 +132,12 @@ def _version_document(version: Version) -> dict[str, Any]:
     }
 
 
-def _policy_document(policy: Policy) -> dict[str, Any]:
+def _policy_document(policy: Policy) -> JSONObject:
     told = {"number": policy.number, "words": policy_review.in_words(policy)}
     return told | _settings_document(policy)
 
 
-def _settings_document(policy: Policy) -> dict[str, Any]:
+def _settings_document(policy: Policy) -> JSONObject:
     values = {name: getattr(policy, field) for field, name in CALLED.items()}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from memory import artifact_stops
 from memory.host import ids
 from memory.host.errors import NotFound, Refusal
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.operations import (
     COUNT,
@@ -172,11 +173,11 @@ class Side:
     ref: str | None = None
     sha256: str | None = None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSONObject:
         return {"label": self.label, "revision": self.revision, "ref": self.ref, "sha256": self.sha256}
 
 
-def diff_document(told: Detail, older: str, newer: int | None) -> dict[str, Any]:
+def diff_document(told: Detail, older: str, newer: int | None) -> JSONObject:
     """The diff between two sides of the proposal; without a word of what, the last step against the one before it."""
     new = _numbered(told, newer) if newer else told.current
     before, after = _older(told, older, new), _of_revision(new)
@@ -221,11 +222,11 @@ def _numbered(told: Detail, number: int) -> Revision:
     return found
 
 
-def _hunk(hunk: Hunk) -> dict[str, Any]:
+def _hunk(hunk: Hunk) -> JSONObject:
     return {"skipped": hunk.skipped, "lines": [_line(row) for row in hunk.rows]}
 
 
-def _line(row: DiffRow) -> dict[str, Any]:
+def _line(row: DiffRow) -> JSONObject:
     return {
         "kind": row.kind,
         "oldNumber": row.old_number,
@@ -242,7 +243,7 @@ def _joined(pieces: list[Piece] | None) -> str | None:
 # The wire forms of a review: what the closed Proposal cannot hold, and what each action would be answered with.
 
 
-def review_document(told: Detail, refusals: Refusals) -> dict[str, Any]:
+def review_document(told: Detail, refusals: Refusals) -> JSONObject:
     """One proposal as its reviewers know it, for the principal that asks: ``refusals`` are its own."""
     proposal, current = told.proposal, told.current
     gate = told.gate
@@ -270,7 +271,7 @@ def review_document(told: Detail, refusals: Refusals) -> dict[str, Any]:
     }
 
 
-def _how_it_ended(proposal: Proposal) -> dict[str, Any]:
+def _how_it_ended(proposal: Proposal) -> JSONObject:
     return {
         "installedArtifactRef": proposal.installed_ref,
         "uninstalledRef": proposal.uninstalled_ref or None,
@@ -280,12 +281,12 @@ def _how_it_ended(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def _gate_document(told: Detail) -> dict[str, Any]:
+def _gate_document(told: Detail) -> JSONObject:
     ballot = next(each for each in told.ballots if each.gate == told.gate)
     return {**ballot_document(ballot), "policy": _policy_of_gate(ballot.gate)}
 
 
-def _policy_of_gate(gate: Gate) -> dict[str, Any]:
+def _policy_of_gate(gate: Gate) -> JSONObject:
     """The policy that the gate was opened under."""
     return {
         "number": gate.policy_number,
@@ -297,7 +298,7 @@ def _policy_of_gate(gate: Gate) -> dict[str, Any]:
     }
 
 
-def _policy_document(policy: Policy) -> dict[str, Any]:
+def _policy_document(policy: Policy) -> JSONObject:
     """The policy of the kind as it is now: that of the next gate."""
     return {
         "number": policy.number,
@@ -310,14 +311,14 @@ def _policy_document(policy: Policy) -> dict[str, Any]:
     }
 
 
-def _action_document(refusal: Refusal | None) -> dict[str, Any]:
+def _action_document(refusal: Refusal | None) -> JSONObject:
     if refusal is None:
         return {"allowed": True, "refusal": None}
     told = {name: refusal.details[name] for name in ("requiredScope", "rule") if name in refusal.details}
     return {"allowed": False, "refusal": {"code": refusal.code, "message": refusal.message, **told}}
 
 
-def comment_document(comment: Comment) -> dict[str, Any]:
+def comment_document(comment: Comment) -> JSONObject:
     return {
         "commentId": ids.wire("cmnt", comment.id),
         "revision": comment.revision,
@@ -327,7 +328,7 @@ def comment_document(comment: Comment) -> dict[str, Any]:
     }
 
 
-def comments_document(told: Detail) -> dict[str, Any]:
+def comments_document(told: Detail) -> JSONObject:
     """What was said, the oldest first."""
     return {
         "proposalId": ids.wire("prop", told.proposal.id),
@@ -336,12 +337,12 @@ def comments_document(told: Detail) -> dict[str, Any]:
     }
 
 
-def ended_document(action: str, ended: list[Proposal]) -> dict[str, Any]:
+def ended_document(action: str, ended: list[Proposal]) -> JSONObject:
     states = [{"proposalId": ids.wire("prop", each.id), "state": each.state} for each in ended]
     return {"action": action, "proposals": states}
 
 
-def installed_document(page: Page[Installation]) -> dict[str, Any]:
+def installed_document(page: Page[Installation]) -> JSONObject:
     return {
         "artifacts": [version_document(each) for each in page.rows],
         "total": page.total,
@@ -349,7 +350,7 @@ def installed_document(page: Page[Installation]) -> dict[str, Any]:
     }
 
 
-def version_document(installed: Installation) -> dict[str, Any]:
+def version_document(installed: Installation) -> JSONObject:
     """An installed version without its text, which stands under its ref."""
     return {
         "id": ids.wire("inst", installed.id),
@@ -368,7 +369,7 @@ def version_document(installed: Installation) -> dict[str, Any]:
     }
 
 
-def _stop_document(installed: Installation) -> dict[str, Any]:
+def _stop_document(installed: Installation) -> JSONObject:
     """Whether it is disabled, by itself or with its pack; who disabled it and why stand with what was disabled."""
     stopped = installed if installed.disabled_at else installed.part_of if installed.is_disabled else None
     return {
@@ -427,7 +428,7 @@ class ReviseBeforeGate(Closed):
         given = self.validated_data
         return Change(**{name: given[name] for name in ("artifact", "title", "rationale", "note") if name in given})
 
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> JSONObject:
         given = self.validated_data
         return {"expected": given.get("expectedRevision"), "voids_gate": given.get("voidGate", False)}
 
@@ -478,7 +479,7 @@ class StopReason(Closed):
     reason = Text(max_length=artifact_stops.MAX_REASON)
 
 
-def _told(scope: TenantScope, proposal_id: UUID | None) -> dict[str, Any]:
+def _told(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
     told = review.detail(scope, proposal_id)
     refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=timezone.now())
     return review_document(told, refusals)

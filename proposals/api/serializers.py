@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.models import Installation
 from memory.host.paging import Page, cursor
 from memory.host.serializing import After, Closed
@@ -46,7 +47,7 @@ class ListQuery(Closed):
         states, kinds = ((word,) if (word := self.validated_data.get(name, "")) else () for name in ("state", "kind"))
         return InboxFilter(states=states, kinds=kinds)
 
-    def part(self) -> dict[str, Any]:
+    def part(self) -> JSONObject:
         """Which part of the list."""
         return {"after": self.validated_data.get("after"), "limit": self.validated_data.get("limit", DEFAULT_LIMIT)}
 
@@ -57,7 +58,7 @@ class RevisionsQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=50)
     before = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
 
-    def part(self) -> dict[str, Any]:
+    def part(self) -> JSONObject:
         given = self.validated_data
         return {"before": given.get("before"), "limit": given.get("limit", DEFAULT_REVISIONS)}
 
@@ -109,7 +110,7 @@ class RejectProposal(Closed):
         return str(given.get("reason") or given.get("note", ""))
 
 
-def proposal_document(revision: Revision) -> dict[str, Any]:
+def proposal_document(revision: Revision) -> JSONObject:
     """The Proposal of the schema, with the artifact of the revision that stands."""
     proposal = revision.proposal
     applied = proposal.state == State.APPLIED
@@ -132,7 +133,7 @@ def proposal_document(revision: Revision) -> dict[str, Any]:
     }
 
 
-def listing_document(found: Page[Revision]) -> dict[str, Any]:
+def listing_document(found: Page[Revision]) -> JSONObject:
     return {
         "proposals": [proposal_document(each) for each in found.rows],
         "total": found.total,
@@ -140,12 +141,12 @@ def listing_document(found: Page[Revision]) -> dict[str, Any]:
     }
 
 
-def _activation(proposal: Proposal) -> dict[str, Any]:
+def _activation(proposal: Proposal) -> JSONObject:
     approval = ids.wire("gate", proposal.approval_id) if proposal.approval_id else None
     return {"approvalId": approval, "installedArtifactRef": proposal.installed_ref}
 
 
-def applied_document(activation: Activation) -> tuple[dict[str, Any], int]:
+def applied_document(activation: Activation) -> tuple[JSONObject, int]:
     """What apply answers: installed, or pending at the gate and without any word of an installed ref."""
     if activation.gate is None:
         return {"installedArtifactRef": activation.installed_ref}, 200
@@ -157,11 +158,11 @@ def applied_document(activation: Activation) -> tuple[dict[str, Any], int]:
     return pending | _gate_address(activation.gate), 202
 
 
-def _gate_address(gate: Gate) -> dict[str, Any]:
+def _gate_address(gate: Gate) -> JSONObject:
     return {"approvalId": ids.wire("gate", gate.id), "runId": ids.wire("run", gate.run_id), "nodeId": gate.node_id}
 
 
-def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[Ballot]) -> dict[str, Any]:
+def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[Ballot]) -> JSONObject:
     """What reviewers know: revisions with their verbatim texts and digests, and every gate with its votes."""
     return {
         "proposalId": ids.wire("prop", proposal.id),
@@ -172,7 +173,7 @@ def revisions_document(proposal: Proposal, page: Page[Revision], ballots: list[B
     }
 
 
-def _revision_document(revision: Revision) -> dict[str, Any]:
+def _revision_document(revision: Revision) -> JSONObject:
     return {
         "revision": revision.number,
         "title": revision.title,
@@ -186,7 +187,7 @@ def _revision_document(revision: Revision) -> dict[str, Any]:
     }
 
 
-def ballot_document(ballot: Ballot) -> dict[str, Any]:
+def ballot_document(ballot: Ballot) -> JSONObject:
     """A gate with its votes."""
     gate = ballot.gate
     return {
@@ -203,7 +204,7 @@ def ballot_document(ballot: Ballot) -> dict[str, Any]:
     }
 
 
-def _vote_document(vote: Vote) -> dict[str, Any]:
+def _vote_document(vote: Vote) -> JSONObject:
     return {
         "principal": vote.principal,
         "person": vote.person,
@@ -216,7 +217,7 @@ def _vote_document(vote: Vote) -> dict[str, Any]:
     }
 
 
-def installation_document(installed: Installation) -> dict[str, Any]:
+def installation_document(installed: Installation) -> JSONObject:
     """An installed artifact: its bytes as ``text``, and their SHA-256."""
     return {
         "ref": installed.ref,

@@ -1,7 +1,5 @@
 """Synthesis over HTTP: asked for, and watched; the console's extension of the face."""
 
-from typing import Any
-
 from django.db import transaction
 from django.urls import path
 from django.utils import timezone
@@ -11,6 +9,7 @@ from rest_framework.response import Response
 
 from memory.api.passes import WORK
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.operations import closed, operation
 from memory.host.serializing import Closed, Flag, checked
 from memory.host.tenancy import scope_of
@@ -45,7 +44,7 @@ class Nothing(Closed):
     """No body, or an empty one."""
 
 
-def synthesis_document(row: Pass) -> dict[str, Any]:
+def synthesis_document(row: Pass) -> JSONObject:
     """A synthesis, whatever became of it. ``outcome`` is numbers, codes and ids; of a dry run, titles too."""
     return {
         "id": ids.wire("pass", row.id),

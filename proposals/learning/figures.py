@@ -1,8 +1,8 @@
 """What came of a synthesis, as its pass keeps it: numbers, codes and ids, and for a dry run what it would propose."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from memory.host.json_types import JSONObject
 from proposals.learning.miners.traces import Traces
 
 Counts = dict[str, int]
@@ -33,9 +33,9 @@ class Figures:
         """One more draft that stands as the rules made it, although an endpoint was to word it."""
         self.unworded[why] = self.unworded.get(why, 0) + 1
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSONObject:
         """As it stands on the pass."""
-        told: dict[str, Any] = {
+        told: JSONObject = {
             "lookedAt": self.looked_at,
             "found": self.found,
             "proposed": self.proposed,

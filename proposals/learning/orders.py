@@ -4,7 +4,6 @@ A window is done once: on demand each has its own, and the host's is the date (U
 """
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -12,6 +11,7 @@ from django.db import transaction
 from memory import passes, policies
 from memory.host import access, audit, ids
 from memory.host.errors import Invalid, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState, Trigger
@@ -39,7 +39,7 @@ def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, 
     return passes.request(scope.tenant_id, wanted, now=now)
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: JSONObject) -> JSONObject:
     """The options as they are kept; what is not one of a synthesis is refused."""
     errors = [{"field": f"options.{name}", "message": "is not an option"} for name in options if name != ENDPOINT]
     if not isinstance(options.get(ENDPOINT, False), bool):

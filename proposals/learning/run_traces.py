@@ -14,6 +14,7 @@ from memory import adapter, harness, kept_reads, policies
 from memory.commitments import sources
 from memory.host import event_log, ids, interrupts, registry, sql
 from memory.host.events import NodeCancelled, NodeCompleted, NodeFailed, NodeSkipped, NodeStarted
+from memory.host.json_types import JSONObject
 from memory.host.models import (
     ApiKey,
     ArtifactKind,
@@ -59,7 +60,7 @@ ENDS = {
     NodeCancelled.type: "failed",
 }
 TOLD = frozenset({NodeStarted.type, *ENDS})
-Document = dict[str, Any]
+Document = JSONObject
 APPROVAL, CLARIFICATION = "approval", "clarification"
 ASKS_FOR_CHANGES = frozenset({"refine", "edit-accept", "reject"})
 IN_WORDS = ("text", "feedback", "reason", "comment", "message", "instructions")
@@ -333,7 +334,7 @@ def _person(value: object, programs: Collection[str]) -> str:
     return by if known and by not in programs else ""
 
 
-def _words_of(kind: str, value: dict[str, Any]) -> list[str]:
+def _words_of(kind: str, value: JSONObject) -> list[str]:
     """What the answer says in words."""
     if kind == CLARIFICATION:
         return _texts(value.get("answers", {}))
@@ -343,7 +344,7 @@ def _words_of(kind: str, value: dict[str, Any]) -> list[str]:
     return [*_texts(_named(feedback)), *_texts(_named(value))]
 
 
-def _named(value: object) -> dict[str, Any]:
+def _named(value: object) -> JSONObject:
     return {name: value[name] for name in IN_WORDS if name in value} if isinstance(value, dict) else {}
 
 
@@ -366,7 +367,7 @@ def readings_of(tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, *, now
     return sorted((each for each in seen.values() if each.memory_id in there), key=lambda each: (each.at, each.run_id))
 
 
-def _reading(executed: Executed, prompt: str, document: dict[str, Any]) -> Reading:
+def _reading(executed: Executed, prompt: str, document: JSONObject) -> Reading:
     return Reading(executed.run_id, prompt, document["id"], document["content"], executed.run.created_at)
 
 
@@ -413,7 +414,7 @@ def _versions_of(tenant_id: UUID, *kinds: str) -> Versions:
     return found
 
 
-def chains_of(tenant_id: UUID) -> tuple[dict[str, Any], ...]:
+def chains_of(tenant_id: UUID) -> tuple[JSONObject, ...]:
     """The packs of chains as they are installed now."""
     return tuple(json.loads(row.text) for row in _current(tenant_id, ArtifactKind.CHAIN_PACK))
 

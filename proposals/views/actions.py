@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict, Forbidden
+from memory.host.json_types import JSONObject
 from proposals import comments, denials, lifecycle, overrides, review, rules
 from proposals.forms import (
     AskForm,
@@ -30,7 +31,7 @@ from proposals.review import Detail
 from proposals.views import review as views_review
 from proposals.views.review import frame, render_review
 
-Act = Callable[[dict[str, Any]], Any]
+Act = Callable[[JSONObject], Any]
 ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
 VOTED: dict[str, str] = {
     Decision.GRANTED: "Your approval is on record.",
@@ -49,7 +50,7 @@ def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
     """A gate is opened over the revision the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: JSONObject) -> object:
         return lifecycle.ask_to_apply(scope, proposal_id, expected=data["revision"], now=timezone.now())
 
     direct = rules.activates_directly()
@@ -62,7 +63,7 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The vote, about exactly what the form was printed with."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: JSONObject) -> object:
         return lifecycle.decide(scope, proposal_id, **data, now=timezone.now())
 
     words = VOTED.get(request.POST.get("decision", ""), "Your vote is on record.")
@@ -74,7 +75,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The gate is cancelled; the proposal is under review as before."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(_: dict[str, Any]) -> object:
+    def act(_: JSONObject) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
     words = "The gate is withdrawn. Nothing was installed."
@@ -89,7 +90,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
         messages.success(request, words)
         return redirect("proposal", prop_id)
     told = review.detail(scope, proposal_id)
-    more: dict[str, Any] = {"refused": form}
+    more: JSONObject = {"refused": form}
     if sent.conflict:
         more = {"conflict": views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
@@ -103,7 +104,7 @@ def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = RejectForm(request.POST if request.method == "POST" else None)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: JSONObject) -> object:
         return lifecycle.reject(
             scope, proposal_id, expected=data["revision"], reason=data["reason"], now=timezone.now()
         )
@@ -118,7 +119,7 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: JSONObject) -> object:
         return lifecycle.archive(scope, proposal_id, reason=data["reason"], now=timezone.now())
 
     return _end(request, prop_id, form, act, "archive", "The proposal is archived.")
@@ -164,7 +165,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: dict[str, Any]) -> Proposal:
+    def act(data: JSONObject) -> Proposal:
         return lifecycle.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
@@ -186,7 +187,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = CommentForm(request.POST)
 
-    def act(data: dict[str, Any]) -> Comment:
+    def act(data: JSONObject) -> Comment:
         return comments.add(scope, proposal_id, data["text"], now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "comment", proposal_id, now=timezone.now()))
@@ -206,7 +207,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = OverrideForm(request.POST if request.method == "POST" else None, prop_id=prop_id)
 
-    def act(data: dict[str, Any]) -> object:
+    def act(data: JSONObject) -> object:
         seen = {name: data[name] for name in ("revision", "sha256", "reason")}
         return overrides.override(scope, proposal_id, **seen, now=timezone.now())
 
@@ -234,7 +235,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     told, now = review.detail(scope, proposal_id), timezone.now()
     form = _form(request, told)
 
-    def act(data: dict[str, Any]) -> Proposal:
+    def act(data: JSONObject) -> Proposal:
         given = {"expected": data["revision"], "voids_gate": data.get("voids_gate", False)}
         return lifecycle.revise(scope, proposal_id, form.change, **given, now=timezone.now())
 

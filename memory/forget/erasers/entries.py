@@ -15,6 +15,7 @@ from memory.forget.erasers.declared import Declared
 from memory.host import ids
 from memory.host.erasure import ENTRIES as ENTRIES_STORE
 from memory.host.erasure import Holding, Identifiers, Remains
+from memory.host.json_types import JSONObject
 from memory.models import Archive, ArchiveState, Reconciled
 from memory.passes import archives
 from memory.text.matching import (
@@ -250,7 +251,7 @@ class SealedValues(LedgerEntries):
         return Remains(found.left + len(locked & chosen), found.undecided + len(locked - chosen - spared))
 
 
-def _words(value: dict[str, Any]) -> str:
+def _words(value: JSONObject) -> str:
     """All that a value says, its numbers too."""
     return f"{' '.join(texts_in(value))} {addresses.canonical(value)}"
 
@@ -385,9 +386,9 @@ def _rows(tenant_id: UUID) -> Iterable[Archive]:
     return rows
 
 
-def _said(row: Archive) -> dict[str, Any]:
+def _said(row: Archive) -> JSONObject:
     """The document of an archive; nothing of a withdrawn one."""
-    document: dict[str, Any] = {} if row.state == ArchiveState.WITHDRAWN else json.loads(bytes(row.body))
+    document: JSONObject = {} if row.state == ArchiveState.WITHDRAWN else json.loads(bytes(row.body))
     return document
 
 

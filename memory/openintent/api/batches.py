@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.host import ids
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.host.serializing import Text, Whole, query_of
 from memory.openintent import batches, queries
 from memory.openintent.api import schemas
@@ -173,7 +174,7 @@ def _told(detail: object, place: str = "") -> list[tuple[str, str]]:
     return [(place.removeprefix("non_field_errors").removeprefix("body"), str(detail))]
 
 
-def _filter_of(request: Request) -> dict[str, Any]:
+def _filter_of(request: Request) -> JSONObject:
     """The filter in the query string, or in ``{"filter": {...}}``; a name that is none would delete too much."""
     given, body = query_of(request), request.data
     if not isinstance(body, dict) or set(body) - {"filter"} or (given and body):
@@ -186,7 +187,7 @@ def _filter_of(request: Request) -> dict[str, Any]:
     return found
 
 
-def _flat(given: dict[str, Any]) -> list[str]:
+def _flat(given: JSONObject) -> list[str]:
     """The names of the filter; of a nested scope as the query string spells them."""
     scope = given.get("scope")
     inner = [f"scope.{name}" for name in scope] if isinstance(scope, dict) else []

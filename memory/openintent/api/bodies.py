@@ -10,6 +10,7 @@ from rest_framework.exceptions import ParseError
 
 from memory.host.bodies import StrictJSONParser
 from memory.host.json_depth import MAX_DEPTH, depth_of
+from memory.host.json_types import JSONObject
 
 # Around a value of the depth that is allowed: the entry, the list, and the batch that it comes in.
 AROUND = 3
@@ -63,7 +64,7 @@ def _loaded(text: str) -> Any:
         raise ParseError("The body is not valid JSON in UTF-8.") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> JSONObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ParseError("An object of the body has a name twice.")

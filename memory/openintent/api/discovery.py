@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
+from memory.host.json_types import JSONObject
 from memory.host.operations import operation
 from memory.host.tenancy import scope_of
 from memory.openintent import queries
@@ -42,7 +43,7 @@ DOCUMENT = {"type": "object"}
 ANSWERS: dict[Any, Any] = {200: DOCUMENT, 304: None}
 
 
-def document() -> dict[str, Any]:
+def document() -> JSONObject:
     """``/.well-known/openintent.json`` in this configuration."""
     return {
         "protocol": PROTOCOL,
@@ -62,7 +63,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def compatibility() -> dict[str, Any]:
+def compatibility() -> JSONObject:
     """``/.well-known/openintent-compat.json``: RFC-0015 whole, and of the others what its tiers rest on."""
     around = ("RFC-0001", "RFC-0011", "RFC-0012", "RFC-0013")
     whole = "full" if settings.OPENWOP_MEMORY_WRITABLE else "partial"
@@ -96,7 +97,7 @@ def server_config(request: Request) -> Response:
     return Response({"protocol_version": PROTOCOL_VERSION, "suspension": {"default_retry_policy": None}})
 
 
-def _public(request: Request, said: dict[str, Any]) -> HttpResponse:
+def _public(request: Request, said: JSONObject) -> HttpResponse:
     body = json.dumps(said, separators=(",", ":")).encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     same = request.headers.get("If-None-Match") == etag

@@ -1,7 +1,7 @@
 """One entry over HTTP: made, read, changed and deleted (RFC-0015, API Endpoints; R1 to R19, R44 to R49)."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.http import HttpResponse
 from django.urls import URLPattern, path
@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
+from memory.host.json_types import JSONObject
 from memory.host.operations import listed
 from memory.host.serializing import checked
 from memory.openintent import entries, queries
@@ -62,7 +63,7 @@ def _reader(request: Request, agent_id: str) -> Caller:
     return caller if caller.operates or not agent_id else caller_of(request, otherwise=agent_id)
 
 
-def _documents(found: Page) -> list[dict[str, Any]]:
+def _documents(found: Page) -> list[JSONObject]:
     return [
         entry_document(row, inherited_from=found.inherited_from if row.task_id == found.inherited_from else "")
         for row in found.rows

@@ -1,7 +1,6 @@
 """Intents, tasks, coordinators and agents over HTTP: the work surface of RFC-0015."""
 
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 from rest_framework.decorators import api_view, parser_classes
@@ -11,6 +10,7 @@ from rest_framework.response import Response
 from memory.host import ids
 from memory.host.errors import PreconditionRequired
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.host.operations import listed
 from memory.host.serializing import checked, query_of
 from memory.models import Agent, Coordinator, Intent, Task
@@ -23,7 +23,7 @@ from memory.openintent.documents import instant
 from memory.openintent.tiers import READ, WRITE, Caller
 from memory.openintent.work import CoordinatorChange, NewIntent, authority
 
-Document = dict[str, Any]
+Document = JSONObject
 
 
 def acting(request: Request, named: str | None, *, field: str) -> Caller:
@@ -43,20 +43,20 @@ def version_in(request: Request) -> int:
     return found
 
 
-def work_page(request: Request, asked: type[serializers.Page]) -> dict[str, Any]:
+def work_page(request: Request, asked: type[serializers.Page]) -> JSONObject:
     """Which page of a list is wanted, and of what."""
     filled = asked(data=query_of(request))
     filled.is_valid(raise_exception=True)
-    found: dict[str, Any] = filled.validated_data
+    found: JSONObject = filled.validated_data
     return found
 
 
-def bare_list(documents: list[dict[str, Any]], total: int) -> Response:
+def bare_list(documents: list[JSONObject], total: int) -> Response:
     """The bare array that the client wants; how many there are in all stands beside it."""
     return Response(documents, headers={"X-Total-Count": str(total)})
 
 
-def versioned(document: dict[str, Any], *, status: int = 200) -> Response:
+def versioned(document: JSONObject, *, status: int = 200) -> Response:
     """The document, with its version as ``ETag`` (R49)."""
     return Response(document, status=status, headers={"ETag": f'"{document["version"]}"'})
 

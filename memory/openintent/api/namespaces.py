@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from memory.host import ids
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.host.serializing import Closed, Text, checked
 from memory.models import Grant, Intent, Namespace
 from memory.openintent import namespaces
@@ -50,7 +51,7 @@ class PermissionsBody(Closed):
     default = Word(Namespace.ACCESS, required=False)
     allow = serializers.ListField(child=RuleBody(), required=False, max_length=MAX_RULES)
 
-    def validate_allow(self, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def validate_allow(self, rules: list[JSONObject]) -> list[JSONObject]:
         if len({each["agent"] for each in rules}) < len(rules):
             raise serializers.ValidationError("names an agent twice")
         return rules
@@ -108,7 +109,7 @@ def _wanted(body: object) -> Permissions:
     return Permissions(**(given["permissions"] if nested else given))
 
 
-def _document(held: Held) -> dict[str, Any]:
+def _document(held: Held) -> JSONObject:
     row = held.row
     return {
         "namespace": row.name,
@@ -183,12 +184,12 @@ def acl_entry(request: Request, intent_id: str, entry_id: str) -> Response:
     return Response(status=204)
 
 
-def _wanted_grant(given: dict[str, Any]) -> NewGrant:
+def _wanted_grant(given: JSONObject) -> NewGrant:
     ends: datetime | None = given.get("expires_at")
     return NewGrant(given["principal_id"], given["permission"], given.get("task_id") or "", ends)
 
 
-def _acl_document(about: Intent, rows: list[Grant]) -> dict[str, Any]:
+def _acl_document(about: Intent, rows: list[Grant]) -> JSONObject:
     return {
         "intent_id": ids.wire("intent", about.id),
         "default_policy": CLOSED,
@@ -196,7 +197,7 @@ def _acl_document(about: Intent, rows: list[Grant]) -> dict[str, Any]:
     }
 
 
-def _grant_document(row: Grant) -> dict[str, Any]:
+def _grant_document(row: Grant) -> JSONObject:
     return {
         "id": ids.wire("acl", row.id),
         "principal_id": row.agent_id,

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
+from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
     FLAG,
@@ -336,7 +337,7 @@ class Sought(Paged):
     updated_after = serializers.CharField(required=False, help_text="ISO 8601")
     updated_before = serializers.CharField(required=False, help_text="ISO 8601")
 
-    def get_fields(self) -> dict[str, Any]:
+    def get_fields(self) -> JSONObject:
         """With the two whose names no attribute of a class can have."""
         scope = {name: serializers.CharField(required=False) for name in ("scope.task_id", "scope.intent_id")}
         return {**super().get_fields(), **scope}

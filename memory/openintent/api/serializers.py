@@ -9,6 +9,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
 from memory.host import json_depth
+from memory.host.json_types import JSONObject
 from memory.host.serializing import Closed, Flag, Text, Whole
 from memory.ledger import Given
 from memory.models.work import STATUSES
@@ -29,7 +30,7 @@ MAX_ID = 128
 MAX_EVERY = 86_400
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 FARTHEST = 2**31 - 1
-MAYBE: dict[str, Any] = {"required": False, "allow_null": True}
+MAYBE: JSONObject = {"required": False, "allow_null": True}
 INTENT_PRIORITIES = ("low", "normal", "high", "critical")
 
 
@@ -159,7 +160,7 @@ class EntryChange(Closed):
     ttl = Lifetime(required=False, allow_null=True, max_length=MAX_TTL)
     expires_at = Moment(required=False, allow_null=True)
 
-    def named(self) -> dict[str, Any]:
+    def named(self) -> JSONObject:
         """The fields that are named, as ``entries.update`` takes them."""
         given = {name: self.validated_data[name] for name in entries.MUTABLE if name in self.validated_data}
         cleared = {name: given[name] or "" for name in ("ttl", "sensitivity") if name in given}
@@ -317,9 +318,9 @@ class StateChange(Closed):
     patches = Objects(**MAYBE)
     state = Value(**MAYBE)
 
-    def patched(self) -> list[dict[str, Any]]:
+    def patched(self) -> list[JSONObject]:
         fields = self.validated_data.get("state") or {}
-        patches: list[dict[str, Any]] = self.validated_data.get("patches") or []
+        patches: list[JSONObject] = self.validated_data.get("patches") or []
         return [*patches, *({"op": "set", "path": name, "value": value} for name, value in fields.items())]
 
 
@@ -335,7 +336,7 @@ class EventCreate(Closed):
     trace_id = Name(max_length=MAX_ID, **MAYBE)
     parent_event_id = Name(max_length=MAX_ID, **MAYBE)
 
-    def noted(self) -> dict[str, Any]:
+    def noted(self) -> JSONObject:
         """The payload, with where the event belongs in a trace (RFC-0020) when that is said."""
         sent = self.validated_data
         trace = {name: sent[name] for name in ("trace_id", "parent_event_id") if sent.get(name)}
@@ -377,7 +378,7 @@ class TaskKept(Closed):
     assigned_agent = Name(max_length=MAX_AGENT, allow_blank=True, **MAYBE)
     status = Text(max_length=16, **MAYBE)
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> JSONObject:
         interpreted = {"memory_policy", "assigned_agent", "status"}
         sent = self.validated_data
         known = set(TaskKept().fields) - interpreted

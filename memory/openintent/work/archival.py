@@ -7,13 +7,14 @@ what was neither confidential nor restricted (C1). A forget takes values out of 
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memory import addresses, event_notes, harness, ledger
 from memory.adapter import addresses as adapter_addresses
 from memory.host import ids, sql
 from memory.host.events import MemoryArchived
+from memory.host.json_types import JSONObject
 from memory.models import Task
 from memory.openintent.work import policies
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # A snapshot beyond this is told in several events, so that none is too large to be read.
 MAX_SNAPSHOT = 1024 * 1024
-Archived = dict[str, Any]
+Archived = JSONObject
 
 
 def archive(task: Task, actor: str, now: datetime) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from memory import addresses, harness
 from memory.host.errors import Forbidden, Invalid
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
 from memory.openintent.work.rows import at_work, live_tasks_of
@@ -126,7 +127,7 @@ def document(scope: TenantScope, field: str, value: object, *, most: int = MAX_O
     return found
 
 
-def record(scope: TenantScope, given: dict[str, Any]) -> dict[str, Any]:
+def record(scope: TenantScope, given: JSONObject) -> JSONObject:
     """The fields that are kept and not interpreted, each checked under its own name."""
     return {field: document(scope, field, value) for field, value in given.items()}
 
@@ -137,7 +138,7 @@ def one_of(field: str, word: str, words: Collection[str]) -> str:
     return word
 
 
-def memory_policy(given: dict[str, Any] | None) -> dict[str, Any] | None:
+def memory_policy(given: JSONObject | None) -> JSONObject | None:
     """A task's memory policy as it was given (RFC-0015 6.5, R72); refused when it says what nobody understands."""
     for field, value in (given or {}).items():
         path = f"memory_policy.{field}"
@@ -150,7 +151,7 @@ def memory_policy(given: dict[str, Any] | None) -> dict[str, Any] | None:
     return given
 
 
-def guardrails(scope: TenantScope, given: dict[str, Any] | None) -> dict[str, Any] | None:
+def guardrails(scope: TenantScope, given: JSONObject | None) -> JSONObject | None:
     """Guardrails as they were given (RFC-0013, RFC-0015 6.6); those of memory have to make sense."""
     if given is None:
         return None
@@ -160,7 +161,7 @@ def guardrails(scope: TenantScope, given: dict[str, Any] | None) -> dict[str, An
         _words(f"guardrails.{field}", given.get(field))
     _flag("guardrails.memory_archive_required", given.get("memory_archive_required", True))
     one_of("guardrails.on_exceed", str(given.get("on_exceed", "fail")), ON_EXCEED)
-    kept: dict[str, Any] = document(scope, "guardrails", given)
+    kept: JSONObject = document(scope, "guardrails", given)
     return kept
 
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-Json = dict[str, Any]
+from memory.host.json_types import JSONObject
+
+Json = JSONObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Intents: made, found, joined, and changed under their version (RFC-0001, RFC-0002). Each has a log."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,6 +10,7 @@ from memory.host import event_log, ids
 from memory.host.errors import NotFound, VersionMismatch
 from memory.host.event_log import Recorded
 from memory.host.events import IntentLogged
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
 from memory.openintent.work import authority
@@ -176,7 +176,7 @@ def _save(row: Intent, *changed: str, now: datetime) -> None:
     row.save(by=WRITER, update_fields=[*changed, "version", "updated_at"])
 
 
-def _patch(state: dict[str, Any], patch: Json) -> None:
+def _patch(state: JSONObject, patch: Json) -> None:
     """One of ``{"op", "path", "value"}``: the path is a name of the state, with or without the slash of JSON Patch."""
     path = str(patch.get("path", "")).removeprefix("/")
     op = authority.one_of("patches.op", str(patch.get("op", "set")), OPS)

@@ -7,12 +7,12 @@ overrules a policy that does without.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
+from memory.host.json_types import JSONObject
 from memory.models import Agent, Intent, Task
 from memory.openintent.work.rows import at_work, live_tasks_of, taken_up, taken_up_by
 
@@ -49,7 +49,7 @@ def heirs_of(tenant_id: UUID, agent_id: str) -> "QuerySet[Task]":
     return live_tasks_of(tenant_id, agent_id).filter(INHERITS, parent_task__intent_id=F("intent_id"))
 
 
-def would_inherit(intent: Intent, policy: dict[str, Any] | None) -> bool:
+def would_inherit(intent: Intent, policy: JSONObject | None) -> bool:
     """The same of a task that is to be made under another one of the intent."""
     return bool({**intent.policy, **(policy or {})}.get("inherit_from_parent", False))
 
@@ -87,11 +87,11 @@ def rails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime |
     """The same for each of these agents, in two queries however many they are; none is over who is left out."""
     agreed = taken_up(tenant_id).filter(agent_id__in=agents, task__ended_at=None)
     held = set(agreed.values_list("agent_id", "task__intent_id"))
-    over: dict[UUID, list[dict[str, Any] | None]] = {}
+    over: dict[UUID, list[JSONObject | None]] = {}
     rows = at_work(tenant_id, now=now).filter(intent_id__in={intent_id for _, intent_id in held}) if held else ()
     for row in rows:
         over.setdefault(row.intent_id, []).append(row.guardrails)
-    found: dict[str, list[dict[str, Any] | None]] = {}
+    found: dict[str, list[JSONObject | None]] = {}
     for agent_id, intent_id in held:
         found.setdefault(agent_id, []).extend(over.get(intent_id, ()))
     return {agent_id: _together(given) for agent_id, given in found.items()}
@@ -108,7 +108,7 @@ def capacity_of(agent: Agent, *, now: datetime) -> int:
     return settings.OPENWOP_EPISODIC_CAPACITY if found is None else found
 
 
-def _given(task: Task) -> dict[str, Any]:
+def _given(task: Task) -> JSONObject:
     """What the task's policy says over what its intent's does, key by key (R87)."""
     intent: Intent = Intent.objects.of(task.tenant_id).only("policy").get(id=task.intent_id)
     return {**intent.policy, **(task.memory_policy or {})}
@@ -119,7 +119,7 @@ def smallest(*bounds: int | None) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _together(guardrails: Iterable[dict[str, Any] | None]) -> Rails:
+def _together(guardrails: Iterable[JSONObject | None]) -> Rails:
     given = [each for each in guardrails if each is not None]
     allowed = [frozenset(names) for each in given if (names := each.get("allowed_semantic_namespaces")) is not None]
     return Rails(

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import rfc8785
 
+from memory.host.json_types import JSONObject
 from memory.text import token_budget
 from memory.text.distillers.sources import Distilled, Kept, Section, Source
 
@@ -99,7 +100,7 @@ class Method:
 EXTRACTIVE = Method("extractive", "1")
 
 
-class ArchiveDocument(dict[str, Any]):
+class ArchiveDocument(JSONObject):
     """What ``document`` makes: texts and small whole numbers under plain keys in their order, and nothing else."""
 
 

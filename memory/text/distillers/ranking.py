@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from memory.host.json_types import JSONObject
 from memory.text.distillers.sources import NothingToKeep, Source
 
 # A run of stops is looked at once, from its beginning: no text takes more than a moment.
@@ -348,7 +349,7 @@ def _worded(words: Wording) -> float:
     return marked + facts - small - short
 
 
-def _weights(columns: dict[str, Any]) -> Any:
+def _weights(columns: JSONObject) -> Any:
     weight = (
         1.0 + 0.8 * columns["worded"] + 0.6 * columns["central"] + 0.5 * columns["backed"] + 0.5 * columns["recent"]
     )

@@ -15,6 +15,7 @@ from django.db import Error, connection, connections
 from django.utils import timezone
 
 from memory import retention
+from memory.host.json_types import JSONObject
 from openwop_console.process import data_folder, listening, scheduler, supervision
 
 WEB, WORKER = "web", "worker"
@@ -112,7 +113,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _environment(parts: Sequence[str], options: dict[str, Any]) -> dict[str, str]:
+def _environment(parts: Sequence[str], options: JSONObject) -> dict[str, str]:
     """What the children are told of the numbers that were given; refused when they belong to the other part."""
     found = {}
     for part, names in OF_PART.items():

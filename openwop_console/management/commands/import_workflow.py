@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory.host import tenancy
+from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.openintent import workflow_file
@@ -38,7 +39,7 @@ class Command(DatabaseCommand):
         told = {**workflow_file.document(brought), "warnings": warnings}
         self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
 
-    def _workflow(self, file: Path) -> tuple[Workflow, list[dict[str, Any]]]:
+    def _workflow(self, file: Path) -> tuple[Workflow, list[JSONObject]]:
         """What the file says. What is wrong with it goes to standard error, a line for each thing, and ends this."""
         parsed = workflow_file.parse(_bytes_of(file))
         for severity, found in (("", parsed.problems), ("warning: ", parsed.warnings)):

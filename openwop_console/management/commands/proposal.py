@@ -15,6 +15,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from openwop_console.management.base import DatabaseCommand, acting_as, operator_scope, tenant_named
 from proposals import comments, inbox, lifecycle, overrides, review, rules
@@ -23,7 +24,7 @@ from proposals.drafts import Change
 from proposals.inbox import InboxFilter
 from proposals.models import Decision, Kind, Proposal, Revision, State
 
-Given = dict[str, Any]
+Given = JSONObject
 Act = Callable[[TenantScope, UUID | None, Given, datetime], Proposal | None]
 DECIDES = {
     "approve": Decision.GRANTED,
@@ -144,13 +145,13 @@ def _text_in(name: str) -> str:
         raise CommandError(f"{name} cannot be read.") from None
 
 
-def _listed(scope: TenantScope, options: Given) -> dict[str, Any]:
+def _listed(scope: TenantScope, options: Given) -> JSONObject:
     states, kinds = ((options[facet],) if options[facet] else () for facet in ("state", "kind"))
     found = inbox.listing(scope, InboxFilter(options["show"], states=states, kinds=kinds), now=timezone.now())
     return {"total": len(found), "proposals": [_row(each) for each in found]}
 
 
-def _row(revision: Revision) -> dict[str, Any]:
+def _row(revision: Revision) -> JSONObject:
     proposal = revision.proposal
     return {
         "proposalId": ids.wire("prop", proposal.id),
@@ -162,7 +163,7 @@ def _row(revision: Revision) -> dict[str, Any]:
     }
 
 
-def _carried_out(scope: TenantScope, options: Given) -> dict[str, Any]:
+def _carried_out(scope: TenantScope, options: Given) -> JSONObject:
     """The proposal as it is afterwards, with its text when it was only to be shown."""
     proposal_id = ids.parse("prop", options.get("proposal", ""))
     made = None if options["action"] == "show" else _act(scope, proposal_id, options)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator
 
 from memory.host import access, keys
+from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, Membership, Tenant
 from openwop_console.management.base import (
     DatabaseCommand,
@@ -25,7 +26,7 @@ TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
 ROLE = {"enum": list(access.ROLES)}
 
 
-def _objects(*required: str, **properties: object) -> dict[str, Any]:
+def _objects(*required: str, **properties: object) -> JSONObject:
     one = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return {"type": "array", "items": one}
 
@@ -62,7 +63,7 @@ class Command(DatabaseCommand):
             self.stdout.write(json.dumps(line))
 
 
-def _provision(wanted: dict[str, Any], now: datetime) -> list[dict[str, str]]:
+def _provision(wanted: JSONObject, now: datetime) -> list[dict[str, str]]:
     """Create what is missing of one tenant; its new keys, with their texts."""
     slug = wanted["slug"]
     tenant = access.tenant_by_slug(slug) or access.create_tenant(slug, name=wanted.get("name", ""), now=now)
@@ -88,7 +89,7 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], now: datetime) -> N
     access.create_operator(tenant, wanted["email"], role=wanted["role"], password=password, now=now)
 
 
-def _create_key(tenant: Tenant, wanted: dict[str, Any], now: datetime) -> access.NewKey:
+def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> access.NewKey:
     return keys.create(
         administrator_scope(tenant),
         role=wanted["role"],

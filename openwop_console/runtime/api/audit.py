@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -11,6 +9,7 @@ from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Break
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
+from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
 from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, operation
 from memory.host.paging import DEFAULT_LIMIT
@@ -111,7 +110,7 @@ class TenantEventsQuery(Closed):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_RECORDS)
 
 
-def finding_document(found: Finding) -> dict[str, Any]:
+def finding_document(found: Finding) -> JSONObject:
     """The AuditVerifyResult."""
     return {
         "fromSeq": found.first,
@@ -123,16 +122,16 @@ def finding_document(found: Finding) -> dict[str, Any]:
     }
 
 
-def _checkpoint_document(checkpoint: AuditCheckpoint) -> dict[str, Any]:
+def _checkpoint_document(checkpoint: AuditCheckpoint) -> JSONObject:
     return {**checkpoints.statement(checkpoint), "signature": checkpoint.signature}
 
 
-def _anomaly_document(found: Break) -> dict[str, Any]:
+def _anomaly_document(found: Break) -> JSONObject:
     """The first record has nothing before it; the schema wants a text all the same."""
     return {"atSeq": found.at_seq, "expectedPrevHash": found.expected or "null", "actualPrevHash": found.actual}
 
 
-def records_document(page: AuditPage) -> dict[str, Any]:
+def records_document(page: AuditPage) -> JSONObject:
     oldest = page.records[-1].seq if page.records else 0
     return {
         "records": [auditing.document_of(record) for record in page.records],

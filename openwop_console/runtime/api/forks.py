@@ -1,13 +1,12 @@
 """``POST /v1/runs/{runId}:fork``: a replay or a branch of a run (openwop-host 3.8)."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.operations import operation
 from memory.host.serializing import checked
@@ -25,7 +24,7 @@ def run_fork(request: Request, run_id: str) -> Response:
     return Response(_forked_document(made, run_id, request), status=201)
 
 
-def _forked_document(made: Run, source_id: str, request: Request) -> dict[str, Any]:
+def _forked_document(made: Run, source_id: str, request: Request) -> JSONObject:
     run_id = ids.wire("run", made.id)
     return {
         "runId": run_id,

@@ -17,6 +17,7 @@ from rest_framework.request import Request
 
 from memory.host import event_log, tenancy
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.openintent import events
 from memory.openintent.api.http import caller_of, described, json_bytes
 from memory.openintent.events import Log
@@ -105,6 +106,6 @@ def _following(subscription: _Subscription, place: Place, after: int) -> Generat
     )
 
 
-def _frame(sequence: int, event: str, document: dict[str, Any]) -> bytes:
+def _frame(sequence: int, event: str, document: JSONObject) -> bytes:
     head = f"id: {sequence}\n" if sequence >= 0 else ""
     return f"{head}event: {event}\ndata: ".encode() + json_bytes(document) + b"\n\n"

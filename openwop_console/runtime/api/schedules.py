@@ -1,7 +1,5 @@
 """Schedules and heartbeats over HTTP: the console's extension of the OpenWOP face, over time."""
 
-from typing import Any
-
 from django.urls import path, register_converter
 from django.utils import timezone
 from rest_framework import serializers
@@ -12,6 +10,7 @@ from rest_framework.response import Response
 from memory.host import cron, ids, scheduling
 from memory.host.events import payload_of
 from memory.host.heartbeats import HeartbeatOrder, Verdict
+from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.operations import COUNT, FLAG, OBJECT, TEXT, TIME, operation
 from memory.host.paging import DEFAULT_LIMIT
@@ -22,7 +21,7 @@ from memory.wire import instant
 from openwop_console.runtime.timed import heartbeats, schedules
 from openwop_console.runtime.timed.schedules import POLICY
 
-Schema = dict[str, Any]
+Schema = JSONObject
 TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 LONGEST_INTERVAL_S = 90 * 86_400
@@ -132,8 +131,8 @@ class ScheduleChanges(Closed):
     )
     enabled = serializers.BooleanField(required=False)
 
-    def changes(self) -> dict[str, Any]:
-        given: dict[str, Any] = dict(self.validated_data)
+    def changes(self) -> JSONObject:
+        given: JSONObject = dict(self.validated_data)
         other = {"at": None} if "cron" in given else {"cron": ""} if "at" in given else {}
         if "cron" in given:
             given["cron"] = " ".join(given["cron"].split())
@@ -164,8 +163,8 @@ class HeartbeatChanges(Closed):
     inputs = serializers.DictField(required=False)
     enabled = serializers.BooleanField(required=False)
 
-    def changes(self) -> dict[str, Any]:
-        given: dict[str, Any] = dict(self.validated_data)
+    def changes(self) -> JSONObject:
+        given: JSONObject = dict(self.validated_data)
         if "workflowId" in given:
             given["workflowId"] = given["workflowId"] or ""
         return {_OF_HEARTBEAT.get(name, name): value for name, value in given.items() if name != "name"}
@@ -214,7 +213,7 @@ class TickHeartbeat(Closed):
     simulateSlowMs = serializers.IntegerField(required=False, min_value=0, max_value=60_000)
 
 
-def schedule_document(schedule: Schedule) -> dict[str, Any]:
+def schedule_document(schedule: Schedule) -> JSONObject:
     coming = [instant(tick) for tick in scheduling.coming(schedule)]
     time = {"at": instant(schedule.at)} if schedule.at else {"cron": schedule.cron, "timezone": schedule.timezone}
     return {
@@ -232,7 +231,7 @@ def schedule_document(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def tick_document(tick: ScheduleTick) -> dict[str, Any]:
+def tick_document(tick: ScheduleTick) -> JSONObject:
     """``missed`` is how many ticks before it got no run of their own."""
     without = "skipped" if tick.code == scheduling.SKIPPED else "refused"
     return {
@@ -245,7 +244,7 @@ def tick_document(tick: ScheduleTick) -> dict[str, Any]:
     }
 
 
-def heartbeat_document(heartbeat: Heartbeat) -> dict[str, Any]:
+def heartbeat_document(heartbeat: Heartbeat) -> JSONObject:
     seen = heartbeat.prior_state
     return {
         "heartbeatId": ids.wire("hbt", heartbeat.id),
@@ -266,7 +265,7 @@ def heartbeat_document(heartbeat: Heartbeat) -> dict[str, Any]:
     }
 
 
-def verdict_document(verdict: Verdict, heartbeat_id: str, *, started: bool) -> dict[str, Any]:
+def verdict_document(verdict: Verdict, heartbeat_id: str, *, started: bool) -> JSONObject:
     """What one tick of a seam came to; the facts name the heartbeat as the caller does."""
     facts = [verdict.evaluated, *([verdict.transition] if verdict.transition else [])]
     told = [payload_of(fact) | {"heartbeatId": heartbeat_id} for fact in facts]

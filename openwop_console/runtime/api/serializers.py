@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,6 +10,7 @@ from memory import masking
 from memory.host import ids, runs
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
 from memory.host.serializing import After, Closed, Instant, Text
@@ -45,7 +45,7 @@ class RunsQuery(Closed):
         return RunFilter(given.get("workflowId", ""), given.get("status", ""), given.get("since"), given.get("until"))
 
 
-def runs_document(page: RunPage) -> dict[str, Any]:
+def runs_document(page: RunPage) -> JSONObject:
     return {
         "runs": [
             {
@@ -196,7 +196,7 @@ class PollQuery(Closed):
     timeout = serializers.IntegerField(required=False, min_value=0, max_value=60)
 
 
-def created_document(run: Run, request: Request) -> dict[str, Any]:
+def created_document(run: Run, request: Request) -> JSONObject:
     run_id = ids.wire("run", run.id)
     status_url = request.build_absolute_uri(f"/v1/runs/{run_id}")
     return {
@@ -209,7 +209,7 @@ def created_document(run: Run, request: Request) -> dict[str, Any]:
     }
 
 
-def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
+def run_document(state: RunState, *, origin: str = "") -> JSONObject:
     """The RunSnapshot (openwop-host 3.3); ``origin`` is where this host is reached, for the addresses of tokens."""
     run, definition = state.run, json.loads(state.run.definition.text)
     mask = Mask(definition, run.inputs, run.variables)
@@ -250,7 +250,7 @@ def run_document(state: RunState, *, origin: str = "") -> dict[str, Any]:
     }
 
 
-def _source_owner(run: Run) -> dict[str, Any] | None:
+def _source_owner(run: Run) -> JSONObject | None:
     """Whose the source of a fork is, when another principal asked for the fork."""
     source = run.source_run if run.source_run_id else None
     if source is None or source.principal == run.principal:
@@ -258,14 +258,14 @@ def _source_owner(run: Run) -> dict[str, Any] | None:
     return {"tenant": source.tenant.slug, "principal": source.principal}
 
 
-def _agent_document(run: Run, definition: dict[str, Any]) -> dict[str, Any] | None:
+def _agent_document(run: Run, definition: JSONObject) -> JSONObject | None:
     """Who the run acts as at its current node: the node's own agent, else the run's."""
-    at: dict[str, Any] = next((node for node in definition["nodes"] if node["id"] == run.current_node), {})
+    at: JSONObject = next((node for node in definition["nodes"] if node["id"] == run.current_node), {})
     agent_id = at.get("agent", {}).get("agentId") or run.agent_id
     return {"agentId": agent_id} if agent_id else None
 
 
-def _interrupt_document(interrupt: Interrupt, mask: Mask, token: str, origin: str) -> dict[str, Any]:
+def _interrupt_document(interrupt: Interrupt, mask: Mask, token: str, origin: str) -> JSONObject:
     addressed = {"interruptToken": token, "callbackUrl": f"{origin}/v1/interrupts/{token}"} if token else {}
     return {
         "interruptId": ids.wire("int", interrupt.id),
@@ -278,7 +278,7 @@ def _interrupt_document(interrupt: Interrupt, mask: Mask, token: str, origin: st
     }
 
 
-def asked_document(asked: Asked) -> dict[str, Any]:
+def asked_document(asked: Asked) -> JSONObject:
     """What a token asks about."""
     interrupt = asked.interrupt
     return {
@@ -292,7 +292,7 @@ def asked_document(asked: Asked) -> dict[str, Any]:
     }
 
 
-def node_states(steps: Mapping[str, Step]) -> dict[str, Any]:
+def node_states(steps: Mapping[str, Step]) -> JSONObject:
     """Where each node stands that the run has reached."""
     return {
         node_id: {
@@ -306,14 +306,14 @@ def node_states(steps: Mapping[str, Step]) -> dict[str, Any]:
     }
 
 
-def cancelled_document(outcome: Cancelled) -> dict[str, Any]:
+def cancelled_document(outcome: Cancelled) -> JSONObject:
     if outcome.code:
         error = {"code": outcome.code, "message": outcome.message}
         return {"runId": outcome.run_id, "ok": False, "error": error}
     return {"runId": outcome.run_id, "ok": True, "status": outcome.status}
 
 
-def artifact_document(run_id: str, artifact: RunArtifact) -> dict[str, Any]:
+def artifact_document(run_id: str, artifact: RunArtifact) -> JSONObject:
     return {
         "artifactId": artifact.artifact_id,
         "artifactType": artifact.artifact_type,
@@ -324,7 +324,7 @@ def artifact_document(run_id: str, artifact: RunArtifact) -> dict[str, Any]:
     }
 
 
-def event_document(event: Recorded) -> dict[str, Any]:
+def event_document(event: Recorded) -> JSONObject:
     """The RunEventDoc (openwop-host 3.4)."""
     return {
         "eventId": ids.wire("evt", event.event_id),

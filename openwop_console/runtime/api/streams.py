@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from memory.host import ids
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.host.operations import operation
 from memory.host.serializing import checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
@@ -98,7 +99,7 @@ def _look(scope: TenantScope, place: Place) -> Callable[[datetime], bool]:
     return lambda now: runs.still_readable(scope, place.stream_id, now=now)
 
 
-def _events_document(events: list[Recorded], complete: bool) -> dict[str, Any]:
+def _events_document(events: list[Recorded], complete: bool) -> JSONObject:
     return {"events": [event_document(event) for event in events], "isComplete": complete}
 
 
@@ -117,5 +118,5 @@ def _type_of(item: Item) -> str:
     return item.type if isinstance(item, Recorded) else "state.snapshot"
 
 
-def _document(item: Item) -> dict[str, Any]:
+def _document(item: Item) -> JSONObject:
     return event_document(item) if isinstance(item, Recorded) else run_document(item.state)

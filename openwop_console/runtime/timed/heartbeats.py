@@ -15,6 +15,7 @@ from memory import agents, harness, search
 from memory.host import advertised, audit, event_log, heartbeats, ids, runs, sql, tenancy
 from memory.host.errors import Invalid
 from memory.host.heartbeats import Finding, HeartbeatOrder, Verdict
+from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
@@ -42,13 +43,13 @@ BUSY = "run_already_active"
 class Kind:
     """One thing to observe: what its predicate may name, which of that it must, and the permission it needs."""
 
-    look: Callable[[TenantScope, Predicate, datetime, datetime], dict[str, Any]]
+    look: Callable[[TenantScope, Predicate, datetime, datetime], JSONObject]
     scope: str
     names: tuple[str, ...]
     required: tuple[str, ...] = ()
 
 
-def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
     """How many runs have started and ended since the last good look, of one workflow or of all; a day back at most."""
     counted = event_log.counts(
         scope.tenant_id,
@@ -60,14 +61,14 @@ def _runs(scope: TenantScope, predicate: Predicate, since: datetime, now: dateti
     return {word: counted.get(kind, 0) for kind, word in ENDS.items()}
 
 
-def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+def _memory(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
     """How many live entries there are under a ref, with a tag, or both; exact up to 10,000."""
     wanted = LedgerFilter(memory_ref=predicate.get("memoryRef", ""), tag=predicate.get("tag", ""))
     page = search.ledger_page(scope, wanted, size=1, now=now)
     return {"live": page.total, "liveIsExact": page.total_is_exact}
 
 
-def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> dict[str, Any]:
+def _agent(scope: TenantScope, predicate: Predicate, since: datetime, now: datetime) -> JSONObject:
     """Whether the agent is installed, and which dimensions of its memory this host does not give it."""
     entries = agents.entries(scope, advertised.document())
     found = next((entry for entry in entries if entry.agent_id == predicate["agentId"]), None)
@@ -118,7 +119,7 @@ def scope_needed(predicate: Predicate) -> str:
     return KINDS[predicate["observe"]].scope
 
 
-def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: datetime) -> dict[str, Any]:
+def observe(scope: TenantScope, predicate: Predicate, *, since: datetime, now: datetime) -> JSONObject:
     """What the predicate looks at, as it is at ``now``; counts of what happened begin behind ``since``."""
     kind = KINDS[predicate["observe"]]
     scope.check(kind.scope)
@@ -147,7 +148,7 @@ def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heart
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Heartbeat:
+def change(scope: TenantScope, name: str, changes: JSONObject, *, now: datetime) -> Heartbeat:
     """The heartbeat has the changes; it acts as whoever wrote last what it does."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.locked(scope.tenant_id, name)
@@ -254,7 +255,7 @@ def beat(
     return _concluded(begun, finding, seen_at=seen_at, now=clock())
 
 
-def _observed(begun: Heartbeat, now: datetime) -> dict[str, Any]:
+def _observed(begun: Heartbeat, now: datetime) -> JSONObject:
     scope = tenancy.standing_scope(begun.tenant_id, begun.principal, now=now)
     return observe(scope, begun.predicate, since=begun.observed_at or begun.created_at, now=now)
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from memory.host.json_types import JSONObject
 from proposals.learning.miners import evidence
 from proposals.learning.miners.evidence import (
     canonical,
@@ -38,7 +38,7 @@ OF_THE_PACK = ("packName", "packVersion", "peerDependencies", "peerDependenciesM
 NEEDS = OF_THE_PACK[2:]
 MOST_TOOLS, LONGEST_TOOL = 256, 256
 
-Document = dict[str, Any]
+Document = JSONObject
 
 
 @dataclass(slots=True)

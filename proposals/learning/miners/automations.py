@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
+from memory.host.json_types import JSONObject
 from proposals.learning.miners.evidence import (
     MOST_NAMED,
     canonical,
@@ -49,7 +49,7 @@ MOST_LEVELS = 16
 HALF_AN_HOUR = 30
 NOT_A_NAME = re.compile(r"[^a-z0-9_-]+")
 LONGEST_SLUG = 100
-Document = dict[str, Any]
+Document = JSONObject
 
 
 # Times that come again: every day, on weekdays, or on the same days of the week, at the same time by the wall clock.

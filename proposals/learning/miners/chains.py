@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from memory.host.json_types import JSONObject
 from proposals.learning.miners.evidence import (
     canonical,
     counted_noun,
@@ -43,7 +44,7 @@ Key = tuple[str, ...]
 PLACEHOLDER = re.compile(r"\{\{\s*params\b")
 LONGEST_NAME = 40
 ANY_TYPE = ("string", "number", "boolean", "array", "object")  # of what comes from outside nothing is known
-Document = dict[str, Any]
+Document = JSONObject
 KIND = "workflow-chain-pack"
 LEAST_RUNS = 3  # completed runs in which the chain was seen
 LEAST_WORKFLOWS = 2  # workflows that have it
@@ -110,7 +111,7 @@ def _can_be_said(port: object) -> bool:
     return isinstance(port, dict) and PORTS.get(str(port.get("type"))) in port
 
 
-def config_of(node: NodeTrace) -> dict[str, Any]:
+def config_of(node: NodeTrace) -> JSONObject:
     """The config, with the memory that the node has of its agent: the agent does not come along with a row.
 
     Where nobody knows which, whoever uses the row says so.

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import rfc8785
 
 from memory.host import cron
+from memory.host.json_types import JSONObject
 from memory.text.matching import texts_in
 from proposals.learning.miners.traces import Evidence, RunTrace
 
@@ -27,7 +28,7 @@ SEMVER = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:[-+][0-9A-Za-z.
 # Whether a value can be kept as an artifact: texts, numbers and a size that every reader of JSON takes.
 
 
-def fits(artifact: dict[str, Any]) -> bool:
+def fits(artifact: JSONObject) -> bool:
     """Whether it is small enough, and holds nothing that is refused when a proposal is made."""
     if not is_shallow(artifact, MOST_LEVELS) or any("\x00" in text for text in texts_in(artifact)):
         return False

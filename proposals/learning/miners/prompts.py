@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from memory.host.json_types import JSONObject
 from proposals.learning.miners import evidence, sentences
 from proposals.learning.miners.evidence import (
     MOST_NAMED,
@@ -34,7 +35,7 @@ KIND = "prompt-template"
 LATELY = timedelta(days=30)
 MOST_LINES = 6  # sentences that one revision adds to a section; those with the most runs behind them
 LONGEST_TEXT = 65_536
-Document = dict[str, Any]
+Document = JSONObject
 
 
 # A sentence that a prompt could get, and what led to it.

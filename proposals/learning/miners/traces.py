@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from memory.host.json_types import JSONObject
+
 Document = Mapping[str, Any]
 
 
@@ -179,7 +181,7 @@ class Finding:
     kind: str
     title: str
     rationale: str
-    artifact: dict[str, Any]
+    artifact: JSONObject
     pattern: str
     source_run_ids: tuple[str, ...]
     evidence: tuple[Evidence, ...]
