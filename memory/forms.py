@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 
 from memory.addresses import is_agent_id
-from memory.host.json_types import JSONObject
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
@@ -253,7 +252,7 @@ class WorkflowFileForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        given: JSONObject = self.cleaned_data
+        given: dict[str, Any] = self.cleaned_data
         if not given.get("file") and not given.get("text") and not self.errors:
             self.add_error("file", "Choose a file, or paste its text below.")
         return given

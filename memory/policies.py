@@ -6,6 +6,7 @@ Each change is audited. The values of a tenant without a row are those of ``Memo
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -13,7 +14,6 @@ from django.db import transaction
 
 from memory.host import access, audit, cron, registry, vault
 from memory.host.errors import Invalid
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import MemoryPolicy
 
@@ -46,7 +46,7 @@ def policy_of(tenant_id: UUID) -> Policy:
 
 @transaction.atomic
 def change(
-    scope: TenantScope, changes: JSONObject, *, called: Mapping[str, str] | None = None, now: datetime
+    scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None, now: datetime
 ) -> Policy:
     """The policy has the changes, each recorded by its name; refused whole, with every field that is wrong.
 
@@ -76,7 +76,7 @@ def change(
     return policy
 
 
-def checked(scope: TenantScope, changes: JSONObject, *, called: Mapping[str, str] | None = None) -> Policy:
+def checked(scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None) -> Policy:
     """The policy as it would be with the changes; refused as ``change`` refuses it. Nothing is changed."""
     scope.check("policies:manage")
     policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})

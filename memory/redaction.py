@@ -258,7 +258,7 @@ def scrub(text: str) -> Redacted:
     """``text`` with whatever has the shape of a secret replaced by a mark, and how many places were; marks stay."""
     count = 0
 
-    def marked(found: Any) -> str:
+    def marked(found: re.Match[str]) -> str:
         nonlocal count
         if MARK in found.group(0):
             return str(found.group(0))
@@ -274,7 +274,8 @@ def rewrite_marks(text: str) -> str:
     """The marks and placeholders of credentials that other hosts leave, in the form that this one leaves: square
     brackets (openwop-memory 10). An id that looks like a secret itself is not told."""
 
-    def marked(found: Any) -> str:
+    def marked(found: re.Match[str]) -> str:
+        assert found.lastgroup  # every form has its group
         secret_id = str(found[found.lastgroup]).replace("]", "")
         return ids.redacted("secret" if not secret_id or secret_shapes(secret_id) else secret_id)
 

@@ -7,7 +7,6 @@ file begins at version 1 again.
 
 import hashlib
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -230,5 +229,5 @@ def erase_kept(file: WorkspaceFile, **kept: object) -> None:
 
 def remove(tenant_id: UUID, path: str) -> int:
     """No version of the file is there any more; returns how many were."""
-    rows: Any = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=tenant_id, path=path)
+    rows = WorkspaceFile.objects.written_by(WRITER).filter(tenant_id=tenant_id, path=path)
     return int(rows.delete()[0])

@@ -52,7 +52,7 @@ def sqlite_file(folder: Path) -> JSONObject:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "console.sqlite3")}
 
 
-def with_options(given: JSONObject, *, base: Path, folder: Path, web_threads: int = 0) -> JSONObject:
+def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads: int = 0) -> dict[str, Any]:
     """The settings of the database ``given``. In a web process as many threads compute as ``web_threads`` says, and
     all share one connection for each of these, and one for the notifier."""
     if given["NAME"] == ":memory:":

@@ -261,7 +261,7 @@ Plain = Callable[[HttpRequest], HttpResponse]
 def public(name: str, view: Plain, gives: dict[Any, Any], headers: tuple[str, ...] = ()) -> Any:
     """A public view that knows no framework, as an endpoint of the document."""
 
-    def endpoint(request: Any) -> HttpResponse:
+    def endpoint(request: HttpRequest) -> HttpResponse:
         return view(request)
 
     endpoint.__doc__ = view.__doc__

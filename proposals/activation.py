@@ -59,7 +59,7 @@ def _ask(ctx: NodeContext, found: Gate) -> Outcome:
 def _ask_answered(ctx: NodeContext, found: Gate) -> None:
     """The question with its answer, as the log tells them when the gate was decided before a worker had reached it."""
     asked, answer, told = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
-    how: JSONObject = {}
+    how: dict[str, Any] = {}
     if found.state == GateState.EXPIRED:
         answer = {"decision": Decision.REJECTED, "reason": "timeout"}
         how = {"outcome": interrupts.TIMED_OUT, "result": "rejected", "cause": "timeout"}
@@ -94,7 +94,7 @@ def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: 
         state = GateState.EXPIRED if found.state == GateState.OPEN else found.state
         raise InterruptAlreadyResolved(nodeId=node_id, gateState=state)
     decision, reason = _answer(resume_value)
-    seen: JSONObject = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
+    seen: dict[str, Any] = {"revision": found.revision, "sha256": found.sha256, "reason": reason, "now": now}
     if overriding:
         overrides.override(scope, found.proposal_id, **seen)
     else:

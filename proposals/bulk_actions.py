@@ -8,6 +8,7 @@ import base64
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.core import signing
@@ -112,7 +113,7 @@ def _read(text: str) -> JSONObject:
 
 
 def _filter(told: JSONObject) -> InboxFilter:
-    fields: JSONObject = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
+    fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
     return InboxFilter(**fields)
 
 

@@ -11,10 +11,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from memory.host import ids, registry
 from memory.host.models import Installation
@@ -25,6 +24,7 @@ ALIKE = 0.8
 LOOKED_AT = 500
 KEPT = 20_000
 AT_ONCE = 20
+Texts = QuerySet[Revision] | QuerySet[Installation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +102,14 @@ def _wired(mine: _Facts, there: Iterable[_There], about: dict[UUID, _Facts]) -> 
     return {each.id: each.reference for each in there if each.id in about and may_say_the_same(about[each.id])}
 
 
-def _said_alike(rows: object, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
+def _said_alike(rows: Texts, text: str, wired: dict[UUID, str]) -> Iterator[tuple[float, str]]:
     """How much each of these says of the same, in the order of ``wired``."""
     words = fingerprints.words_of(text) if wired else frozenset()
     likeness = {row: fingerprints.likeness(words, fingerprints.words_of(other)) for row, other in _texts(rows, wired)}
     return ((likeness[row], reference) for row, reference in wired.items() if row in likeness)
 
 
-def _facts(rows: object, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
+def _facts(rows: Texts, kind: str, there: list[_There]) -> dict[UUID, _Facts]:
     """The facts about each; only texts that are not known yet are read."""
     found = {each.id: facts for each in there if (facts := _known.get(kind, each.sha256))}
     unknown = [each.id for each in there if each.id not in found]
@@ -127,7 +127,7 @@ def _facts_of(kind: str, text: str) -> _Facts:
     return facts
 
 
-def _texts(rows: Any, wanted: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
+def _texts(rows: Texts, wanted: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
     """The texts of these rows, a few in memory at a time."""
     listed = list(wanted)
     return rows.filter(id__in=listed).values_list("id", "text").iterator(chunk_size=AT_ONCE) if listed else iter(())

@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from memory.host.json_types import JSONObject
 from memory.host.pages import PlainForm
 from proposals import drafts, layouts, policies, policy_review
 from proposals.drafts import Change
@@ -245,7 +244,7 @@ class PolicyForm(PlainForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        given: JSONObject = super().clean() or {}
+        given: dict[str, Any] = super().clean() or {}
         if "lasts" in given and "unit" in given:
             given["expires_s"] = given.pop("lasts") * UNITS[given.pop("unit")]
         return given

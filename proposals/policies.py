@@ -8,6 +8,7 @@ under. That who wrote a proposal does not vote on it, and that agents never vote
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -112,7 +113,7 @@ def _as_kept(given: JSONObject, number: int) -> Policy:
 def ask(
     scope: TenantScope,
     kind: str,
-    changes: JSONObject,
+    changes: dict[str, Any],
     *,
     based_on: int | None = None,
     reason: str = "",
@@ -241,7 +242,7 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def _checked(before: Policy, changes: JSONObject, called: Mapping[str, str]) -> Policy:
+def _checked(before: Policy, changes: dict[str, Any], called: Mapping[str, str]) -> Policy:
     wanted = replace(before, **changes)
     least, most = int(SHORTEST.total_seconds()), int(LONGEST.total_seconds())
     checks = [

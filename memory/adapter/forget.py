@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memory.host import sql
 from memory.models.address import EntryAddress
@@ -88,12 +88,12 @@ def named(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[Named]:
     yield from _of_writers(MemoryEntry.objects.of(tenant_id).filter(id__in=rows).exclude(agent_id=""))
 
 
-def _of_addresses(rows: Any) -> Iterator[Named]:
+def _of_addresses(rows: QuerySet[EntryAddress]) -> Iterator[Named]:
     for row, *values in rows.order_by("id").values_list("id", *NAMES).iterator(chunk_size=sql.CHUNK):
         yield Named(row, dict(zip(NAMES, values, strict=True)))
 
 
-def _of_writers(rows: Any) -> Iterator[Named]:
+def _of_writers(rows: QuerySet[MemoryEntry]) -> Iterator[Named]:
     for row, agent_id in rows.order_by("id").values_list("id", "agent_id").iterator(chunk_size=sql.CHUNK):
         yield Named(row, {"agent_id": agent_id})
 

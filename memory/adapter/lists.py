@@ -17,8 +17,8 @@ from django.db.models.lookups import Exact
 
 from memory.addresses import MAX_NAME, PREFIX, Tier, canonical, size_of
 from memory.host import ids, sql
-from memory.models.address import EntryAddress
-from memory.models.entry import PLAIN, EntryTag, MemoryEntry
+from memory.models.address import AddressQuerySet, EntryAddress
+from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
 
 # How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
 FEW = (1000, 20_000)
@@ -68,7 +68,7 @@ class Listing:
     """The entries of a selection. ``rows`` holds lapsed ones too; of a ``short`` one the whole is read at once,
     which tells how many they are."""
 
-    rows: Any
+    rows: AddressQuerySet | EntryQuerySet
     moment: str
     short: bool
     tenant_id: UUID
@@ -103,7 +103,7 @@ class Listing:
         return list(self._live.values_list("id", flat=True))
 
     @property
-    def _live(self) -> Any:
+    def _live(self) -> AddressQuerySet | EntryQuerySet:
         return self.rows.unexpired(self.now)
 
 

@@ -1,5 +1,7 @@
 """Archives, and how a tenant's memory is kept, over HTTP: the console's extension of the OpenWOP face."""
 
+from typing import Any
+
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -120,7 +122,7 @@ class PolicyChange(Closed):
     endpointModel = Text(required=False, allow_blank=True, max_length=128)
     endpointSecret = Text(required=False, allow_blank=True, max_length=128)
 
-    def changes(self) -> JSONObject:
+    def changes(self) -> dict[str, Any]:
         return {FIELDS[name]: value for name, value in self.validated_data.items()}
 
 

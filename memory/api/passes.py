@@ -1,5 +1,7 @@
 """Passes and their schedules over HTTP: the console's extension of the OpenWOP face, over the nights."""
 
+from typing import Any
+
 from django.db import transaction
 from django.urls import path
 from django.utils import timezone
@@ -228,7 +230,7 @@ def _ordered(request: Request) -> Response:
 
 def _place(request: Request, query: type[PassesQuery]) -> tuple[JSONObject, int]:
     """What is asked for, and how many at most."""
-    given: JSONObject = checked(query, query_of(request)).validated_data
+    given: dict[str, Any] = checked(query, query_of(request)).validated_data
     return given, given.get("limit", DEFAULT_LIMIT)
 
 

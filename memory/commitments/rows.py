@@ -6,7 +6,6 @@ its entry was gone and is back. What has ended for good keeps no word of memory,
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -165,7 +164,7 @@ def watch_of(tenant_id: UUID) -> CommitmentWatch:
     return found or _opened(tenant_id, rows)
 
 
-def _opened(tenant_id: UUID, rows: Any) -> CommitmentWatch:
+def _opened(tenant_id: UUID, rows: QuerySet[CommitmentWatch]) -> CommitmentWatch:
     fresh = CommitmentWatch(tenant_id=tenant_id, id=tenant_id)
     CommitmentWatch.objects.written_by(WRITER).bulk_create([fresh], ignore_conflicts=True)
     found: CommitmentWatch = rows.get()

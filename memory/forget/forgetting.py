@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import mean
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -244,7 +243,7 @@ def decide_about_the_rest(scope: TenantScope, request_id: UUID | None, decision:
     _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
 
 
-def _decide(request: ForgetRequest, rows: Any, decision: str) -> None:
+def _decide(request: ForgetRequest, rows: QuerySet[Suspect], decision: str) -> None:
     writable = Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, request_id=request.id)
     writable.filter(id__in=rows.values("id")).update(decision=decision)
 
@@ -544,7 +543,7 @@ def _lapse(request: ForgetRequest, now: datetime) -> int:
     return _forget_previews(ForgetRequest.objects.of(request.tenant_id).filter(id=request.id))
 
 
-def _forget_previews(rows: Any) -> int:
+def _forget_previews(rows: QuerySet[ForgetRequest]) -> int:
     waiting = (ForgetState.BUILDING, ForgetState.PREVIEWED)
     ids_of = list(rows.filter(state__in=waiting).values_list("tenant_id", "id"))
     for tenant_id, row in ids_of:

@@ -7,10 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
-
-from memory.host.json_types import JSONObject
 
 ENTRIES = "memory entries"
 
@@ -35,7 +33,7 @@ class Identifiers:
 
     terms: tuple[str, ...]
     earlier: EarlierLook | None = None
-    seen: JSONObject = field(default_factory=dict, compare=False, repr=False)
+    seen: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

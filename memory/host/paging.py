@@ -8,11 +8,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memory.host import ids, sql
+from memory.host.models import TenantOwned
 
 DEFAULT_LIMIT = 50
 
 Row = TypeVar("Row")
 Other = TypeVar("Other")
+Owned = TypeVar("Owned", bound=TenantOwned)
 Rows = TypeVar("Rows", bound=QuerySet[Any, Any])
 
 
@@ -48,7 +50,7 @@ def read_page(rows: QuerySet[Any, Row], after: object, size: int, *, order: str 
     return Page(shown, rows.count(), getattr(last, order.removeprefix("-")) if last else None)
 
 
-def read_all(rows: Any) -> Iterator[list[Any]]:
+def read_all(rows: QuerySet[Owned]) -> Iterator[list[Owned]]:
     """All rows, the newest first, a chunk at a time: for a file, however many there are."""
     after: UUID | None = None
     while chunk := list(behind(rows, after)[: sql.CHUNK]):

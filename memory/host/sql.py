@@ -21,7 +21,8 @@ from uuid import UUID, SafeUUID
 import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
-from django.db.models import Q
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Q, QuerySet
 
 INSTRUCTIONS = 10_000
 # Rows that one statement names or changes: SQLite built with its old limit takes 999 parameters, and other writers wait
@@ -82,14 +83,14 @@ def in_chunks(rows: Iterable[Part], size: int = CHUNK) -> Iterator[list[Part]]:
         yield chunk
 
 
-def delete_in_chunks(rows: Any, row_ids: Iterable[UUID] | None = None) -> int:
+def delete_in_chunks(rows: QuerySet[Any], row_ids: Iterable[UUID] | None = None) -> int:
     """Delete the rows of a queryset that may write, or those of ``row_ids`` among them, CHUNK in each statement, and
     return how many there were."""
     chunks = in_chunks(row_ids) if row_ids is not None else _ids_left(rows)
     return sum(int(rows.filter(id__in=chunk).delete()[0]) for chunk in chunks)
 
 
-def _ids_left(rows: Any) -> Iterator[list[UUID]]:
+def _ids_left(rows: QuerySet[Any]) -> Iterator[list[UUID]]:
     while chunk := list(rows.values_list("id", flat=True)[:CHUNK]):
         yield chunk
 
@@ -385,7 +386,7 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
     return True
 
 
-def _clear_statistics(cursor: Any, table: str) -> None:
+def _clear_statistics(cursor: CursorWrapper, table: str) -> None:
     """Of an empty table the samples go: ANALYZE leaves those of its last rows. A column that is said to be of the type
     that it has loses them, and nothing is written anew."""
     cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {table})")  # noqa: S608

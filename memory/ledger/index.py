@@ -10,11 +10,11 @@ Entries are indexed in batches, behind a mark: what a tenant wrote after its mar
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
 from memory.models.search_index import MARK, SHIFT
@@ -111,21 +111,21 @@ def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
         cursor.execute(DROP_WORDS, [orjson.dumps(list(numbers.values())).decode()])
 
 
-def _put_in(cursor: Any, number: int, texts: Sequence[Text]) -> None:
+def _put_in(cursor: CursorWrapper, number: int, texts: Sequence[Text]) -> None:
     words = {position: words_of(text) for position, text in texts}
     counts = Counter(stem for each in words.values() for stem in stems_of(each))
     cursor.executemany(COUNT_UP, [(number, stem, count) for stem, count in sorted(counts.items())])
     cursor.executemany(PUT_IN, _rows(number, _indexed(words, _numbers(cursor, number, counts))))
 
 
-def _mark(cursor: Any, tenant_id: UUID) -> tuple[int, int]:
+def _mark(cursor: CursorWrapper, tenant_id: UUID) -> tuple[int, int]:
     """The tenant's number in the index, and the position up to which it is indexed; -1 before the first."""
     cursor.execute(MARK, [sql.key(tenant_id)])
     found = cursor.fetchone()
     return (found[0], found[1]) if found else (0, -1)
 
 
-def _numbers(cursor: Any, number: int, stems: Iterable[str]) -> dict[str, int]:
+def _numbers(cursor: CursorWrapper, number: int, stems: Iterable[str]) -> dict[str, int]:
     cursor.execute(NUMBERS, [orjson.dumps(list(stems)).decode(), number])
     return dict(cursor.fetchall())
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -220,7 +220,7 @@ def given_of(row: "EntryAddress") -> Given:
     return Given(address, ledger.value_of(row), tuple(row.entry.tags), row.entry.expires_at)
 
 
-def applied(before: Given, named: JSONObject, *, created_at: datetime, now: datetime) -> Given:
+def applied(before: Given, named: dict[str, Any], *, created_at: datetime, now: datetime) -> Given:
     """The entry with the ``named`` ones of ``MUTABLE`` in the place of its own."""
     address = replace(before.address, **{name: named[name] for name in OF_ADDRESS if name in named})
     return Given(
@@ -237,7 +237,7 @@ def same(one: Given, other: Given) -> bool:
     return alike and replace(one, value={}) == replace(other, value={})
 
 
-def _end(before: Given, named: JSONObject, ttl: str, created_at: datetime, now: datetime) -> datetime | None:
+def _end(before: Given, named: dict[str, Any], ttl: str, created_at: datetime, now: datetime) -> datetime | None:
     """When the entry ends: as it is told; else by its ``ttl``, which begins anew when it is given anew (C13)."""
     if named.get("expires_at"):
         end: datetime = named["expires_at"]
@@ -399,7 +399,9 @@ def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) ->
 
 
 @transaction.atomic
-def update(caller: Caller, entry_id: UUID | None, version: int, named: JSONObject, *, now: datetime) -> "EntryAddress":
+def update(
+    caller: Caller, entry_id: UUID | None, version: int, named: dict[str, Any], *, now: datetime
+) -> "EntryAddress":
     """The entry with the ``named`` fields replaced whole, in its next version; as it was when nothing is different.
 
     Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one (RFC-0015 3.1).
@@ -416,7 +418,7 @@ def update(caller: Caller, entry_id: UUID | None, version: int, named: JSONObjec
 
 
 def revised(
-    caller: Caller, row: "EntryAddress", named: JSONObject, task: Task | None, room: Room, *, now: datetime
+    caller: Caller, row: "EntryAddress", named: dict[str, Any], task: Task | None, room: Room, *, now: datetime
 ) -> Given | None:
     """What the locked entry is with the ``named`` fields, as it may be stored; None when nothing is different."""
     before = given_of(row)

@@ -16,6 +16,7 @@ from yaml.resolver import Resolver
 from memory import addresses, harness
 from memory.host import access, audit, ids
 from memory.host.json_types import JSONObject
+from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Intent, Namespace, Task
 from memory.openintent import namespaces, work
@@ -247,7 +248,7 @@ def _task_document(step: Step, brought: Brought) -> JSONObject:
     }
 
 
-def _known(model: Any, column: str, tenant_id: UUID, names: list[str]) -> frozenset[str]:
+def _known(model: type[TenantOwned], column: str, tenant_id: UUID, names: list[str]) -> frozenset[str]:
     found = model.objects.of(tenant_id).filter(**{f"{column}__in": names}).values_list(column, flat=True)
     return frozenset(found)
 

@@ -5,10 +5,9 @@ Reads only. Texts are those of the archive itself; a source is shown by its id a
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -126,8 +125,8 @@ def _missed(scope: TenantScope, memory_ref: str) -> QuerySet[Pass]:
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
-def _newest(rows: Any, before: UUID | None, limit: int) -> list[Night]:
-    found = paging.behind(rows, before)[: limit + 1]
+def _newest(rows: QuerySet[Pass] | QuerySet[Archive], before: UUID | None, limit: int) -> list[Night]:
+    found: Iterable[Pass | Archive] = paging.behind(rows, before)[: limit + 1]
     return [Night(row.id, archive=row) if isinstance(row, Archive) else Night(row.id, missed=row) for row in found]
 
 

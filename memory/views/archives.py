@@ -1,6 +1,7 @@
 """Archives: the list with the nights that came to none, one with its sources and what has changed, and a new one."""
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -13,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, capabilities, tasks
 from memory.forms import DistillForm
 from memory.host import advertised, exports, ids, pages, tenancy
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, ArchiveState, Pass
 from memory.passes import archive_reports, archives, distillation, orders
@@ -185,7 +185,7 @@ def distill(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _order(scope: TenantScope, data: JSONObject, now: datetime) -> Pass:
+def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
     """On record and queued together, or neither."""
     options = {"tokenBudget": data["budget"]} if data["budget"] else {}
     row = orders.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)

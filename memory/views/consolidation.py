@@ -1,6 +1,7 @@
 """Consolidation: the passes over memory with what went in and came out, one to be asked for, and when they come."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -13,7 +14,6 @@ from django.views.decorators.http import require_POST, require_safe
 from memory import adapter, capabilities, tasks
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
 from memory.passes import orders, pass_reports, schedules
@@ -109,7 +109,7 @@ def order(request: HttpRequest) -> HttpResponse:
 
 
 @transaction.atomic
-def _ordered(scope: TenantScope, data: JSONObject) -> Pass:
+def _ordered(scope: TenantScope, data: dict[str, Any]) -> Pass:
     wanted = Wanted(data["kind"], data["ref"], dry_run=data["dry_run"])
     row = orders.order_now(scope, wanted, now=timezone.now())
     tasks.enqueue_pass(row)
@@ -134,7 +134,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     return _page(request, scope, PassForm(), times, status=sent.status)
 
 
-def _times(data: JSONObject) -> PassTimes:
+def _times(data: dict[str, Any]) -> PassTimes:
     return PassTimes(
         data["kind"],
         data["ref"],

@@ -1,6 +1,7 @@
 """Forget a subject, step by step: find, preview, confirm, run, verify, receipt. Every step is an address of its own."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -166,7 +167,7 @@ def _stores(found: ForgetRequest) -> tuple[list[Store], list[str]]:
     return stores, [name for name in found.plan if name not in {store.name for store in stores}]
 
 
-def _counted(found: ForgetRequest) -> tuple[JSONObject, list[str]]:
+def _counted(found: ForgetRequest) -> tuple[dict[str, Any], list[str]]:
     """The stores of a receipt with something in them, and the names of the others."""
     every = found.receipt["stores"] if found.receipt and found.signature else {}
     stores = {
@@ -280,7 +281,7 @@ def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, for
     return _ask(request, found, form, status=422)
 
 
-def _carry_out(scope: TenantScope, found: ForgetRequest, data: JSONObject) -> ForgetRequest:
+def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any]) -> ForgetRequest:
     """Confirmed and queued together, or neither."""
     given = {"typed": data["typed"], "reason": data["reason"], "now": timezone.now()}
     return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)

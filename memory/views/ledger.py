@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -14,7 +14,6 @@ from django.views.decorators.http import require_safe
 from memory import adapter, search
 from memory.addresses import Sensitivity, Tier
 from memory.host import exports, ids, pages, tenancy
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 from memory.wire import address_document, entry_document, instant
@@ -105,7 +104,7 @@ def _wanted(request: HttpRequest) -> LedgerFilter:
     return LedgerFilter(**(given | {"state": state}))
 
 
-def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> JSONObject:
+def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
     """Where the links of the list lead, each with the filter that is set."""
     return {
         "oob": True,
@@ -120,7 +119,7 @@ def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Curs
     }
 
 
-def _around(scope: TenantScope, wanted: LedgerFilter) -> JSONObject:
+def _around(scope: TenantScope, wanted: LedgerFilter) -> dict[str, Any]:
     """What stands around the list."""
     shared = adapter.values_of(scope, "namespace", limit=OFFERED)
     return {"facets": _facets(scope, wanted), "namespaces": shared, "oob": False}
@@ -146,13 +145,13 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
     return Facet(name, legend, options, folded=name == "ref" and not chosen)
 
 
-def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime, *, flat: bool) -> Iterator[JSONObject]:
+def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime, *, flat: bool) -> Iterator[dict[str, Any]]:
     """Each entry as it is exported; in a table the parts of an address have columns of their own."""
     rows = (row_of(entry) for entry in search.every(scope, wanted, now=now))
     return (row | row.pop("address", {}) for row in rows) if flat else rows
 
 
-def row_of(entry: "MemoryEntry") -> JSONObject:
+def row_of(entry: "MemoryEntry") -> dict[str, Any]:
     """The protocol's entry, and what the console knows beside it."""
     document = entry_document(entry.id, entry.content, entry.tags, entry.created_at, entry.expires_at)
     retired = {"retiredAt": instant(entry.retired_at)} if entry.retired_at else {}

@@ -1,5 +1,7 @@
 """Namespaces that agents share: what is in each, who may do what there, and changing that (RFC-0015 2.3)."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -9,7 +11,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory.forms import PermissionsForm
 from memory.host import access, exports, pages, tenancy
 from memory.host.errors import Conflict
-from memory.host.json_types import JSONObject
 from memory.openintent import namespaces
 from memory.openintent.namespaces import Held, Permissions
 from memory.openintent.tiers import Caller
@@ -94,7 +95,7 @@ def _asked(found: Held) -> dict[str, object]:
     return {"default": found.row.default, "allow": rules, "version": found.row.version}
 
 
-def _changed(caller: Caller, name: str, data: JSONObject) -> Held:
+def _changed(caller: Caller, name: str, data: dict[str, Any]) -> Held:
     wanted = Permissions(data["default"], data["allow"])
     return namespaces.change(caller, name, wanted, version=data["version"], now=timezone.now())
 

@@ -1,6 +1,7 @@
 """Retention: what leaves memory by itself and what never does, how fast memory grows, and the policy behind it."""
 
 from dataclasses import asdict
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,6 @@ from memory import growth, policies
 from memory.forms import PolicyForm
 from memory.growth import Growth, Shortening
 from memory.host import exports, pages, tenancy
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.policies import Policy
 
@@ -63,7 +63,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     return _page(request, scope, form, status=sent.status)
 
 
-def _step(scope: TenantScope, data: JSONObject, confirmed: bool) -> Policy | Shortening:
+def _step(scope: TenantScope, data: dict[str, Any], confirmed: bool) -> Policy | Shortening:
     """What a shorter time would touch, until somebody has seen that; then the policy as it was changed."""
     now = timezone.now()
     preview = None if confirmed else growth.shortening(scope, policies.checked(scope, data), now=now)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -70,7 +71,7 @@ def _brought(
 ) -> HttpResponse:
     """The preview; or, when that was confirmed, the import."""
 
-    def act(_: JSONObject) -> Brought:
+    def act(_: dict[str, Any]) -> Brought:
         if "confirmed" in request.POST:
             return memory_workflow_files.bring_in(scope, workflow, now=timezone.now())
         return memory_workflow_files.foresee(scope, workflow)

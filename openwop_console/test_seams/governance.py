@@ -7,6 +7,7 @@ the run in between.
 
 import json
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
@@ -102,7 +103,7 @@ def _open_gate(host: TenantScope, now: datetime) -> Gate:
 
 def _act(actor: TenantScope, opened: Gate, scenario: str, reason: str, now: datetime) -> None:
     """A denial is an outcome here: it is on the log of the run, and in the audit, as at every door."""
-    seen: JSONObject = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
+    seen: dict[str, Any] = {"revision": opened.revision, "sha256": opened.sha256, "reason": reason, "now": now}
     try:
         if scenario == OVERRIDE:
             overrides.override(actor, opened.proposal_id, **seen)

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict, Forbidden
-from memory.host.json_types import JSONObject
 from proposals import comments, denials, lifecycle, overrides, review, rules
 from proposals.forms import (
     AskForm,
@@ -31,7 +30,7 @@ from proposals.review import Detail
 from proposals.views import review as views_review
 from proposals.views.review import frame, render_review
 
-Act = Callable[[JSONObject], Any]
+Act = Callable[[dict[str, Any]], Any]
 ENDED: dict[str, str] = {"reject": State.REJECTED, "archive": State.ARCHIVED}
 VOTED: dict[str, str] = {
     Decision.GRANTED: "Your approval is on record.",
@@ -50,7 +49,7 @@ def ask(request: HttpRequest, prop_id: str) -> HttpResponse:
     """A gate is opened over the revision the operator read; a host without gates installs it."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         return lifecycle.ask_to_apply(scope, proposal_id, expected=data["revision"], now=timezone.now())
 
     direct = rules.activates_directly()
@@ -63,7 +62,7 @@ def decide(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The vote, about exactly what the form was printed with."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         return lifecycle.decide(scope, proposal_id, **data, now=timezone.now())
 
     words = VOTED.get(request.POST.get("decision", ""), "Your vote is on record.")
@@ -75,7 +74,7 @@ def withdraw(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The gate is cancelled; the proposal is under review as before."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
 
-    def act(_: JSONObject) -> object:
+    def act(_: dict[str, Any]) -> object:
         return lifecycle.withdraw(scope, proposal_id, now=timezone.now())
 
     words = "The gate is withdrawn. Nothing was installed."
@@ -90,7 +89,7 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
         messages.success(request, words)
         return redirect("proposal", prop_id)
     told = review.detail(scope, proposal_id)
-    more: JSONObject = {"refused": form}
+    more: dict[str, Any] = {"refused": form}
     if sent.conflict:
         more = {"conflict": views_review.news(sent.conflict, told, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
@@ -104,7 +103,7 @@ def reject(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = RejectForm(request.POST if request.method == "POST" else None)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         return lifecycle.reject(
             scope, proposal_id, expected=data["revision"], reason=data["reason"], now=timezone.now()
         )
@@ -119,7 +118,7 @@ def archive(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         return lifecycle.archive(scope, proposal_id, reason=data["reason"], now=timezone.now())
 
     return _end(request, prop_id, form, act, "archive", "The proposal is archived.")
@@ -165,7 +164,7 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: JSONObject) -> Proposal:
+    def act(data: dict[str, Any]) -> Proposal:
         return lifecycle.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
@@ -187,7 +186,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = CommentForm(request.POST)
 
-    def act(data: JSONObject) -> Comment:
+    def act(data: dict[str, Any]) -> Comment:
         return comments.add(scope, proposal_id, data["text"], now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "comment", proposal_id, now=timezone.now()))
@@ -207,7 +206,7 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
     form = OverrideForm(request.POST if request.method == "POST" else None, prop_id=prop_id)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         seen = {name: data[name] for name in ("revision", "sha256", "reason")}
         return overrides.override(scope, proposal_id, **seen, now=timezone.now())
 
@@ -235,7 +234,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     told, now = review.detail(scope, proposal_id), timezone.now()
     form = _form(request, told)
 
-    def act(data: JSONObject) -> Proposal:
+    def act(data: dict[str, Any]) -> Proposal:
         given = {"expected": data["revision"], "voids_gate": data.get("voids_gate", False)}
         return lifecycle.revise(scope, proposal_id, form.change, **given, now=timezone.now())
 

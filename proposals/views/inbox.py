@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory.host import access, advertised, exports, ids, pages, paging, saved_filters, tenancy
 from memory.host.errors import Conflict, NotFound
-from memory.host.json_types import JSONObject
 from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 from memory.wire import instant
@@ -177,7 +176,7 @@ def filter_chips(wanted: InboxFilter) -> list[Chip]:
 
 def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
     left = tuple(each for each in _chosen(group, wanted) if each != value)
-    changes: JSONObject = {group.field: left if isinstance(getattr(wanted, group.field), tuple) else ""}
+    changes: dict[str, Any] = {group.field: left if isinstance(getattr(wanted, group.field), tuple) else ""}
     return replace(wanted, **changes)
 
 
@@ -449,7 +448,7 @@ def end(request: HttpRequest) -> HttpResponse:
     action, selection = given.get("action", ""), _selection(scope, given)
     if request.method != "POST":
         drift = bulk_actions.drift(scope, selection, now=now)
-        news: JSONObject = {"drifted": _news(scope, drift, now)} if drift else {}
+        news: dict[str, Any] = {"drifted": _news(scope, drift, now)} if drift else {}
         return _confirm(request, scope, action, selection, now, status=409 if drift else 200, **news)
     form = EndForm(request.POST)
     sent = pages.submit(form, lambda data: bulk_actions.end(scope, action, selection, reason=data["reason"], now=now))

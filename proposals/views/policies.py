@@ -11,7 +11,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from proposals import policies, policy_review, rules
 from proposals.forms import PolicyForm, form_of
@@ -42,7 +41,7 @@ def policy(request: HttpRequest, kind: str) -> HttpResponse:
 def _ask(request: HttpRequest, scope: TenantScope, kind: str) -> HttpResponse:
     form = PolicyForm(request.POST)
 
-    def act(data: JSONObject) -> object:
+    def act(data: dict[str, Any]) -> object:
         changes = {name: data[name] for name in policies.FIELDS}
         given = {"based_on": data["based_on"], "reason": data["reason"], "called": CALLED}
         return policies.ask(scope, kind, changes, **given, now=timezone.now())
@@ -71,7 +70,7 @@ def _decide(request: HttpRequest, change_id: str, *, confirmed: bool) -> HttpRes
     scope = tenancy.scope_of(request)
     asked = policies.find_change(scope, ids.parse("chg", change_id))
 
-    def act(_: JSONObject) -> object:
+    def act(_: dict[str, Any]) -> object:
         return policies.decide(scope, asked.id, confirmed=confirmed, now=timezone.now())
 
     sent = pages.submit(forms.Form({}), act)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
 import rfc8785
@@ -19,7 +20,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from memory import artifact_stops
 from memory.host import access, auditing, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
@@ -62,7 +62,7 @@ TABS = {
     "proposal-effect": "Effect",
 }
 # What a page says of a request that was refused; nothing, when it only reads.
-REFUSED: JSONObject = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
+REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
 STEPS = ("Review", "Gate", "Installing", "Installed")
 
 
@@ -471,7 +471,7 @@ def _principals(told: Detail) -> set[str]:
 
 def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
     """What one tab needs beside the proposal itself."""
-    asked: dict[str, Callable[[], JSONObject]] = {
+    asked: dict[str, Callable[[], dict[str, Any]]] = {
         "proposal": lambda: comparison(request, told, now=now),
         "proposal-artifact": lambda: _artifact(request, told, now),
         "proposal-evidence": lambda: _evidence(told),

@@ -19,7 +19,6 @@ from django.db.models import CharField, JSONField, TextField
 from memory import masking
 from memory.host import erasure, ids, sql
 from memory.host.erasure import Holding, Identifiers, Remains
-from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.text.matching import (
     FORGOTTEN,
@@ -120,7 +119,7 @@ class Declared:
         wanted = set(self.table.objects.of(tenant_id).filter(id__in=rows).values_list("run_id", flat=True))
         list(Run.objects.of(tenant_id).select_for_update().filter(id__in=wanted).order_by("id").values_list("id"))
 
-    def changes(self, row: object, subject: Identifiers, rule: Rule) -> JSONObject:
+    def changes(self, row: object, subject: Identifiers, rule: Rule) -> dict[str, Any]:
         """The columns of ``row`` that have to change, with the values they are to have; none when it names nobody."""
         before = {name: getattr(row, name) for name in self.columns}
         if self.personal.goes_whole:

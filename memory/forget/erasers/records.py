@@ -55,12 +55,12 @@ class EventNotes(Declared):
     def left_of(self, values: list[Any], subject: Identifiers) -> Any:
         return [_kept_of(body, subject, is_exact) for body in values]
 
-    def changes(self, row: Any, subject: Identifiers, rule: Rule) -> JSONObject:
+    def changes(self, row: Any, subject: Identifiers, rule: Rule) -> dict[str, Any]:
         is_named = mentioned_in(subject.terms, row.body, rule)
         return {"body": _kept_of(row.body, subject, rule)} if is_named else {}
 
 
-def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> JSONObject:
+def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> dict[str, Any]:
     """What stays of a note that names the subject: of a snapshot all that does not."""
     if event_notes.REASON in body:
         return {event_notes.REASON: event_notes.ERASED}
@@ -205,7 +205,7 @@ class WorkspaceFiles(Declared):
 
     def _erase_one(self, tenant_id: UUID, row_id: UUID, subject: Identifiers, rule: Rule) -> int:
         file = workspace.locked(tenant_id, row_id)
-        changed: JSONObject = self.changes(file, subject, rule) if file else {}
+        changed: dict[str, Any] = self.changes(file, subject, rule) if file else {}
         if file is None or not changed:
             return 0
         if "path" in changed:

@@ -187,7 +187,7 @@ def _filter_of(request: Request) -> JSONObject:
     return found
 
 
-def _flat(given: JSONObject) -> list[str]:
+def _flat(given: dict[str, Any]) -> list[str]:
     """The names of the filter; of a nested scope as the query string spells them."""
     scope = given.get("scope")
     inner = [f"scope.{name}" for name in scope] if isinstance(scope, dict) else []

@@ -184,7 +184,7 @@ def acl_entry(request: Request, intent_id: str, entry_id: str) -> Response:
     return Response(status=204)
 
 
-def _wanted_grant(given: JSONObject) -> NewGrant:
+def _wanted_grant(given: dict[str, Any]) -> NewGrant:
     ends: datetime | None = given.get("expires_at")
     return NewGrant(given["principal_id"], given["permission"], given.get("task_id") or "", ends)
 

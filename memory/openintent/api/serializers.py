@@ -160,7 +160,7 @@ class EntryChange(Closed):
     ttl = Lifetime(required=False, allow_null=True, max_length=MAX_TTL)
     expires_at = Moment(required=False, allow_null=True)
 
-    def named(self) -> JSONObject:
+    def named(self) -> dict[str, Any]:
         """The fields that are named, as ``entries.update`` takes them."""
         given = {name: self.validated_data[name] for name in entries.MUTABLE if name in self.validated_data}
         cleared = {name: given[name] or "" for name in ("ttl", "sensitivity") if name in given}
@@ -378,7 +378,7 @@ class TaskKept(Closed):
     assigned_agent = Name(max_length=MAX_AGENT, allow_blank=True, **MAYBE)
     status = Text(max_length=16, **MAYBE)
 
-    def kept(self) -> JSONObject:
+    def kept(self) -> dict[str, Any]:
         interpreted = {"memory_policy", "assigned_agent", "status"}
         sent = self.validated_data
         known = set(TaskKept().fields) - interpreted

@@ -148,7 +148,7 @@ def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heart
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: JSONObject, *, now: datetime) -> Heartbeat:
+def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Heartbeat:
     """The heartbeat has the changes; it acts as whoever wrote last what it does."""
     scope.check("schedules:manage")
     heartbeat = heartbeats.locked(scope.tenant_id, name)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -9,7 +10,6 @@ from django.db import transaction
 from memory import harness
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
-from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, Schedule, ScheduleTick
 from memory.host.paging import Page
 from memory.host.registry import ArtifactDisabled
@@ -120,7 +120,7 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: JSONObject, *, now: datetime) -> Schedule:
+def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Schedule:
     """The schedule has the changes. One that a workflow or an automation brings can be switched on and off, no
     more."""
     scope.check("schedules:manage")
