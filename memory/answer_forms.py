@@ -65,7 +65,7 @@ class AnswerForm(forms.Form):
     def __init__(self, interrupt: Interrupt, sent: Mapping[str, object] | None = None) -> None:
         super().__init__(sent, auto_id=f"{ids.wire('int', interrupt.id)}_%s")
         self.interrupt = interrupt
-        self.fields.update(_fields_of(interrupt.kind, masking.of_run(interrupt.run).data(interrupt.data)))
+        self.fields.update(_fields_of(interrupt.kind, masking.mask_of_run(interrupt.run).data(interrupt.data)))
 
     @property
     def asks(self) -> list[forms.BoundField]:
@@ -173,12 +173,12 @@ class Shown:
         return max(0, self.required - self.grants)
 
 
-def shown(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> Shown:
+def question_for(scope: TenantScope, question: Question, form: AnswerForm | None = None) -> Shown:
     """The question, for this principal."""
     interrupt = question.interrupt
     denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
     given = None if denied or mine else form or AnswerForm(interrupt)
-    data = masking.of_run(interrupt.run).data(interrupt.data)
+    data = masking.mask_of_run(interrupt.run).data(interrupt.data)
     return Shown(interrupt, data, given, denied, question.votes, mine)
 
 

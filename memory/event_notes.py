@@ -64,7 +64,7 @@ def attach_reason(run: Run, sequence: int | None) -> None:
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
     """The events of one stream as somebody reads them who may: each with the reason that was given for it."""
     told = [event for event in events if event.type in REASONED]
-    found = {sequence: str(note[REASON]) for sequence, note in of(tenant_id, told).items() if REASON in note}
+    found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, told).items() if REASON in note}
     for event_type, function in interrupts.reasons().items():
         if ours := [event for event in events if event.type == event_type]:
             found |= function(tenant_id, ours)
@@ -76,7 +76,7 @@ def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
     ]
 
 
-def of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:
+def notes_of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:
     """The notes of these events of one stream, by sequence, however long."""
     if not told:
         return {}

@@ -50,7 +50,7 @@ def _canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def keep(run: Run, node_id: str, reads: Sequence[Read], *, again: bool, now: datetime) -> None:
+def record_reads(run: Run, node_id: str, reads: Sequence[Read], *, again: bool, now: datetime) -> None:
     """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not."""
     if again:
         KeptRead.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
@@ -91,14 +91,14 @@ def _keep_texts(tenant_id: UUID, texts: dict[str, str], now: datetime) -> None:
     )
 
 
-def of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
+def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
     """What the node was answered, in the order in which it asked."""
     reads = list(KeptRead.objects.of(tenant_id).filter(run_id=run_id, node_id=node_id).order_by("ordinal"))
     texts = _texts(tenant_id, {sha256 for read in reads for sha256 in read.contents})
     return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
 
 
-def of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
+def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
     """The run, the node and each document that it was answered and that is still there, run by run as they asked."""
     for part in sql.in_chunks(run_ids):
         rows = KeptRead.objects.of(tenant_id).filter(run_id__in=part).order_by("run_id", "id")

@@ -45,7 +45,7 @@ def came_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, list[Li
     return _grouped(rows, "source_id")
 
 
-def of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
+def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
     """What one pass put together, in the order in which it did, behind the row ``after``."""
     rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id).order_by("id")
     return list((rows.filter(id__gt=after) if after else rows)[:limit])

@@ -80,6 +80,6 @@ def _leaves(value: Any) -> Iterator[str | int | float]:
         yield value
 
 
-def of_run(run: Run) -> Mask:
+def mask_of_run(run: Run) -> Mask:
     """What masks the sensitive variables of ``run``."""
     return Mask(json.loads(run.definition.text), run.inputs, run.variables)

@@ -84,7 +84,7 @@ class Provenance:
         return self.sha256_when_written == self.sha256_now
 
 
-def of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
+def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     """The entry's provenance, in a fixed number of queries."""
     scope.check("runs:read")
     facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]

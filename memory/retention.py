@@ -101,7 +101,7 @@ def _sweep_merged_of(tenant_id: UUID, now: datetime) -> int:
     while rows := ledger.merged_away_rows(tenant_id, before=before):
         for kind in sorted({kind for _, kind in rows}):
             of_kind = tuple(row for row, its in rows if its == kind)
-            removed += ledger.remove(tenant_id, of_kind, reason=kind, now=now)
+            removed += ledger.remove_entries(tenant_id, of_kind, reason=kind, now=now)
     return removed
 
 
@@ -113,7 +113,7 @@ def _remove_all(find: Callable[[], list[tuple[UUID, UUID]]], reason: str, now: d
             by_tenant[tenant_id].append(row)
         lapsed = reason == "expired"
         removed += sum(
-            ledger.remove(tenant_id, tuple(found), reason=reason, lapsed=lapsed, now=now)
+            ledger.remove_entries(tenant_id, tuple(found), reason=reason, lapsed=lapsed, now=now)
             for tenant_id, found in by_tenant.items()
         )
     return removed

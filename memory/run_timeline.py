@@ -86,7 +86,7 @@ class Trail:
     long: dict[int, int]
 
 
-def of_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
+def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     """The run's trail; ``NotFound`` for a run that is not this tenant's."""
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
@@ -117,7 +117,7 @@ def note_of(scope: TenantScope, run_id: UUID | None, sequence: int) -> tuple[Rec
     scope.check("memory:read")
     run = runs.find(scope.tenant_id, run_id)
     events = event_log.read(scope.tenant_id, run.id, after=sequence - 1, limit=1) if sequence >= 0 else []
-    notes = event_notes.of(scope.tenant_id, events)
+    notes = event_notes.notes_of(scope.tenant_id, events)
     if not events or sequence not in notes:
         raise NotFound("There is no event of that number which says more.")
     return events[0], notes[sequence]

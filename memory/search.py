@@ -109,7 +109,7 @@ def ledger_page(
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
 
 
-def every(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:
+def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:
     """All that match, newest first, however many; read in chunks, for a file."""
     matching, after = _matching(scope, wanted, now), None
     if search_form(wanted.text):

@@ -34,7 +34,7 @@ memory: list[URLPattern] = [
 passing: list[URLPattern] = [
     path("passes/<str:pass_id>", passes.one_pass, name="pass"),
     path("passes/<str:pass_id>/stop", passes.stop, name="pass-stop"),
-    path("passes/<str:pass_id>/again", passes.again, name="pass-again"),
+    path("passes/<str:pass_id>/again", passes.repeat_pass, name="pass-again"),
     path("consolidation", consolidation.consolidation, name="consolidation"),
     path("consolidation/order", consolidation.order, name="consolidation-order"),
     path("consolidation/schedules", consolidation.schedule, name="pass-schedule"),
@@ -77,7 +77,7 @@ forgetting: list[URLPattern] = [
     path("forget/<str:forget_id>", forget.forget_request, name="forget-request"),
     path("forget/<str:forget_id>/suspects", forget.suspects, name="forget-suspects"),
     path("forget/<str:forget_id>/confirm", forget.confirm, name="forget-confirm"),
-    path("forget/<str:forget_id>/again", forget.again, name="forget-again"),
+    path("forget/<str:forget_id>/again", forget.preview_again, name="forget-again"),
     path("forget/<str:forget_id>/retry", forget.retry, name="forget-retry"),
 ]
 audits: list[URLPattern] = [

@@ -119,7 +119,7 @@ def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
     return {name: (min(number, COUNTED), number > COUNTED) for name, number in numbers.items()}
 
 
-def of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> Attention:
+def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> Attention:
     """What needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
@@ -132,7 +132,7 @@ def of(scope: TenantScope, document: Mapping[str, object], *, now: datetime) -> 
     asked, forgets, previews = found["answers"], found["forgets"], found["previews"]
     return Attention(
         waiting=found,
-        titles={each.id: masking.of_run(each.run).data(each.data).get("title", "") for each in asked.rows}
+        titles={each.id: masking.mask_of_run(each.run).data(each.data).get("title", "") for each in asked.rows}
         if asked
         else {},
         subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},

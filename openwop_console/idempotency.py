@@ -99,7 +99,7 @@ def _asked(caller: Caller, request: HttpRequest, key: str, view: object) -> Aske
     body = bodies.parser_of(view).read(request)
     request._body = body  # noqa: SLF001  # where the view's parser looks
     said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}
-    return idempotency.asked(caller.tenant_id, caller.principal, key=key, body=body, **said)
+    return idempotency.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)
 
 
 def _claimed(asked: Asked, clock: Clock) -> Claim | StoredAnswer:
@@ -133,7 +133,7 @@ def _carry_out(request: HttpRequest, get_response: GetResponse, claim: Claim, as
             response = get_response(request)
             final = _is_final(response)
             if final:
-                idempotency.keep(claim, _stored(response, asked.shown_once if asked else ()))
+                idempotency.store_answer(claim, _stored(response, asked.shown_once if asked else ()))
             elif response.status_code >= 500 and not alone:
                 transaction.set_rollback(True)
         return response

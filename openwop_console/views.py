@@ -84,7 +84,7 @@ def needs_you(request: HttpRequest) -> HttpResponse:
     if scope.can(auditing.SCOPE) and not scope.can(READS):
         return redirect("audit")
     scope.check(READS)
-    found = dashboard.of(scope, advertised.document(), now=now)
+    found = dashboard.attention_of(scope, advertised.document(), now=now)
     if request.GET.get("format") == "json":
         return exports.document(_needs(found))
     context = {"nav": "needs-you", "now": now, "needs": found, "as_json": pages.address(request, format="json")}
@@ -149,7 +149,7 @@ def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
 
 
 FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
-    "arc": ("archive", lambda scope, found, now: archives.look(scope, found)),
+    "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
     "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
     "fgt": ("forget-request", lambda scope, found, now: requests.find(scope, found)),
     "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),

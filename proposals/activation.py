@@ -77,7 +77,7 @@ def install_artifact(ctx: NodeContext) -> Outcome:
 
 
 def _gate_of(run: Run) -> Gate:
-    found = gate.of_run(run)
+    found = gate.gate_of_run(run)
     if found is None:
         raise NodeFailure("gate_unknown", "No gate was opened for this run.")
     return found
@@ -85,7 +85,7 @@ def _gate_of(run: Run) -> Gate:
 
 def resolve_interrupt(scope: TenantScope, run: Run, node_id: str, resume_value: object, now: datetime) -> None:
     """The vote that ``POST /v1/runs/{runId}/interrupts/{nodeId}`` casts, about the digest that the run has pinned."""
-    found = gate.of_run(run)
+    found = gate.gate_of_run(run)
     if found is None or found.node_id != node_id:
         raise InterruptNotFound
     overriding = isinstance(resume_value, dict) and resume_value.get("override") is True

@@ -63,7 +63,7 @@ class Plan:
         return not self.obstacles and not self.missing
 
 
-def of_ids(texts: Iterable[str]) -> Selection:
+def select_ids(texts: Iterable[str]) -> Selection:
     """The proposals with these wire ids, each once."""
     found = [ids.parse("prop", text) for text in texts]
     if None in found:

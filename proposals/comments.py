@@ -41,7 +41,7 @@ def _require_room(proposal: Proposal) -> None:
         raise Conflict(f"The proposal has {MOST:,} comments; it takes no more.", most=MOST)
 
 
-def of_proposal(proposal: Proposal) -> list[Comment]:
+def comments_of(proposal: Proposal) -> list[Comment]:
     """What was said, the oldest first."""
     return list(Comment.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id).order_by("id"))
 

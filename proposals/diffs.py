@@ -17,7 +17,7 @@ LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
 
 def between(old: str, new: str) -> Diff:
     """The difference from the artifact text ``old`` to ``new``; an empty ``old`` makes every line an added one."""
-    return differences.of_lines(readable(old), readable(new))
+    return differences.diff_lines(readable(old), readable(new))
 
 
 def size_of_change(old: str, new: str) -> tuple[int, int]:

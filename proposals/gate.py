@@ -106,7 +106,7 @@ def require_about(gate: Gate, revision: int, sha256: str) -> None:
         raise Conflict(message, revision=gate.revision, sha256=gate.sha256)
 
 
-def of_run(run: Run) -> Gate | None:
+def gate_of_run(run: Run) -> Gate | None:
     """The gate that this run asks about, or None when it is no activation run."""
     rows = Gate.objects.of(run.tenant_id).select_related("proposal")
     found: Gate | None = rows.filter(run_id=run.id).first()
@@ -248,7 +248,7 @@ def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, reason: st
 
 def run_has_ended(run: Run, now: datetime) -> None:
     """A gate ends with its run: cancelled, or granted without an installation when the installation failed."""
-    gate = of_run(run) if run.workflow_id == WORKFLOW else None
+    gate = gate_of_run(run) if run.workflow_id == WORKFLOW else None
     if gate and gate.closed_at is None:
         failed = gate.state == GateState.GRANTED and run.status == RunStatus.FAILED
         close(gate, GateState.GRANTED if failed else GateState.CANCELLED, now=now)

@@ -68,7 +68,7 @@ class Effect:
     same_bytes: list[str]
 
 
-def of(proposal: Proposal, made: list[Revision]) -> Effect:
+def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
     """What came of the proposal with these revisions, the newest first."""
     tenant_id, text = proposal.tenant_id, made[0].text
     ref = proposal.installed_ref or proposal.uninstalled_ref

@@ -115,7 +115,7 @@ def _conditions(wanted: InboxFilter, now: datetime) -> dict[str, Q]:
         "gate": _any_of("standing", wanted.gates),
         "state": _any_of("state", wanted.states),
         "kind": _any_of("kind", wanted.kinds),
-        "age": of_age(wanted.age, now) if wanted.age else Q(),
+        "age": proposed_within(wanted.age, now) if wanted.age else Q(),
         "synthesizer": _any_of("synthesizer_model", _models(wanted.synthesizers)),
         "duplicate": _duplicates(wanted.duplicates),
         "purpose": _any_of("purpose", wanted.purposes),
@@ -134,7 +134,7 @@ def _duplicates(words: tuple[str, ...]) -> Q:
     return Q(duplicate_of__isnull=absent.pop()) if absent else NOTHING
 
 
-def of_age(age: str, now: datetime) -> Q:
+def proposed_within(age: str, now: datetime) -> Q:
     """What was proposed within that time; ``older`` is what none of these times reaches."""
     if age == OLDER:
         return Q(created_at__lte=now - max(AGES.values()))
@@ -251,7 +251,7 @@ def counts(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Counts:
         "gate": _by("word", gates),
         "state": _by("state", among["state"]),
         "kind": _by("kind", among["kind"]),
-        "age": _each({age: of_age(age, now) for age in (*AGES, OLDER)}, among["age"]),
+        "age": _each({age: proposed_within(age, now) for age in (*AGES, OLDER)}, among["age"]),
         "synthesizer": dict(models.most_common(LISTED)),
         "duplicate": _each(
             {word: Q(duplicate_of__isnull=absent) for word, absent in DUPLICATES.items()}, among["duplicate"]
@@ -338,7 +338,7 @@ def page(
     return InboxPage(rows, found.count(), seen + 1, more)
 
 
-def every(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Iterator[Row]:
+def export_rows(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> Iterator[Row]:
     """Every proposal that matches, the newest first; the permission is checked before the first is read."""
     scope.check("proposals:read")
     return _to_the_end(scope, matching(scope, wanted, now=now), now)
@@ -357,7 +357,7 @@ def listing(scope: TenantScope, wanted: InboxFilter, *, now: datetime) -> list[R
     return list(_standing_of(scope, matching(scope, wanted, now=now)))
 
 
-def listed(
+def list_rows(
     scope: TenantScope, wanted: InboxFilter, *, after: UUID | None = None, limit: int, now: datetime
 ) -> Page[Revision]:
     """The same, ``limit`` of them at most: those of the newest proposals behind the proposal ``after``."""

@@ -83,7 +83,7 @@ def _require_free(tenant_id: UUID, pack: Artifact, part: Artifact) -> None:
         raise Conflict(f"{part.name} says that it belongs to another pack.", installedArtifactRef=current.ref)
 
 
-def listed(
+def list_installed(
     scope: TenantScope, *, kind: str = "", name: str = "", before: UUID | None = None, limit: int
 ) -> Page[Installation]:
     """The versions of this tenant that were ever installed, the latest first, current or not, each with its pack."""

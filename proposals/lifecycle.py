@@ -88,7 +88,7 @@ def ask_to_apply(
         artifacts.require_timely(proposal.kind, revision.text, now=now)
         if rules.activates_directly():
             return _apply_directly(proposal, revision, scope.principal.id, now)
-        policy = policies.of_kind(proposal.tenant_id, proposal.kind)
+        policy = policies.policy_of_kind(proposal.tenant_id, proposal.kind)
         opened = gate.open_gate(proposal, revision, policy, opened_by=scope.principal.id, now=now)
         revisions.step(proposal, "gate.open", by=scope.principal.id, now=now, **revisions.about_gate(opened))
     return Activation(proposal, opened)
@@ -105,7 +105,7 @@ def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: dateti
 def install_granted(run: Run, now: datetime) -> Installation:
     """What the gate of ``run`` granted is installed and the proposal applied. The engine holds the lock of the run."""
     effects.refuse_in_replay(run)
-    granted = gate.of_run(run)
+    granted = gate.gate_of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
         raise Conflict("The gate of this run was not granted; nothing was installed.")
     proposal = locking.lock_proposal(run.tenant_id, granted.proposal_id)
@@ -386,7 +386,7 @@ def _end_review(
     expected: int | None = None,
 ) -> Proposal:
     seen: Proposal | None = Proposal.objects.of(scope.tenant_id).filter(id=proposal_id).first() if proposal_id else None
-    policy = policies.of_kind(scope.tenant_id, seen.kind) if seen else None
+    policy = policies.policy_of_kind(scope.tenant_id, seen.kind) if seen else None
     wanted = rules.archiving(seen, policy) if seen and policy and action == "archive" else action
     denials.authorize(scope, wanted, proposal_id, now=now)
     with transaction.atomic():

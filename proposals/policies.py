@@ -53,10 +53,10 @@ class Policy:
 FIELDS = tuple(name for name in asdict(Policy()) if name != "number")
 
 
-def of_kind(tenant_id: UUID, kind: str) -> Policy:
+def policy_of_kind(tenant_id: UUID, kind: str) -> Policy:
     """The policy that a gate over a proposal of this kind is opened under now."""
     row = _rows(tenant_id, kind).first()
-    return of_row(row) if row else Policy()
+    return policy_of_row(row) if row else Policy()
 
 
 def history(scope: TenantScope, kind: str) -> list[ApprovalPolicy]:
@@ -93,7 +93,7 @@ def _rows(tenant_id: UUID, kind: str) -> QuerySet[ApprovalPolicy]:
     return ApprovalPolicy.objects.of(tenant_id).filter(kind=kind).order_by("-number")
 
 
-def of_row(row: ApprovalPolicy) -> Policy:
+def policy_of_row(row: ApprovalPolicy) -> Policy:
     """The policy as this version has it."""
     given = {name: getattr(row, name) for name in FIELDS}
     return _as_kept(given, row.number)
@@ -128,7 +128,7 @@ def ask(
     check_who(scope)
     kind = _kind(kind)
     access.lock_tenant(scope.tenant_id)
-    before = of_kind(scope.tenant_id, kind)
+    before = policy_of_kind(scope.tenant_id, kind)
     _require_undecided(scope, kind, before, based_on)
     wanted = _checked(before, changes, called or {})
     if wanted == before:
@@ -186,7 +186,7 @@ def decide(scope: TenantScope, change_id: UUID | None, *, confirmed: bool, now: 
 def _put_in_force(
     scope: TenantScope, kind: str, wanted: Policy, *, asked_by: str, confirmed_by: str, reason: str, now: datetime
 ) -> ApprovalPolicy:
-    before = of_kind(scope.tenant_id, kind)
+    before = policy_of_kind(scope.tenant_id, kind)
     row = ApprovalPolicy(
         tenant_id=scope.tenant_id,
         kind=kind,

@@ -69,13 +69,13 @@ class Standing:
 def overview(scope: TenantScope) -> list[Standing]:
     """The policy of every kind, changed or not."""
     waiting = {each.kind: _waiting(scope, each) for each in policies.waiting(scope)}
-    return [Standing(kind, policies.of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
+    return [Standing(kind, policies.policy_of_kind(scope.tenant_id, kind), waiting.get(kind)) for kind in Kind.values]
 
 
 def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
     """The policy of one kind with all its versions, the newest first; ``NotFound`` for a kind that is none."""
     rows = policies.history(scope, kind)
-    known = [*map(policies.of_row, rows), Policy()]
+    known = [*map(policies.policy_of_row, rows), Policy()]
     versions = [Version(row, in_words(known[at]), differences(known[at + 1], known[at])) for at, row in enumerate(rows)]
     return next(each for each in overview(scope) if each.kind == kind), versions
 
@@ -83,7 +83,7 @@ def detail(scope: TenantScope, kind: str) -> tuple[Standing, list[Version]]:
 def past(scope: TenantScope, kind: str) -> list[Version | Refused]:
     """What was asked for and is decided, whichever way, the latest decision first."""
     versions = detail(scope, kind)[1]
-    known = {0: Policy(), **{each.row.number: policies.of_row(each.row) for each in versions}}
+    known = {0: Policy(), **{each.row.number: policies.policy_of_row(each.row) for each in versions}}
     asked = [(each, policies.wanted_by(each)) for each in policies.refused(scope, kind)]
     refused = [Refused(each, differences(known[each.based_on], wanted)) for each, wanted in asked]
     return sorted([*versions, *refused], key=_decided, reverse=True)
@@ -102,7 +102,7 @@ def awaiting_me(scope: TenantScope) -> list[PolicyChange] | None:
 
 
 def _waiting(scope: TenantScope, change: PolicyChange) -> Waiting:
-    before, wanted = policies.of_kind(scope.tenant_id, change.kind), policies.wanted_by(change)
+    before, wanted = policies.policy_of_kind(scope.tenant_id, change.kind), policies.wanted_by(change)
     return Waiting(change, in_words(wanted), differences(before, wanted), policies.denial_of_confirming(scope, change))
 
 

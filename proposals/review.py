@@ -138,8 +138,8 @@ def detail(scope: TenantScope, proposal_id: UUID | None) -> Detail:
     """The proposal of this tenant with its revisions, gates, votes and effect; or ``NotFound``."""
     found = find(scope, proposal_id)
     made = revisions.all_of(found)
-    policy = policies.of_kind(found.tenant_id, found.kind)
-    return Detail(found, made, ballots_of(found), impact.of(found, made), comments.of_proposal(found), policy)
+    policy = policies.policy_of_kind(found.tenant_id, found.kind)
+    return Detail(found, made, ballots_of(found), impact.impact_of(found, made), comments.comments_of(found), policy)
 
 
 def ballots_of(proposal: Proposal) -> list[Ballot]:
@@ -168,7 +168,9 @@ def who_may_vote(scope: TenantScope, told: Detail, *, now: datetime) -> Electora
     voted = {vote.principal: vote.decision for vote in open_one.votes} if open_one else {}
     roles = gate.eligible_roles if gate and gate.eligible_roles else told.policy.eligible_roles
     barred = told.proposal.contributors
-    return voters.of_tenant(scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now)
+    return voters.voters_of_tenant(
+        scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now
+    )
 
 
 def versions(told: Detail) -> list[Installation]:

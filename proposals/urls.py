@@ -6,9 +6,9 @@ from proposals.views import actions, inbox, policies, review
 
 urlpatterns = [
     path("proposals", inbox.inbox_page, name="proposals"),
-    path("proposals/look", review.look, name="proposals-look"),
+    path("proposals/look", review.request_synthesis, name="proposals-look"),
     path("proposals/end", inbox.end, name="proposals-end"),
-    path("proposals/filters", inbox.keep, name="proposals-filter"),
+    path("proposals/filters", inbox.save_filter, name="proposals-filter"),
     path("proposals/filters/<str:filter_id>/remove", inbox.remove, name="proposals-filter-remove"),
     path("proposals/<str:prop_id>", review.changes, name="proposal"),
     path("proposals/<str:prop_id>/artifact", review.artifact, name="proposal-artifact"),

@@ -38,7 +38,7 @@ class Electorate:
     keys: int
 
 
-def of_tenant(
+def voters_of_tenant(
     tenant_id: UUID,
     revisions: Sequence[Revision],
     *,

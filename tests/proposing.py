@@ -151,7 +151,7 @@ def policy(kind: str = "prompt-template", slug: str = "acme", **changes: Any) ->
     asked = policies.ask(asker, kind, changes, now=timezone.now())
     assert isinstance(asked, PolicyChange)
     policies.decide(other, asked.id, confirmed=True, now=timezone.now())
-    return policies.of_kind(asker.tenant_id, kind)
+    return policies.policy_of_kind(asker.tenant_id, kind)
 
 
 def types_of(run: Run) -> list[str]:

@@ -54,7 +54,7 @@ def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
     return [Left(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
 
 
-def those(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
+def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
     """The addresses with their entries, in the order of ``rows``."""
     for part in sql.in_chunks(rows, WITH_TEXTS):
         found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(part)

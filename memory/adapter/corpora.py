@@ -59,7 +59,7 @@ def written_since(
         position = found[-1].position
 
 
-def those(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> list[CorpusEntry]:
+def corpus_entries(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> list[CorpusEntry]:
     """The live, unretired entries of the ref among ``entry_ids``, oldest first."""
     found: list[CorpusEntry] = []
     for part in sql.in_chunks(map(sql.key, entry_ids)):

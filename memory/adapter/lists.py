@@ -107,7 +107,7 @@ class Listing:
         return self.rows.unexpired(self.now)
 
 
-def listed(wanted: Selection, *, now: datetime) -> Listing:
+def list_addressed(wanted: Selection, *, now: datetime) -> Listing:
     """The addressed entries of the selection; a retired one is in no list."""
     near = _at_address(wanted) or _under_rare_tag(wanted)
     leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")

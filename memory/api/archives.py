@@ -170,7 +170,9 @@ def archive_list(request: Request) -> Response:
     """Withdrawn ones too. A key that is bound to agents is shown none."""
     given = checked(ArchivesQuery, query_of(request)).validated_data
     memory_ref, limit = given.get("memoryRef", ""), given.get("limit", DEFAULT_LIMIT)
-    page = archive_reports.listed(scope_of(request), memory_ref=memory_ref, before=given.get("after"), limit=limit)
+    page = archive_reports.list_archives(
+        scope_of(request), memory_ref=memory_ref, before=given.get("after"), limit=limit
+    )
     return Response(page_document(page, memory_ref))
 
 

@@ -252,10 +252,10 @@ def stop(request: Request, pass_id: str) -> Response:
 @operation("repeatPass", scope=RUN, gives={202: PASS}, tag=TAG)
 @api_view(["POST"])
 @transaction.atomic
-def again(request: Request, pass_id: str) -> Response:
+def repeat_pass(request: Request, pass_id: str) -> Response:
     """One that was refused, failed or was cancelled is asked for once more, as another pass."""
     checked(Nothing, request.data)
-    row = orders.again(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    row = orders.repeat(scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(row)
     return Response(pass_document(row), status=202)
 
@@ -275,7 +275,7 @@ def schedule_list(request: Request) -> Response:
     scope = scope_of(request)
     if request.method == "PUT":
         times = checked(KeepPassSchedule, request.data).times()
-        return Response(schedule_document(schedules.keep(scope, times, now=timezone.now())))
+        return Response(schedule_document(schedules.set_schedule(scope, times, now=timezone.now())))
     given, size = _place(request, PassSchedulesQuery)
     asked = {"kind": given.get("kind", ""), "memory_ref": given.get("memoryRef", "")}
     page = schedules.page(scope, **asked, after=given.get("after"), size=size)
@@ -298,7 +298,7 @@ urlpatterns = [
     path(f"{BASE}/passes", pass_list, name="api-passes"),
     path(f"{BASE}/passes/<str:pass_id>", one_pass, name="api-pass"),
     path(f"{BASE}/passes/<str:pass_id>/stop", stop, name="api-pass-stop"),
-    path(f"{BASE}/passes/<str:pass_id>/again", again, name="api-pass-again"),
+    path(f"{BASE}/passes/<str:pass_id>/again", repeat_pass, name="api-pass-again"),
     path(f"{BASE}/pass-schedules", schedule_list, name="api-pass-schedules"),
     path(f"{BASE}/pass-schedules/<str:schedule_id>", schedule, name="api-pass-schedule"),
 ]

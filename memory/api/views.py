@@ -45,7 +45,7 @@ def memory_entry(request: Request, memory_id: str) -> Response:
     row = adapter.entry(scope, entry_id, now=timezone.now()) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
-    found = wire.provenance_document(provenance.of_entry(scope, row))
+    found = wire.provenance_document(provenance.provenance_of_entry(scope, row))
     return Response({"memoryRef": row.memory_ref, "entry": wire.entry_of(row), "provenance": found})
 
 

@@ -38,7 +38,7 @@ def predicate_of(found: Intention, entry: News) -> JSONObject:
     }
 
 
-def told(
+def record_statements(
     tenant_id: UUID, entries: Sequence[News], written_at: Mapping[UUID, int], *, stale_after: timedelta, now: datetime
 ) -> None:
     """What these entries say of the conditions of their refs is on record. ``written_at`` are the positions of those
@@ -102,7 +102,7 @@ def runs_ended(tenant_id: UUID, *, now: datetime) -> None:
     """
     watch = rows.watch_of(tenant_id)
     since = max(watch.runs_until or now - event_log.LATEST, now - FARTHEST_BACK)
-    ended = event_log.of_kinds(tenant_id, ENDS, since=since) if rows.is_any_watching(tenant_id) else []
+    ended = event_log.streams_with(tenant_id, ENDS, since=since) if rows.is_any_watching(tenant_id) else []
     waiting = rows.watching(tenant_id, None, *rows.OPEN) if ended else []
     texts = _texts(tenant_id, ended)
     changed = [row for row in waiting if not row.holds and _came_true(row, ended, texts, now)]

@@ -36,7 +36,7 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
     written_at = {entry.id: entry.position for entry in entries}
     rows.arm(fresh)
-    conditions.told(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
+    conditions.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
     rows.read_up_to(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
     return len(entries) == limit
 

@@ -81,7 +81,7 @@ def page(
     return found.of(_shown(scope, found.rows, now))
 
 
-def every(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
+def export_commitments(scope: TenantScope, wanted: Wanted, *, now: datetime) -> Iterator[Shown]:
     """All of them, newest first; read in chunks, for a file."""
     for chunk in read_all(_matching(scope, wanted)):
         yield from _shown(scope, chunk, now)

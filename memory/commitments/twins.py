@@ -72,7 +72,7 @@ def _later_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[UUID,
     return found
 
 
-def of_one(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
+def later_ones_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
     """``later_ones`` among all that stand where ``row`` does today and wait for the same."""
     if source.today is None:
         return {}

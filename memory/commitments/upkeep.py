@@ -62,7 +62,7 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | Non
 def _is_said_already(row: Commitment, source: Source, now: datetime) -> bool:
     """Whether an earlier one says the same; if not, the later ones that do are stale by now, and this one fires for
     all. Only the first of them touches the others, so no two wait for each other."""
-    later = twins.of_one(row, source, now=now)
+    later = twins.later_ones_of(row, source, now=now)
     if row.id in later:
         rows.end(row.tenant_id, [row.id], MERGED, now=now)
         return True
@@ -103,7 +103,7 @@ def give_up(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def look_over(tenant_id: UUID, *, now: datetime) -> None:
+def review_open(tenant_id: UUID, *, now: datetime) -> None:
     """Of the next 500 commitments: what was put off is armed again when its time has come; what is too old, or came
     from an entry that is gone, is stale, and armed again when the entry is back; of equal ones whose entries became
     one, the first stays; what came from a forgotten entry is removed."""

@@ -37,7 +37,7 @@ def newest(scope: TenantScope, *, before: UUID | None = None, limit: int = 50) -
     return read_page(_confirmed(scope), before, limit)
 
 
-def every(scope: TenantScope) -> Iterator[ForgetRequest]:
+def export_requests(scope: TenantScope) -> Iterator[ForgetRequest]:
     """All of them, newest first, for a file."""
     yield from _confirmed(scope).order_by("-id").iterator(chunk_size=500)
 

@@ -164,7 +164,7 @@ def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list
     return list(AuditRecord.objects.of(tenant_id).filter(target__in=list(targets)).order_by("-seq")[:limit])
 
 
-def every(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
+def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
     """The whole chain in its order, or the records of it that match, for a file."""
     yield from _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
 

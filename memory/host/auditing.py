@@ -51,7 +51,7 @@ def view(
     return AuditPage(
         audit.newest(tenant_id, wanted, before=before, limit=limit),
         COUNTED if inexact else counted,
-        *checkpoints.listed(tenant_id, limit=CHECKPOINTS_SHOWN),
+        *checkpoints.newest_checkpoints(tenant_id, limit=CHECKPOINTS_SHOWN),
         audit.last_of(tenant_id, EXPORTED, what="checkpoints"),
         inexact,
     )
@@ -75,7 +75,7 @@ def export(scope: TenantScope, wanted: AuditFilter | None = None, *, now: dateti
     """Every record that matches with its hash, the oldest first; that the whole was exported is the last of it."""
     scope.check(SCOPE)
     _exported(scope, {"what": "records"}, now)
-    return (document_of(record) for record in audit.every(scope.tenant_id, wanted))
+    return (document_of(record) for record in audit.export_records(scope.tenant_id, wanted))
 
 
 def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONObject]:
@@ -99,7 +99,7 @@ def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now
     scope.check(SCOPE)
     tenant_id = scope.tenant_id
     found = (
-        list(checkpoints.every(tenant_id, first=after + 1))
+        list(checkpoints.all_checkpoints(tenant_id, first=after + 1))
         if limit is None
         else checkpoints.page(tenant_id, after=after, size=limit + 1)
     )

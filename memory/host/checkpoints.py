@@ -194,7 +194,7 @@ def newest(tenant_id: UUID) -> AuditCheckpoint | None:
     return found
 
 
-def listed(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:
+def newest_checkpoints(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:
     """The newest checkpoints, the newest first, and how many there are."""
     rows = AuditCheckpoint.objects.of(tenant_id).order_by("-at_seq")
     return list(rows[:limit]), rows.count()
@@ -207,7 +207,7 @@ def page(tenant_id: UUID, *, after: int, last: int = MOST, size: int = audit_cha
     )
 
 
-def every(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Iterator[AuditCheckpoint]:
+def all_checkpoints(tenant_id: UUID, *, first: int = 0, last: int = MOST) -> Iterator[AuditCheckpoint]:
     """All checkpoints ``first`` to ``last`` in their order, page by page."""
     after = first - 1
     while found := page(tenant_id, after=after, last=last):
@@ -234,7 +234,7 @@ def verify(tenant_id: UUID, *, first: int, last: int) -> Finding:
 
     Of the first checkpoint the whole range is read; memory grows with the breaks and checkpoints alone.
     """
-    given = list(every(tenant_id, first=first, last=last))
+    given = list(all_checkpoints(tenant_id, first=first, last=last))
     forged = frozenset(each.at_seq for each in given if not is_signed(each))
     previous = _newest_up_to(tenant_id, first - 1) if given else first - 1
     breaks: list[Break] = []

@@ -90,8 +90,8 @@ def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> i
     return _put(tenant_id, stream_id, rows, closing=events[-1].terminal, now=now)
 
 
-def retell(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
-    """What ``told`` tells of another stream stands at the end of this one as well, word for word.
+def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
+    """What ``read_kinds`` tells of another stream stands at the end of this one as well, word for word.
 
     It is about no row here: a fact told again is no second fact, and who wrote an entry stays the run that wrote it.
     """
@@ -155,7 +155,7 @@ def read(tenant_id: UUID, stream_id: UUID, *, after: int = -1, limit: int = PAGE
     ]
 
 
-def told(
+def read_kinds(
     tenant_id: UUID,
     stream_id: UUID,
     kinds: Mapping[str, Collection[str]],
@@ -183,13 +183,13 @@ def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:
     return list(RunEvent.objects.of(tenant_id).filter(subject_id=subject_id).order_by("id"))
 
 
-def of_node(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[JSONObject]:
+def node_payloads(tenant_id: UUID, stream_id: UUID, node_id: str, kind: str, *, before: int) -> list[JSONObject]:
     """The payloads of one type that the stream has of one node before a sequence, in order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id=stream_id, node_id=node_id, type=kind, sequence__lt=before)
     return list(rows.order_by("sequence").values_list("payload", flat=True))
 
 
-def of_streams(
+def read_streams(
     tenant_id: UUID, stream_ids: Collection[UUID], kinds: Collection[str]
 ) -> Iterator[tuple[UUID, str, str, JSONObject]]:
     """The stream, type, node and payload of every event of these types on these streams, each stream in its order."""
@@ -227,7 +227,7 @@ def tenants_where(kinds: Collection[str], *, among: Collection[UUID], since: dat
     return list(rows.filter(timestamp__gt=since).order_by().values_list("tenant_id", flat=True).distinct())
 
 
-def of_kinds(tenant_id: UUID, kinds: Collection[str], *, since: datetime) -> list[tuple[UUID, str, datetime]]:
+def streams_with(tenant_id: UUID, kinds: Collection[str], *, since: datetime) -> list[tuple[UUID, str, datetime]]:
     """The stream, type and time of every event of one of these types since then, or a minute before, in order."""
     rows = RunEvent.objects.of(tenant_id).filter(type__in=kinds, id__gte=ids.first_of(since - LATEST))
     return list(rows.order_by("id").values_list("stream_id", "type", "timestamp"))

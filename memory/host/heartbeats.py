@@ -61,7 +61,7 @@ class Verdict:
     transition: HeartbeatStateChanged | None
 
 
-def keep(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
+def create_heartbeat(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
     """A new heartbeat; its name is taken by no other of the tenant. Its first tick is an interval away."""
     heartbeat = Heartbeat(tenant_id=tenant_id, created_at=now)
     _write(heartbeat, order, now)

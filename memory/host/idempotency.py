@@ -61,7 +61,7 @@ class StoredAnswer:
     body: str
 
 
-def asked(tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
+def request_of(tenant_id: UUID, principal: str, *, key: str, method: str, path: str, query: str, body: bytes) -> Asked:
     """The request in the form in which it is recognised; refuses a key that could not stand in a URL."""
     if not FORM.fullmatch(key):
         message = "must be 1 to 255 characters that may stand in a URL"
@@ -155,7 +155,7 @@ def _held(claim: Claim) -> QuerySet[IdempotencyRecord]:
     return LEASE.while_held(claim.tenant_id, claim.record_id, holder=claim.holder)
 
 
-def keep(claim: Claim, answer: StoredAnswer) -> None:
+def store_answer(claim: Claim, answer: StoredAnswer) -> None:
     """``answer`` is what the key is answered from now on; refused when the claim is lost, for all to be rolled back."""
     kept = _held(claim).update(
         state=IdempotencyState.COMPLETED, status=answer.status, headers=answer.headers, body=answer.body

@@ -92,7 +92,7 @@ def find(tenant_id: UUID, run_id: UUID | None) -> Run:
     return _there(rows.filter(id=run_id).first() if run_id else None)
 
 
-def those(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
+def find_many(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
     """Those of ``run_ids`` that are the tenant's, by id, in one query."""
     found: dict[UUID, Run] = Run.objects.of(tenant_id).in_bulk_by_id(run_ids)
     return found
@@ -158,7 +158,7 @@ def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta 
         _begin(run, source.snapshot_position, lasts, now)
         told = [_begun_by(run, source, told[0]), *told[1:]]
     if told[-1].type not in event_log.ENDINGS:
-        event_log.retell(run.tenant_id, run.id, told, now=now)
+        event_log.copy_recorded(run.tenant_id, run.id, told, now=now)
         progress(run, ready_at=LEASE.end(now) if run.holder else now, now=now)
         return
     if source.status == RunStatus.CANCELLED:
@@ -289,7 +289,7 @@ def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), n
             update_fields=["status", "completed_at", "ready_at", "holder", "error", "variables", "current_node"],
         )
         if told:
-            event_log.retell(run.tenant_id, run.id, told, now=now)
+            event_log.copy_recorded(run.tenant_id, run.id, told, now=now)
             return None
         return event_log.append(run.tenant_id, run.id, *events, now=now)
 

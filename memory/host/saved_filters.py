@@ -15,7 +15,7 @@ WRITER = "memory.host.saved_filters"
 MOST = 50
 
 
-def of_page(scope: TenantScope, page: str) -> list[SavedFilter]:
+def list_filters(scope: TenantScope, page: str) -> list[SavedFilter]:
     """Those this principal may use on the list ``page``: its own and the shared ones, by name."""
     return list(_usable(scope, page).order_by("name", "id"))
 
@@ -31,7 +31,7 @@ def _usable(scope: TenantScope, page: str) -> QuerySet[SavedFilter]:
     return rows.filter(Q(owner=scope.principal.id) | Q(shared=True))
 
 
-def keep(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:
+def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared: bool, now: datetime) -> SavedFilter:
     """The query is kept under the name; one of the same name, of the same owner, is replaced."""
     name = " ".join(name.split())
     slug = slugify(name, allow_unicode=True)[:64]

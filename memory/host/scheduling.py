@@ -114,7 +114,7 @@ def _invalid(field_name: str, message: str) -> Invalid:
     return Invalid("The schedule is not valid.", errors=[{"field": field_name, "message": message}])
 
 
-def keep(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, path: str = "") -> Schedule:
+def create_schedule(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, path: str = "") -> Schedule:
     """A new schedule; its name is taken by no other of the tenant."""
     next_at = first_tick(order, now=now, path=path)
     schedule = Schedule(tenant_id=tenant_id, created_at=now)
@@ -181,13 +181,13 @@ def _there(schedule: Schedule | None) -> Schedule:
     return schedule
 
 
-def of_workflow(tenant_id: UUID, workflow_id: str) -> dict[str, Schedule]:
+def schedules_of_workflow(tenant_id: UUID, workflow_id: str) -> dict[str, Schedule]:
     """The schedules of the workflow's own triggers, by name, locked."""
     rows = Schedule.objects.of(tenant_id).select_for_update().filter(name__startswith=f"{OF_WORKFLOW}{workflow_id}/")
     return {row.name: row for row in rows.order_by("name")}
 
 
-def of_automation(tenant_id: UUID, name: str) -> Schedule | None:
+def schedule_of_automation(tenant_id: UUID, name: str) -> Schedule | None:
     """The schedule of the installed automation of that name, locked; None when there is none."""
     rows = Schedule.objects.of(tenant_id).select_for_update()
     found: Schedule | None = rows.filter(name=f"{OF_AUTOMATION}{name}").first()

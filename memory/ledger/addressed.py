@@ -20,7 +20,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import derived, entries, index
 from memory.ledger.entries import Redraft
-from memory.ledger.lifecycle import note_of, told
+from memory.ledger.lifecycle import lifecycle_event, note_of
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry
@@ -87,7 +87,7 @@ def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
 # Which entry has a key (RFC-0015 1.2). Every write asks, and mostly nobody has it: so it is asked by hand.
 
 
-def at(tenant_id: UUID, address: Address) -> EntryAddress | None:
+def find_at(tenant_id: UUID, address: Address) -> EntryAddress | None:
     """The entry that has that key, lapsed or not; never a retired one, whose key is free."""
     for entry_id in _ids_at(tenant_id, address, [address.key]):
         rows = EntryAddress.objects.of(tenant_id).select_related("entry", "vault_key")
@@ -96,7 +96,7 @@ def at(tenant_id: UUID, address: Address) -> EntryAddress | None:
     return None
 
 
-def held_at(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
+def find_at_any(tenant_id: UUID, wanted: Sequence[Address]) -> list[UUID]:
     """The entries that have these keys, in no order; asked once for all keys of one namespace."""
     places: dict[object, list[Address]] = {}
     for each in wanted:
@@ -338,7 +338,7 @@ def _created(new: Sequence[New], ready: Sequence[_Ready], actor: str) -> Iterabl
         entry, row = made.entry, made.address
         known = each.node_id if each.node_id and row.task_id == each.node_id else None
         yield each.run_id, _written(entry, row.id, each.node_id, made.draft.agent_id), {}
-        yield each.run_id, told(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags)
+        yield each.run_id, lifecycle_event(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags)
 
 
 def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str) -> Iterable[Told]:
@@ -346,7 +346,7 @@ def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str) 
         run_id, node_id = row.entry.run_id, row.entry.node_id
         known = row.task_id if row.task_id == node_id else None
         yield run_id, _written(made.entry, row.id, node_id, actor), {}
-        fact = told(EntryUpdated, row, actor, previous_version=row.version - 1, task_id=known)
+        fact = lifecycle_event(EntryUpdated, row, actor, previous_version=row.version - 1, task_id=known)
         yield run_id, fact, note_of(row, made.entry.tags)
 
 

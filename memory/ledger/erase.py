@@ -88,7 +88,7 @@ class Going(NamedTuple):
 
 
 @transaction.atomic
-def remove(
+def remove_entries(
     tenant_id: UUID,
     rows: Sequence[UUID],
     *,
@@ -116,7 +116,7 @@ def remove(
     sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
     addressed = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
     if addressed:
-        lifecycle.tell_of_removal(tenant_id, addressed, reason=reason, actor=actor, now=now)
+        lifecycle.record_removal(tenant_id, addressed, reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.is_retired)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)

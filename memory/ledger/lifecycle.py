@@ -34,7 +34,7 @@ def note_of(address: EntryAddress, tags: Sequence[str]) -> Note:
     }
 
 
-def told(kind: type[EntryLifecycle], address: EntryAddress, actor: str, **more: Any) -> EntryLifecycle:
+def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: str, **more: Any) -> EntryLifecycle:
     return kind(
         entry_id=address.id,
         tier=address.tier,
@@ -45,7 +45,7 @@ def told(kind: type[EntryLifecycle], address: EntryAddress, actor: str, **more: 
     )
 
 
-def tell_of_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, now: datetime) -> None:
+def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, now: datetime) -> None:
     """The facts of those of ``rows`` that have an address, each on the stream of the run that wrote it."""
     kind = REMOVALS.get(reason)
     if kind is None:
@@ -55,17 +55,17 @@ def tell_of_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: st
     streams: dict[UUID, list[tuple[Any, Note]]] = {}
     for address in found:
         note = {} if reason == "forgotten" else note_of(address, address.entry.tags)
-        streams.setdefault(address.entry.run_id, []).append((told(kind, address, actor), note))
+        streams.setdefault(address.entry.run_id, []).append((lifecycle_event(kind, address, actor), note))
     for stream_id, noted in sorted(streams.items()):
         event_notes.append(tenant_id, stream_id, noted, now=now)
 
 
-def give_up_keys(tenant_id: UUID, rows: list[UUID]) -> None:
+def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
     """The keys of retired entries are free."""
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
 
 
-def take_key_again(tenant_id: UUID, entry_id: UUID) -> None:
+def reclaim_key(tenant_id: UUID, entry_id: UUID) -> None:
     """The restored entry has its key; refused when another has it by now."""
     try:
         with transaction.atomic():

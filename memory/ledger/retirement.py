@@ -13,7 +13,7 @@ from memory.addresses import Address, Tier
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import lifecycle
-from memory.ledger.addressed import at
+from memory.ledger.addressed import find_at
 from memory.ledger.rows import WRITER, locked_entry, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
@@ -32,7 +32,7 @@ SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 
 @transaction.atomic
-def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
+def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) -> MemoryEntry:
     """The entry is hidden from reads that begin later; runs that started before still see it. Undoable, and audited."""
     scope.check("memory:retire")
     entry = locked_entry(scope.tenant_id, entry_id)
@@ -40,13 +40,13 @@ def retire(scope: TenantScope, entry_id: UUID, *, reason: str, now: datetime) ->
         said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
-        lifecycle.give_up_keys(scope.tenant_id, [entry.id])
+        lifecycle.release_keys(scope.tenant_id, [entry.id])
         _say(scope, entry, at=now, reason=said, now=now)
     return entry
 
 
 @transaction.atomic
-def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry:
+def restore_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry:
     """A retired entry is read again by runs that start from here on; audited.
 
     One that a pass took away is protected from now on: no later pass takes it away again. Any other one is looked at
@@ -58,7 +58,7 @@ def restore(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry
         position = move_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
-        lifecycle.take_key_again(scope.tenant_id, entry.id)
+        lifecycle.reclaim_key(scope.tenant_id, entry.id)
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             reconciled.drop(scope.tenant_id, [entry.memory_ref])
@@ -84,7 +84,7 @@ class Hidden:
 
 
 @transaction.atomic
-def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[UUID]:
+def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[UUID]:
     """Those of at most ``CHUNK`` entries that could be read are read no more by runs that start later; which they were.
 
     One change of the ledger. Protected ones, and those that somebody has retired or removed meanwhile, are left.
@@ -99,7 +99,7 @@ def hide(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[U
     for kind in sorted({str(each.kind) for each in wanted.values()}):
         _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
     gone = [wanted[row].entry_id for row in found]
-    lifecycle.give_up_keys(tenant_id, gone)
+    lifecycle.release_keys(tenant_id, gone)
     return gone
 
 
@@ -120,17 +120,17 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
 
 
 @transaction.atomic
-def give_back(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
+def unhide_entries(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
     """Those of ``rows`` that a pass took away are read again, but for those whose key another has by now; how many."""
     away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
     found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))
     back = [row for row in found if _has_its_key(scope.tenant_id, row)]
     for row in back:
-        restore(scope, row, now=now)
+        restore_entry(scope, row, now=now)
     return len(back)
 
 
 def _has_its_key(tenant_id: UUID, entry_id: UUID) -> bool:
     """Whether nobody else has the key of the entry, if it has one."""
     row: EntryAddress | None = EntryAddress.objects.of(tenant_id).filter(id=entry_id).first()
-    return row is None or at(tenant_id, Address(Tier(row.tier), row.agent_id, row.namespace, row.key)) is None
+    return row is None or find_at(tenant_id, Address(Tier(row.tier), row.agent_id, row.namespace, row.key)) is None

@@ -95,7 +95,7 @@ def resolve_target(caller: Caller, items: Sequence[Item]) -> list[Target]:
 def find_targets(caller: Caller, targets: Sequence[Target], *, now: datetime) -> list[Target]:
     """The same with what is there, in a few queries for all of them."""
     named = [each.item.entry_id for each in targets if each.item.entry_id]
-    held = ledger.held_at(caller.tenant_id, [each.place for each in targets if each.place])
+    held = ledger.find_at_any(caller.tenant_id, [each.place for each in targets if each.place])
     rows = adapter.rows_of(caller.tenant_id, list({*named, *held}))
     at = {_key_of(row): rows[row.id] for row in rows.values() if row.id in set(held)}
     return [_with_row(each, rows, at, now) for each in targets]
@@ -126,7 +126,7 @@ def require_access(caller: Caller, targets: Sequence[Target], *, now: datetime) 
                 tiers.require_create(caller, each.place, now=now)
                 asked.add(_right_of(each.place))
             if each.place is None and each.row is None:
-                entries.require_addressed(entries.found(caller, each.item.entry_id, now))
+                entries.require_addressed(entries.find_entry(caller, each.item.entry_id, now))
             if each.row and each.row.id not in writable:
                 tiers.require_write(caller, each.row, now=now)
 
@@ -227,7 +227,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     held = set(ledger.hold(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
     for part in sql.in_chunks(going):
-        ledger.remove(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
+        ledger.remove_entries(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
     return going
 
 

@@ -102,13 +102,13 @@ def close(row: "EntryAddress", *, now: datetime) -> None:
     tenant_id, made = row.tenant_id, _made_of(row.tenant_id, row.id)
     others = _sources_of(tenant_id, made) - {row.id, *made}
     for part in sql.in_chunks(made):
-        ledger.remove(tenant_id, part, reason=REASON, now=now)
+        ledger.remove_entries(tenant_id, part, reason=REASON, now=now)
     lost = archives.seal_made_of(tenant_id, [row.id, *made], row.entry.memory_ref, now=now)
     read = [each.entry_id for each in lost if each.entry_id]
     kept_reads.blank_entries(tenant_id, [row.id, *made, *read])
     if others:
         host = tenancy.host_scope(Tenant.objects.get(id=tenant_id), scopes=frozenset({"memory:retire"}))
-        ledger.give_back(host, others, now=now)
+        ledger.unhide_entries(host, others, now=now)
     archives.redistil(tenant_id, lost, now=now)
 
 
@@ -359,7 +359,7 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
     """The held entries make way: ``evicted`` for others, or ``expired`` under a key that is wanted again."""
     lapsed, actor = reason == "expired", "" if reason == "expired" else caller.agent_id
     for part in sql.in_chunks(rows):
-        ledger.remove(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
+        ledger.remove_entries(caller.tenant_id, part, reason=reason, actor=actor, lapsed=lapsed, held=True, now=now)
 
 
 @transaction.atomic
@@ -382,7 +382,7 @@ def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
 def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
     """The entry, for who may read it; it is the last to be evicted when its owner has read it (R37). Refused when its
     value is sealed and does not open."""
-    row = found(caller, entry_id, now)
+    row = find_entry(caller, entry_id, now)
     if not adapter.is_plain(row):
         tiers.require_read(caller, row, now=now)
     if row.is_sealed:
@@ -437,11 +437,11 @@ def revised(
 def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
     """The entry is gone for good; which one it was. ``version`` is looked at when it was said (R48)."""
     row, _ = _locked(caller, entry_id, version, now)
-    ledger.remove(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
+    ledger.remove_entries(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
     return UUID(bytes=row.id.bytes)
 
 
-def found(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
+def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """The entry of that id; one that a run wrote for who may read it, and only for reading."""
     row = adapter.readable(caller.tenant_id, entry_id, now=now) if entry_id else None
     return row or _plain(caller, entry_id, now)
@@ -488,7 +488,7 @@ def _locked(
 
 def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
     """The entry, for who may change or delete it; others are refused."""
-    seen = found(caller, entry_id, now)
+    seen = find_entry(caller, entry_id, now)
     require_addressed(seen)
     tiers.require_write(caller, seen, now=now)
     return seen
@@ -510,7 +510,7 @@ def require_addressed(row: "EntryAddress") -> None:
 
 def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
     """Refuse a key that somebody has; whoever may read that entry is told it (R17). What has lapsed under it."""
-    held = ledger.at(caller.tenant_id, place)
+    held = ledger.find_at(caller.tenant_id, place)
     if held is None:
         return []
     if not adapter.is_there(held, now):

@@ -60,7 +60,7 @@ class Log:
         return self.tasks is None or task_id in self.tasks or agent_id == self.reader
 
 
-def of_intent(caller: Caller, text: str, *, now: datetime) -> Log:
+def intent_log(caller: Caller, text: str, *, now: datetime) -> Log:
     """The log of the intent; refused when there is none, and for whoever takes no part in it."""
     caller.scope.check(tiers.READ)
     if work.intent(caller.tenant_id, text) is None:
@@ -88,7 +88,7 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
     return replace(log, tasks=tasks) if tasks or caller.agent_id in intent.agents else None
 
 
-def of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log:
+def agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
     """The agent's own stream; refused for whoever may not read it, whether it is there or not."""
     log = readable_agent(caller, agent_id, now=now)
     if log is None:
@@ -108,7 +108,7 @@ def readable_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log | Non
 
 def opened_of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log:
     """The same, to wait at: an agent that waits for its own events has a stream from here on."""
-    log = of_agent(caller, agent_id, now=now)
+    log = agent_log(caller, agent_id, now=now)
     if log.stream_id is None and agent_id == caller.agent_id:
         return replace(log, stream_id=work.agent(caller.tenant_id, agent_id, now=now).run_id)
     if log.stream_id is None:
@@ -168,7 +168,7 @@ def page(log: Log, asked: Asked) -> Told:
     if log.stream_id is None:
         return Told([], 0)
     kinds = _types_of(asked.event_type)
-    found, total = event_log.told(
+    found, total = event_log.read_kinds(
         log.tenant_id, log.stream_id, kinds, since=asked.since, offset=asked.offset, limit=asked.limit
     )
     return Told(documents(log, found), total)

@@ -111,7 +111,7 @@ def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace
     return rows
 
 
-def held(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> HeldPage:
+def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> HeldPage:
     """A page of the namespaces that the caller may read, by name (R102)."""
     caller.scope.check("memory:read")
     rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
@@ -120,14 +120,14 @@ def held(caller: "Caller", *, limit: int, offset: int = 0, now: datetime) -> Hel
     return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
-def one(caller: "Caller", name: str, *, now: datetime) -> Held:
+def get_namespace(caller: "Caller", name: str, *, now: datetime) -> Held:
     """The namespace: 404 when there is none, 403 for whoever may not read it (R103)."""
     caller.scope.check("memory:read")
     if not Namespace.objects.of(caller.tenant_id).filter(name=name).exists():
         raise NotFound("There is no namespace by that name.")
     if not fence_of(caller, now=now).lets_in(name):
         raise GuardrailViolation("A guardrail of the coordinator closes that namespace.", rule="guardrail")
-    found = seen(caller, name, now=now)
+    found = namespace_for(caller, name, now=now)
     if found.access not in at_least("read"):
         raise Forbidden("This agent may not read that namespace.", rule="namespace-permission")
     return found
@@ -142,7 +142,7 @@ def _rows(caller: "Caller", now: datetime | None) -> "QuerySet[Any, Any]":
     return rows
 
 
-def seen(caller: "Caller", name: str, *, now: datetime) -> Held:
+def namespace_for(caller: "Caller", name: str, *, now: datetime) -> Held:
     """The namespace as it is for the caller, who may have no access to it any more."""
     row = Namespace.objects.of(caller.tenant_id).filter(name=name)
     counts = conditions.shared_counts(caller.tenant_id, row.values("name"), now=now)
@@ -176,7 +176,7 @@ def locked(tenant_id: UUID, name: str) -> Namespace | None:
     return found
 
 
-def got(tenant_id: UUID, name: str) -> Namespace:
+def find_namespace(tenant_id: UUID, name: str) -> Namespace:
     """The same, of one that is there."""
     row: Namespace = Namespace.objects.of(tenant_id).select_for_update().get(name=name)
     return row
@@ -284,9 +284,9 @@ def change(caller: "Caller", name: str, wanted: Permissions, *, version: int | N
     if version not in {None, current}:
         raise VersionMismatch("The namespace has changed since that version.", current_version=current)
     made = insert(caller.tenant_id, name, wanted, caller.agent_id, now) if row is None else None
-    changed = made or rewrite(row or got(caller.tenant_id, name), wanted, now)
+    changed = made or rewrite(row or find_namespace(caller.tenant_id, name), wanted, now)
     put_on_record([changed], actor=caller.scope.principal.id, now=now)
-    return seen(caller, name, now=now)
+    return namespace_for(caller, name, now=now)
 
 
 def require_admin(caller: "Caller", name: str, *, now: datetime) -> None:
@@ -311,7 +311,7 @@ def declare(tenant_id: UUID, name: str, readers: Iterable[str], by: str, now: da
     made = insert(tenant_id, name, Permissions("read", rules), by, now)
     if made:
         return [made]
-    row = got(tenant_id, name)
+    row = find_namespace(tenant_id, name)
     ruled = {each["agent"]: each["access"] for each in row.allow}
     barred = [each["agent"] for each in rules if ruled.get(each["agent"], row.default) == "none"]
     if not barred:

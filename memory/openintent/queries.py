@@ -211,7 +211,7 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     """The entries that the caller may see and that fit, the latest change first; the owner has accessed them (R37)."""
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
-    listings = [adapter.listed(each, now=now) for each in selections]
+    listings = [adapter.list_addressed(each, now=now) for each in selections]
     plain = _plain(caller, wanted, selections[0].rare)
     if plain is not None:
         listings.append(adapter.plain_listed(plain, now=now))
@@ -224,7 +224,7 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
 def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     """Every entry that the caller sees and that fits, whatever page was asked for: none that a parent's task lends, and
     none of OpenWOP's, for nobody changes those here."""
-    found = [adapter.listed(each, now=now) for each in _selections(caller, wanted, "", now)]
+    found = [adapter.list_addressed(each, now=now) for each in _selections(caller, wanted, "", now)]
     return [entry_id for listing in found for entry_id in listing.ids()]
 
 
@@ -359,7 +359,7 @@ class Summary:
         return document | ({} if self.plain is None else {"openwop": {"entry_count": self.plain}})
 
 
-def of_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
+def summarize_agent(caller: Caller, agent_id: str, *, now: datetime) -> Summary:
     """The agent's numbers, for itself, for who coordinates a task under way that it took up, and for operators."""
     _require_reader(caller, agent_id, now)
     tenant_id = caller.tenant_id

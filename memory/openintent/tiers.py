@@ -100,7 +100,7 @@ def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:
     """Working memory of a task or an intent on which the caller holds a grant that has not expired (RFC-0011, R26)."""
     of_intent = _grants(caller, permissions, now).filter(task_id=None)
     whole = Q(task_id="", intent_id__in=of_intent.values_list(wire("intent", "intent_id")))
-    return of_tasks(tasks_granted(caller, permissions, now)) | whole
+    return in_tasks(tasks_granted(caller, permissions, now)) | whole
 
 
 def tasks_granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "QuerySet[Task]":
@@ -116,7 +116,7 @@ def _grants(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "Que
     return rows.filter(agent_id=caller.agent_id, permission__in=permissions)
 
 
-def of_tasks(tasks: "QuerySet[Task]") -> Q:
+def in_tasks(tasks: "QuerySet[Task]") -> Q:
     """True of what was remembered in one of these tasks."""
     return Q(task_id__in=tasks.values_list(wire("task", "id")))
 
@@ -126,9 +126,9 @@ def _lent(caller: Caller, now: datetime) -> Q:
     heirs = work.heirs_of(caller.tenant_id, caller.agent_id)
     parents = Task.objects.of(caller.tenant_id).filter(id__in=heirs.values("parent_task_id"))
     return (
-        of_tasks(work.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
+        in_tasks(work.coordinated_by(caller.tenant_id, caller.agent_id, now=now))
         | granted(caller, ("read", "write"), now)
-        | of_tasks(parents)
+        | in_tasks(parents)
         | _taken_over(caller)
     )
 

@@ -235,7 +235,7 @@ def _run(row: Pass) -> Run:
     return runs.locked(row.tenant_id, row.run_id)
 
 
-def of_run(tenant_id: UUID, run_id: UUID) -> Pass | None:
+def find_by_run(tenant_id: UUID, run_id: UUID) -> Pass | None:
     """The pass that ran as that run, if it was one."""
     found: Pass | None = Pass.objects.of(tenant_id).select_related("run__tenant").filter(run_id=run_id).first()
     return found
@@ -246,7 +246,7 @@ def find(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     return row
 
 
-def those(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
+def find_many(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
     """Those of ``pass_ids`` that are the tenant's."""
     return list(Pass.objects.of(tenant_id).filter(id__in=pass_ids))
 

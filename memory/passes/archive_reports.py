@@ -85,7 +85,9 @@ class Report:
     diff: Diff | None
 
 
-def listed(scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int) -> paging.Page[Archive]:
+def list_archives(
+    scope: TenantScope, *, memory_ref: str = "", before: UUID | None = None, limit: int
+) -> paging.Page[Archive]:
     """Archives without their bytes, the newest first; of one ref when it is named."""
     return paging.read_page(_archives(scope, memory_ref), before, limit)
 
@@ -130,14 +132,14 @@ def _newest(rows: QuerySet[Pass] | QuerySet[Archive], before: UUID | None, limit
     return [Night(row.id, archive=row) if isinstance(row, Archive) else Night(row.id, missed=row) for row in found]
 
 
-def of_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report:
+def report_archive(scope: TenantScope, row: Archive, *, now: datetime) -> Report:
     """What the archive says, what became of each of its sources, and how it differs from the one before."""
     document = json.loads(bytes(row.body))
     references = _references(scope, document.get("sources", []), now)
     known = {each.id: each for each in references}
     sections = [_section(each, known) for each in document.get("sections", [])]
     previous = archives.predecessor_of(row)
-    diff = differences.of_lines(_lines(previous), _lines(row)) if previous else None
+    diff = differences.diff_lines(_lines(previous), _lines(row)) if previous else None
     states = dict(Counter(each.state for each in references).most_common())
     return Report(row, document, sections, references, states, previous, diff)
 
@@ -207,14 +209,14 @@ class Withdrawn:
         return ids.wire("arc", self.made.id) if self.made else ""
 
 
-def of_receipt(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
+def withdrawn_by(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
     """The archives of a receipt, in its order, beside what stands in their place now: not signed, for it goes on."""
     told = receipt or {}
     signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}
     asked = [row for each in told.get("distilledAnewBy", []) if (row := ids.parse("pass", each))]
-    by_ref = {work.memory_ref: work for work in passes.those(tenant_id, asked)}
+    by_ref = {work.memory_ref: work for work in passes.find_many(tenant_id, asked)}
     made = {ref: row for ref, work in by_ref.items() if (row := ids.parse("arc", work.outcome.get("archiveId", "")))}
-    rows = archives.named(tenant_id, [*signed, *made.values()])
+    rows = archives.find_archives(tenant_id, [*signed, *made.values()])
     return [_beside(each, by_ref.get(ref := rows[row].memory_ref), rows, made.get(ref)) for row, each in signed.items()]
 
 

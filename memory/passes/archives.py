@@ -48,14 +48,14 @@ Line = JSONObject
 # What every part of this package shares: the writer's name, the words of a withdrawal.
 
 
-def of_ref(tenant_id: UUID, memory_ref: str) -> QuerySet[Archive]:
+def archives_of_ref(tenant_id: UUID, memory_ref: str) -> QuerySet[Archive]:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
 
 
 # Archives found by whoever may read memory, and what stands before and behind one.
 
 
-def look(scope: TenantScope, archive_id: UUID | None) -> Archive:
+def get_archive(scope: TenantScope, archive_id: UUID | None) -> Archive:
     """The archive, withdrawn or not; ``NotFound`` for any other id.
 
     A key that is bound to agents is shown none: an archive tells of what all agents of its ref wrote.
@@ -68,7 +68,7 @@ def look(scope: TenantScope, archive_id: UUID | None) -> Archive:
 
 def find(scope: TenantScope, archive_id: UUID | None) -> Archive:
     """The archive with its bytes; ``Gone`` when it was withdrawn, with the reason and the archive that came after."""
-    row = look(scope, archive_id)
+    row = get_archive(scope, archive_id)
     if row.state == ArchiveState.WITHDRAWN:
         after = successor_of(row)
         told = {"successor": ids.wire("arc", after.id)} if after else {}
@@ -83,13 +83,13 @@ def visible(scope: TenantScope) -> QuerySet[Archive]:
     return rows if scope.principal.agent_ids is None else rows.none()
 
 
-def named(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, Archive]:
+def find_archives(tenant_id: UUID, archive_ids: Collection[UUID]) -> dict[UUID, Archive]:
     """Those of these archives that are the tenant's, by their ids and without their bytes."""
     rows = Archive.objects.of(tenant_id).defer("body")
     return {row.id: row for part in sql.in_chunks(archive_ids) for row in rows.filter(id__in=part)}
 
 
-def of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
+def archive_of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
     """The archive whose text agents read under this entry, without its bytes."""
     found: Archive | None = visible(scope).defer("body").filter(entry_id=entry_id).order_by("-id").first()
     return found
@@ -97,14 +97,14 @@ def of_entry(scope: TenantScope, entry_id: UUID) -> Archive | None:
 
 def successor_of(row: Archive) -> Archive | None:
     """The archive that is current in the ref of this one, when it was made later."""
-    rows = of_ref(row.tenant_id, row.memory_ref).filter(state=ArchiveState.CURRENT, id__gt=row.id)
+    rows = archives_of_ref(row.tenant_id, row.memory_ref).filter(state=ArchiveState.CURRENT, id__gt=row.id)
     found: Archive | None = rows.first()
     return found
 
 
 def predecessor_of(row: Archive) -> Archive | None:
     """The last archive of the ref before this one that still has its bytes."""
-    rows = of_ref(row.tenant_id, row.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
+    rows = archives_of_ref(row.tenant_id, row.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
     found: Archive | None = rows.filter(id__lt=row.id).order_by("-id").first()
     return found
 
@@ -237,7 +237,7 @@ class ArchiveDraft:
 
 def same_work(scope: MemoryScope, sources_sha256: str) -> Archive | None:
     """The newest archive of that very work that has not been withdrawn."""
-    rows = of_ref(scope.tenant_id, scope.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
+    rows = archives_of_ref(scope.tenant_id, scope.memory_ref).exclude(state=ArchiveState.WITHDRAWN)
     found: Archive | None = rows.filter(sources_sha256=sources_sha256).order_by("-id").first()
     return found
 
@@ -356,7 +356,7 @@ def _and_resting_on_them(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
 
 def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
     for part in sql.in_chunks(row.entry_id for row in rows if row.entry_id):
-        ledger.remove(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
+        ledger.remove_entries(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
     distillates = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
     distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
 
@@ -433,7 +433,7 @@ def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list
     return [
         _again(row, now)
         for memory_ref, row in newest.items()
-        if not of_ref(tenant_id, memory_ref).filter(state=ArchiveState.CURRENT).exists()
+        if not archives_of_ref(tenant_id, memory_ref).filter(state=ArchiveState.CURRENT).exists()
         and _has_memory(scope, memory_ref, now)
     ]
 

@@ -167,7 +167,7 @@ def _taken_away(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[C
     """Those of ``sources`` that nobody reads any more from here on."""
     hidden = set()
     for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):
-        hidden.update(ledger.hide(work.tenant_id, part, now=now))
+        hidden.update(ledger.hide_entries(work.tenant_id, part, now=now))
     return [entry for entry in sources if entry.id in hidden]
 
 

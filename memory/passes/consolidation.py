@@ -83,7 +83,7 @@ class Look:
     fresh: frozenset[UUID] = frozenset()
 
 
-def look(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
+def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> Look:
     """The ref as this pass has to see it."""
     known = None if work.options.get("full") else reconciled.standing(scope.tenant_id, scope.memory_ref)
     head, now = adapter.head(scope.tenant_id), clock()
@@ -151,10 +151,12 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Cloc
     fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
     if len(fresh) > FEW * len(there):
         return None
-    new = {entry.id: entry for entry in adapter.those(scope, unpacked(fresh), now=now)}
+    new = {entry.id: entry for entry in adapter.corpus_entries(scope, unpacked(fresh), now=now)}
     reading = _read(work, new, {}, clock)
     near = {each for signatures in stored for each in signatures.candidates(reading)} - set(new)
-    entries = {entry.id: entry for entry in adapter.those(scope, sorted(near), now=now) if entry.derived in TAKEN} | new
+    entries = {
+        entry.id: entry for entry in adapter.corpus_entries(scope, sorted(near), now=now) if entry.derived in TAKEN
+    } | new
     strengths = adapter.strengths_of(scope.tenant, list(entries))
     reading = _read(work, entries, strengths, clock)
     return Look(head, _outlined(there), entries, strengths, reading, known, frozenset(new))
@@ -368,7 +370,7 @@ class Acting:
         anew = [change for change in part if self._is_lacking(change)]
         away = [Hidden(entry.id, change.kind) for change in part for entry in change.sources]
         away += [Hidden(self._target(change).id, LineageKind.MERGED) for change in anew]
-        hidden = set(ledger.hide(tenant, away, now=now))
+        hidden = set(ledger.hide_entries(tenant, away, now=now))
         done = list(_of_those(part, hidden))
         self._require_there(done, {self._target(change).id for change in anew}, hidden, now)
         lacking = {change.target.id for change in anew}
@@ -492,7 +494,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.require_writable(scope, work.run)
     ledger.require_durable("agents.memoryConsolidation")
-    seen, redact = look(work, scope, clock), harness.for_derived(work.tenant_id)
+    seen, redact = load_ref(work, scope, clock), harness.for_derived(work.tenant_id)
     changes = planned(seen, redact)
     if work.dry_run:
         passes.finish(work, outcome=_foreseen(seen, changes), now=clock())
@@ -529,7 +531,7 @@ def leave_off(work: Pass, *, now: datetime) -> JSONObject:
 
 def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
     """The entries that this pass took away, or None when they are more than a hundred."""
-    found = lineage.of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
+    found = lineage.lineage_of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
     return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None
 
 

@@ -338,7 +338,7 @@ def _told(commission: Commission, plan: Distilled) -> Made:
 
         answer = endpoint.distil(commission.policy, tenant_id, prompt, max_tokens=room)
     try:
-        distilled = distillers.told(plan, answer, commission.asked.budget)
+        distilled = distillers.fit_answer(plan, answer, commission.asked.budget)
     except NothingToKeep:
         raise EndpointFailed(reason="empty") from None
     return Made(distilled, body(commission, distilled), (request, answer))
@@ -381,7 +381,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
 
 
 @transaction.atomic
-def tell_again(commission: Commission, *, now: datetime) -> None:
+def republish(commission: Commission, *, now: datetime) -> None:
     """The archive of that very work is the current one again, and the pass is done; there is no second archive."""
     access.lock_tenant(commission.work.tenant_id)
     archive = same_work(commission, now=now)
@@ -471,7 +471,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
             if work.dry_run:
                 passes.finish(work, outcome=planned(work_done, clock), now=clock())
             elif same_work(work_done, now=clock()):
-                tell_again(work_done, now=clock())
+                republish(work_done, now=clock())
             else:
                 store(work_done, made(work_done, clock), now=clock())
         except Overtaken:
@@ -511,7 +511,7 @@ def compare(scope: TenantScope, archive_id: UUID | None, *, clock: Callable[[], 
 
 
 def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
-    work = passes.of_run(row.tenant_id, row.run_id)
+    work = passes.find_by_run(row.tenant_id, row.run_id)
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref) if work else None
     policy = policies.policy_of(row.tenant_id)
     if work is None or scope is None or row.keep_until is None or policy.distiller == ENDPOINT:

@@ -158,7 +158,7 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     return row
 
 
-def again(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
+def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     """A pass that was refused, failed or cancelled is asked for once more, in a window of its own."""
     scope.check("passes:run")
     row = find(scope, pass_id)

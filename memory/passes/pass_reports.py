@@ -113,7 +113,7 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
         seen = first
     else:
         behind = ids.parse("lin", after)
-        rows = lineage.of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
+        rows = lineage.lineage_of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
         shown, last = cut(rows, size)
         made = _entry_id(work.outcome.get("outputId"))
         reasons = work.outcome.get("reasons", {})
@@ -177,7 +177,7 @@ def _places(scope: TenantScope, entry_ids: Iterable[UUID], now: datetime) -> dic
 def _source(link: _Link, place: Place, result: Place | None, window: timedelta, now: datetime) -> Source:
     diff, until = None, None
     if place.entry and result and result.entry and link.kind in COMPARED and place is not result:
-        diff = differences.of_lines(place.entry.content.splitlines(), result.entry.content.splitlines())
+        diff = differences.diff_lines(place.entry.content.splitlines(), result.entry.content.splitlines())
     if place.entry and place.entry.retired_at and place.entry.retired_kind:
         until = place.entry.retired_at + window
     return Source(place, link.kind, link.why, diff, until if until and until > now else None)
@@ -226,12 +226,12 @@ class Kinship:
 
 def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinship:
     """What the entry was made from and what it went into, oldest first; in a fixed number of queries."""
-    text_of = archives.of_entry(scope, entry.id)
+    text_of = archives.archive_of_entry(scope, entry.id)
     into, into_total, out_of, out_total = lineage.around(
         scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None, limit=SHOWN_AROUND
     )
     distilled = [row.target_id for row in out_of if row.kind == LineageKind.DISTILLED]
-    made = archives.named(scope.tenant_id, distilled)
+    made = archives.find_archives(scope.tenant_id, distilled)
     entries = [row.source_id for row in into]
     entries += [row.target_id for row in out_of if row.target_id not in made]
     places = _places(scope, entries, now) if entries else {}

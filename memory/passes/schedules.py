@@ -46,7 +46,7 @@ class PassTimes:
 
 
 @transaction.atomic
-def keep(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedule:
+def set_schedule(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedule:
     """The ref has this schedule for this kind, and no other. Audited.
 
     Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
@@ -108,7 +108,7 @@ def last_passes(scope: TenantScope, schedules: list[PassSchedule]) -> dict[UUID,
     """The last pass of each of these schedules that has had one, by the schedule's id."""
     scope.check("memory:read")
     wanted = {row.last_pass_id: row.id for row in schedules if row.last_pass_id}
-    return {wanted[row.id]: row for row in passes.those(scope.tenant_id, list(wanted))}
+    return {wanted[row.id]: row for row in passes.find_many(scope.tenant_id, list(wanted))}
 
 
 def _rows(tenant_id: UUID) -> QuerySet[PassSchedule]:

@@ -59,7 +59,7 @@ class Diff:
         return not self.hunks and not self.not_compared
 
 
-def of_lines(before: list[str], after: list[str]) -> Diff:
+def diff_lines(before: list[str], after: list[str]) -> Diff:
     """What became of the lines ``before``; when there were none, every line is an added one."""
     rows = list(_rows(before[:MAX_LINES], after[:MAX_LINES]))
     beyond = max(0, len(before) - MAX_LINES) + max(0, len(after) - MAX_LINES)
@@ -70,7 +70,7 @@ def of_lines(before: list[str], after: list[str]) -> Diff:
 
 
 def size(before: list[str], after: list[str]) -> tuple[int, int]:
-    """How many lines ``of_lines`` would tell as added and as removed, without looking into them."""
+    """How many lines ``diff_lines`` would tell as added and as removed, without looking into them."""
     opcodes = SequenceMatcher(None, before[:MAX_LINES], after[:MAX_LINES]).get_opcodes()
     moved = [(end - at, old_end - old_at) for tag, old_at, old_end, at, end in opcodes if tag != "equal"]
     return sum(added for added, _ in moved), sum(removed for _, removed in moved)

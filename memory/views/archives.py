@@ -102,7 +102,7 @@ def archive_row(row: Archive) -> dict[str, object]:
 def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     """One archive with its sources; a withdrawn one says why, and what came after it."""
     scope, now = tenancy.scope_of(request), timezone.now()
-    row = archives.look(scope, ids.parse("arc", arc_id))
+    row = archives.get_archive(scope, ids.parse("arc", arc_id))
     context = {
         "nav": "archives",
         "now": now,
@@ -116,7 +116,7 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
             return exports.document(archive_row(row))
         context |= {"successor": archives.successor_of(row)}
         return pages.render(request, "memory/archive_withdrawn.html", context)
-    told = archive_reports.of_archive(scope, row, now=now)
+    told = archive_reports.report_archive(scope, row, now=now)
     if request.GET.get("format") == "json":
         return exports.document(archive_row(row) | {"sources": told.states, "document": told.document})
     context |= {"told": told, "index": archive_reports.index_of(scope), **_shown(request, told)}

@@ -63,7 +63,7 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
     if "commitments" not in advertised.document()["agents"]:
         return _unsupported(request, scope)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_row(each) for each in kept.every(scope, wanted, now=now))
+        rows = (_row(each) for each in kept.export_commitments(scope, wanted, now=now))
         return exports.listing(request.GET["format"], "commitments", rows, columns=COLUMNS)
     cursor = pages.Cursor.of(request, "cmt")
     listed = kept.page(scope, wanted, after=cursor.after, size=pages.PAGE, now=now)

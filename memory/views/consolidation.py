@@ -124,7 +124,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     times = PassScheduleForm(request.POST)
     sent = pages.submit(
         times,
-        lambda data: schedules.keep(scope, _times(data), now=timezone.now()),
+        lambda data: schedules.set_schedule(scope, _times(data), now=timezone.now()),
         called={"tokenBudget": "budget", "memoryRef": "ref"},
         not_found="ref",
     )

@@ -56,7 +56,7 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     """The entry with its provenance."""
     scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
-    told = provenance.of_entry(scope, found)
+    told = provenance.provenance_of_entry(scope, found)
     if request.GET.get("format") == "json":
         kin = pass_reports.kinship(scope, found, now=timezone.now())
         return exports.document(row_of(found) | {"provenance": _document(told), "lineage": _lineage(kin)})
@@ -85,7 +85,7 @@ def reveal(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
     value = entries.reveal(scope, found.id, now=timezone.now())
-    return _page(request, found, provenance.of_entry(scope, found), value=_indented(value), revealed=True)
+    return _page(request, found, provenance.provenance_of_entry(scope, found), value=_indented(value), revealed=True)
 
 
 def _found(scope: TenantScope, mem_id: str) -> "MemoryEntry":
@@ -172,7 +172,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
         sent = pages.submit(
-            form, lambda data: ledger.retire(scope, found.id, reason=data["reason"], now=timezone.now())
+            form, lambda data: ledger.retire_entry(scope, found.id, reason=data["reason"], now=timezone.now())
         )
         if sent.result:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
@@ -190,7 +190,7 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope.check("memory:retire")
     conflict, status = None, 200
     if request.method == "POST":
-        sent = pages.submit(Form(request.POST), lambda _: ledger.restore(scope, found.id, now=timezone.now()))
+        sent = pages.submit(Form(request.POST), lambda _: ledger.restore_entry(scope, found.id, now=timezone.now()))
         if sent.result:
             messages.success(request, "The entry is restored. Runs that start from now on read it again.")
             return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))

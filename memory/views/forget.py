@@ -67,7 +67,7 @@ def forget(request: HttpRequest) -> HttpResponseBase:
     if request.method == "POST":
         return _preview(request, scope)
     if request.GET.get("format") in exports.FORMATS:
-        rows = (_row(found) for found in requests.every(scope))
+        rows = (_row(found) for found in requests.export_requests(scope))
         return exports.listing(request.GET["format"], "requests", rows, columns=COLUMNS)
     found = (
         adapter.entry(scope, entry_id, now=now) if (entry_id := ids.parse("mem", request.GET.get("from", ""))) else None
@@ -125,7 +125,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = requests.find(scope, ids.parse("fgt", forget_id))
     if request.GET.get("format") == "json":
-        withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
+        withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
         beside = {"archives": [_withdrawn(each) for each in withdrawn]} if found.signature else {}
         return exports.document(_row(found) | receipts.proof(found) | beside)
     if found.state == ForgetState.PREVIEWED:
@@ -135,7 +135,7 @@ def forget_request(request: HttpRequest, forget_id: str) -> HttpResponse:
             return response
         return _preview_page(request, scope, found, forget_id)
     context = _context(request, found, forget_id)
-    withdrawn = archive_reports.of_receipt(found.tenant_id, found.receipt)
+    withdrawn = archive_reports.withdrawn_by(found.tenant_id, found.receipt)
     stores, empty = _counted(found)
     context |= {"genuine": receipts.is_genuine(found), "stores": stores, "empty": empty}
     context |= {
@@ -312,7 +312,7 @@ def _changes(conflict: Conflict) -> list[str]:
 
 @require_POST
 @transaction.atomic
-def again(request: HttpRequest, forget_id: str) -> HttpResponse:
+def preview_again(request: HttpRequest, forget_id: str) -> HttpResponse:
     """A fresh preview of the same subject, after the world has changed or the old preview lapsed."""
     scope = tenancy.scope_of(request)
     fresh = forgetting.ask_again(scope, ids.parse("fgt", forget_id), now=timezone.now())

@@ -147,7 +147,7 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
 
 def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime, *, flat: bool) -> Iterator[dict[str, Any]]:
     """Each entry as it is exported; in a table the parts of an address have columns of their own."""
-    rows = (row_of(entry) for entry in search.every(scope, wanted, now=now))
+    rows = (row_of(entry) for entry in search.export_entries(scope, wanted, now=now))
     return (row | row.pop("address", {}) for row in rows) if flat else rows
 
 

@@ -31,7 +31,7 @@ def _caller(request: HttpRequest) -> Caller:
 def namespace_list(request: HttpRequest) -> HttpResponse:
     """The namespaces of the tenant, by name, a page at a time."""
     caller, before, now = _caller(request), pages.number_of(request, "seen") or 0, timezone.now()
-    page = namespaces.held(caller, limit=SHOWN, offset=before, now=now)
+    page = namespaces.list_namespaces(caller, limit=SHOWN, offset=before, now=now)
     if request.GET.get("format") == "json":
         return exports.document({"namespaces": [_document(each) for each in page.found], "total": page.total})
     last = before + len(page.found)
@@ -75,7 +75,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     caller, now = _caller(request), timezone.now()
-    found = namespaces.one(caller, name, now=now)
+    found = namespaces.get_namespace(caller, name, now=now)
     if request.GET.get("format") == "json":
         return exports.document(_document(found))
     context = {

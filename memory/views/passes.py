@@ -152,8 +152,8 @@ def stop(request: HttpRequest, pass_id: str) -> HttpResponse:
 
 @require_POST
 @transaction.atomic
-def again(request: HttpRequest, pass_id: str) -> HttpResponse:
+def repeat_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
     """Asked for once more, and queued, or neither."""
-    fresh = orders.again(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
+    fresh = orders.repeat(tenancy.scope_of(request), ids.parse("pass", pass_id), now=timezone.now())
     tasks.enqueue_pass(fresh)
     return redirect("pass", ids.wire("pass", fresh.id))

@@ -109,11 +109,11 @@ def _owners(found: Run) -> list[str]:
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
-    told = run_timeline.of_run(scope, found, now=timezone.now())
+    told = run_timeline.build_timeline(scope, found, now=timezone.now())
     if request.GET.get("format") == "json":
         return exports.listing("json", "events", _events(scope, told.run), columns=())
     here = pages.number_of(request, "at")
-    asked = [answer_forms.shown(scope, each) for each in told.asked]
+    asked = [answer_forms.question_for(scope, each) for each in told.asked]
     over = told.run.status in TERMINAL or events.is_log(told.run)
     context = {
         "nav": "memory",

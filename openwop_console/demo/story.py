@@ -79,7 +79,7 @@ class Story:
     endeavours: list[Endeavour] = field(default_factory=list)
 
 
-def told() -> list[Story]:
+def stories() -> list[Story]:
     """The story of every tenant."""
     return [_story(FOLDER / slug) for slug in TENANTS]
 

@@ -38,18 +38,18 @@ def facts_of(node: JSONObject) -> list[ArtifactCreated]:
     return []
 
 
-def of_run(run: Run) -> Iterator[RunArtifact]:
+def artifacts_of_run(run: Run) -> Iterator[RunArtifact]:
     """The run's artifacts so far, in the order in which their nodes began."""
     kinds = {node["id"]: node.get("artifactType") for node in json.loads(run.definition.text)["nodes"]}
-    mask = masking.of_run(run)
-    for node_id, step in steps.of_run(run.tenant_id, run.id).items():
+    mask = masking.mask_of_run(run)
+    for node_id, step in steps.steps_of_run(run.tenant_id, run.id).items():
         if step.state == StepState.DONE and kinds.get(node_id):
             yield RunArtifact(id_of(node_id), kinds[node_id], node_id, mask.value(step.outputs), step.started_at)
 
 
 def find(run: Run, artifact_id: str) -> RunArtifact:
     """The artifact of that id; refuses when the run has none."""
-    for artifact in of_run(run):
+    for artifact in artifacts_of_run(run):
         if artifact.artifact_id == artifact_id:
             return artifact
     raise ArtifactNotFound

@@ -92,11 +92,11 @@ def _untimely(document: Document, now: datetime) -> Problems:
 def _came(installation: Installation, now: datetime) -> None:
     """The schedule is as the artifact says, whatever stood in its place."""
     tenant_id, order = installation.tenant_id, _order_of(installation)
-    there = scheduling.of_automation(tenant_id, installation.name)
+    there = scheduling.schedule_of_automation(tenant_id, installation.name)
     if there:
         scheduling.change(there, order, now=now)
     else:
-        scheduling.keep(tenant_id, order, now=now)
+        scheduling.create_schedule(tenant_id, order, now=now)
 
 
 def _order_of(installation: Installation) -> ScheduleOrder:
@@ -115,14 +115,14 @@ def _order_of(installation: Installation) -> ScheduleOrder:
 
 def _went(installation: Installation, _now: datetime) -> None:
     """Nothing is started by it any more; the runs it has started stay."""
-    there = scheduling.of_automation(installation.tenant_id, installation.name)
+    there = scheduling.schedule_of_automation(installation.tenant_id, installation.name)
     if there:
         scheduling.remove(there)
 
 
 def _stopped(installation: Installation, now: datetime) -> None:
     """It starts nothing while it is disabled; its schedule and what that has started stay to be seen."""
-    there = scheduling.of_automation(installation.tenant_id, installation.name)
+    there = scheduling.schedule_of_automation(installation.tenant_id, installation.name)
     if there and there.enabled:
         scheduling.change(there, replace(scheduling.order_of(there), enabled=False), now=now)
 

@@ -69,7 +69,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
         log.exception("run %s crashed: %s", run_id, kind_of(bug), exc_info=False)
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            endings.fail(run, CRASHED, *_cancelled(steps.of_run(tenant_id, run_id), "run-failed"), now=clock())
+            endings.fail(run, CRASHED, *_cancelled(steps.steps_of_run(tenant_id, run_id), "run-failed"), now=clock())
         return False
 
 
@@ -93,7 +93,7 @@ def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
 
 def _next(run: Run, clock: Clock) -> bool:
     now = clock()
-    done = steps.of_run(run.tenant_id, run.id)
+    done = steps.steps_of_run(run.tenant_id, run.id)
     if run.status == RunStatus.CANCELLING:
         endings.cancel(run, *_cancelled(done, "run-cancelled"), now=now)
         return False
@@ -254,7 +254,7 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     definition = position.definition
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)
-    step = steps.of_run(run.tenant_id, run.id).get(position.node_id)
+    step = steps.steps_of_run(run.tenant_id, run.id).get(position.node_id)
     if step is None and run.status in (RunStatus.PAUSED, RunStatus.CANCELLING):
         return True
     run.current_node = position.node_id

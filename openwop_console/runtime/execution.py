@@ -99,7 +99,7 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
     if step.deadline_at and step.deadline_at < clock():
         raise NodeFailed(position, TIMED_OUT, final=True)
     again = step.state != StepState.STARTED
-    kept_reads.keep(position.run, position.node_id, memory.reads, again=again, now=now)
+    kept_reads.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
     return settle(position, step, outcome, now)
 
 

@@ -102,8 +102,8 @@ class RecordedMemory:
     @classmethod
     def of(cls, source: Run, node_id: str, *, before: int) -> "RecordedMemory":
         """What the source run's node was given and wrote before it was done, at the sequence ``before``."""
-        facts = event_log.of_node(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
-        return cls(kept_reads.of_node(source.tenant_id, source.id, node_id), facts)
+        facts = event_log.node_payloads(source.tenant_id, source.id, node_id, MemoryWritten.type, before=before)
+        return cls(kept_reads.reads_of_node(source.tenant_id, source.id, node_id), facts)
 
     def list(
         self,
@@ -188,7 +188,7 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
     last = event_log.length(run.tenant_id, run.id) - 1
     facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
     source = runs.find(run.tenant_id, run.source_run_id)
-    telling = Telling(run, definition, done, source, steps.of_run(run.tenant_id, source.id))
+    telling = Telling(run, definition, done, source, steps.steps_of_run(run.tenant_id, source.id))
     told: list[Recorded] = []
     if source.status == RunStatus.CANCELLED:
         facts = [fact for fact in facts if not _is_of_cancellation(fact)]
@@ -431,7 +431,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
 
 def _require_on_record(source: Run, facts: list[Recorded], from_seq: int) -> dict[str, Step]:
     """The steps of the source. Refused when one that ``facts`` have completed was not kept as forks need it."""
-    record = steps.of_run(source.tenant_id, source.id)
+    record = steps.steps_of_run(source.tenant_id, source.id)
     if any(fact.type == NodeCompleted.type and not record[fact.node_id].on_record for fact in facts):
         raise _unavailable(source, from_seq, "event_log_unavailable")
     return record

@@ -142,7 +142,7 @@ def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunSt
 def state_of(run: Run) -> RunState:
     """Where the run stands, for whoever was let in; without tokens."""
     asked = interrupts.open_at(run) if run.status not in ENDS else []
-    return RunState(run, asked, steps.of_run(run.tenant_id, run.id))
+    return RunState(run, asked, steps.steps_of_run(run.tenant_id, run.id))
 
 
 def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
@@ -233,7 +233,7 @@ def read_workflow(scope: TenantScope, workflow_id: str) -> JSONObject:
 def read_artifacts(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> list[RunArtifact]:
     """What the nodes of the run have left so far."""
     scope.check("artifacts:read")
-    return list(artifacts.of_run(_opened_to(scope, run_id, now)))
+    return list(artifacts.artifacts_of_run(_opened_to(scope, run_id, now)))
 
 
 def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str, *, now: datetime) -> RunArtifact:
@@ -305,7 +305,7 @@ def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now
     """
     scope.check("runs:cancel")
     wanted = [ids.parse("run", run_id) for run_id in run_ids]
-    found = runs.those(scope.tenant_id, [run_id for run_id in wanted if run_id])
+    found = runs.find_many(scope.tenant_id, [run_id for run_id in wanted if run_id])
     for run_id in sorted(found):
         if not found[run_id].system:
             found[run_id] = request_cancel(scope, found[run_id], reason=reason, now=now)

@@ -14,7 +14,7 @@ WRITER = "openwop_console.runtime.steps"
 IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING})
 
 
-def of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
+def steps_of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
     """The steps of a run by node id, in the order they began; nodes that were not reached have none."""
     return {step.node_id: step for step in Step.objects.of(tenant_id).filter(run_id=run_id).order_by("id")}
 

@@ -73,4 +73,4 @@ def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
 
 
 def keep_commitments(tenant: str, holder: str, whole: bool) -> None:
-    commitments.keep(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)
+    commitments.keep_commitments(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)

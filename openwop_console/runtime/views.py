@@ -68,7 +68,7 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
         "nav": "memory",
         "now": timezone.now(),
         "run_id": run_id,
-        "each": answer_forms.shown(scope, question, form),
+        "each": answer_forms.question_for(scope, question, form),
         "conflict": sent.conflict,
     }
     status = sent.status if request.method == "POST" else 200

@@ -166,7 +166,7 @@ def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, 
 
     Refused, with the path of the field, when one of them cannot be honoured; then the workflow is not installed.
     """
-    there = scheduling.of_workflow(tenant.id, definition["id"])
+    there = scheduling.schedules_of_workflow(tenant.id, definition["id"])
     clean = harness.for_tenant(tenant.id).redact_json
     for at, trigger in enumerate(definition["triggers"]):
         if trigger["type"] == "schedule":
@@ -180,7 +180,7 @@ def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, 
 
 def _keep_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
     if schedule is None:
-        scheduling.keep(tenant_id, order, now=now, path=path)
+        scheduling.create_schedule(tenant_id, order, now=now, path=path)
     elif scheduling.order_of(schedule) != order:
         scheduling.change(schedule, order, now=now, path=path)
 

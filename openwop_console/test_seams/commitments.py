@@ -71,7 +71,7 @@ def _memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
 
 def _of(memory: MemoryScope, kind: Condition) -> Commitment | None:
     """The ref's commitment of this kind that has fired last; one that may fire when none has."""
-    timed_commitments.keep(memory.tenant_id, clock=timezone.now)
+    timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
     fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
     return fired or mine.filter(state__in=commitments.OPEN).order_by("-id").first()
@@ -109,7 +109,7 @@ def _satisfy(memory: MemoryScope, row: Commitment) -> None:
     """What the commitment waits for has happened: it was said, or so much time is said to have passed."""
     if row.condition == Condition.PREDICATE:
         _write(memory, f"{_clause_of(memory, row)}.", timezone.now())
-        timed_commitments.keep(memory.tenant_id, clock=timezone.now)
+        timed_commitments.keep_commitments(memory.tenant_id, clock=timezone.now)
     elif row.due_at is not None:
         timed_commitments.fire(row.tenant_id, row.id, now=max(timezone.now(), row.due_at))
 

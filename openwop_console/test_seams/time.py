@@ -99,7 +99,7 @@ def _heartbeat_of(scope: TenantScope, name: str, *, now: datetime) -> Heartbeat:
         workflow_id=WORKFLOW,
         enabled=False,
     )
-    return heartbeats.by_name(scope.tenant_id, name) or heartbeats.keep(scope.tenant_id, order, now=now)
+    return heartbeats.by_name(scope.tenant_id, name) or heartbeats.create_heartbeat(scope.tenant_id, order, now=now)
 
 
 def _at_rest(heartbeat: Heartbeat) -> Heartbeat:

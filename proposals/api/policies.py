@@ -123,7 +123,7 @@ def change_document(change: PolicyChange) -> JSONObject:
 def _version_document(version: Version) -> JSONObject:
     row = version.row
     return {
-        "policy": _policy_document(policies.of_row(row)),
+        "policy": _policy_document(policies.policy_of_row(row)),
         "differences": version.differences,
         "reason": row.reason,
         "askedBy": row.asked_by,

@@ -605,7 +605,9 @@ def artifact_list(request: Request) -> Response:
     """Every version that was ever installed, the latest first; the text of one stands under its ref."""
     given = dict(checked(ArtifactsQuery, query_of(request)).validated_data)
     before, limit = given.pop("after", None), given.pop("limit", DEFAULT_LIMIT)
-    return Response(installed_document(installation.listed(scope_of(request), **given, before=before, limit=limit)))
+    return Response(
+        installed_document(installation.list_installed(scope_of(request), **given, before=before, limit=limit))
+    )
 
 
 @operation("rollBackArtifact", scope="proposals:create", takes=RollBack, gives={201: PROPOSAL}, tag=TAG)

@@ -34,7 +34,7 @@ from proposals.api.serializers import (
 def proposal_list(request: Request) -> Response:
     """The newest first; ``next`` is what to ask for with ``after``."""
     query = checked(ListQuery, query_of(request))
-    found = inbox.listed(scope_of(request), query.wanted(), **query.part(), now=timezone.now())
+    found = inbox.list_rows(scope_of(request), query.wanted(), **query.part(), now=timezone.now())
     return Response(listing_document(found))
 
 

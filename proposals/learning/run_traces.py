@@ -202,7 +202,7 @@ def _ancestors(node: str, edges: tuple[tuple[str, str], ...]) -> frozenset[str]:
 def _follow(tenant_id: UUID, found: dict[UUID, Executed]) -> None:
     """Each run knows the nodes it went through, from its log."""
     for part in sql.in_chunks(found):
-        for stream, kind, node_id, payload in event_log.of_streams(tenant_id, part, TOLD):
+        for stream, kind, node_id, payload in event_log.read_streams(tenant_id, part, TOLD):
             executed = found[stream]
             if node_id not in executed.ends:
                 executed.order.append(node_id)
@@ -357,7 +357,7 @@ def readings_of(tenant_id: UUID, found: Iterable[Executed], sieve: Sieve, *, now
     """The memories that these runs read on the way to a prompt, the oldest first; each once a run and prompt."""
     using = {each.run.id: each for each in found if each.prompts and not each.is_fork}
     seen: dict[tuple[str, str, str], Reading] = {}
-    for run_id, node_id, document in kept_reads.of_runs(tenant_id, using):
+    for run_id, node_id, document in kept_reads.reads_of_runs(tenant_id, using):
         executed = using[run_id]
         for prompt, at in executed.prompts:
             if executed.workflow.leads(node_id, at) and sieve.passes(document["content"]):

@@ -139,7 +139,7 @@ GROUPS = (
 FOLDED = frozenset({"duplicate", "purpose"})
 
 
-def of(wanted: InboxFilter, counts: Counts) -> list[Facet]:
+def facets_of(wanted: InboxFilter, counts: Counts) -> list[Facet]:
     """Every facet with its choices; one that is set stays on offer, whether or not anything has it."""
     return [_facet(group, wanted, counts) for group in GROUPS]
 
@@ -183,7 +183,7 @@ def _without(wanted: InboxFilter, group: _Group, value: str) -> InboxFilter:
 # What an address of the inbox asks for, and the filters that were saved under a name.
 
 
-def of_query(query: QueryDict) -> InboxFilter:
+def filter_of_query(query: QueryDict) -> InboxFilter:
     """What the query asks for, as far as a database could hold it."""
     show = _clean(query.get("show", ""))
     several = {field: tuple(_values(query, name)) for name, field in SEVERAL.items()}
@@ -233,7 +233,7 @@ def saved(scope: TenantScope, slug: str) -> list[Saved]:
 
     Where a slug means another one, a filter is reached by what it asks for.
     """
-    kept = saved_filters.of_page(scope, PAGE)
+    kept = saved_filters.list_filters(scope, PAGE)
     meant = saved_filters.by_slug(scope, kept)
     if slug and slug not in meant:
         raise NotFound("There is no saved filter by that name.")
@@ -247,16 +247,16 @@ def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) ->
 
 @pages.parameters("show", *SEVERAL, *ONE)
 @require_http_methods(["GET", "HEAD", "POST"])
-def keep(request: HttpRequest) -> HttpResponse:
+def save_filter(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the inbox had under it."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("proposals:read")
     given = QueryDict(request.POST.get("query", "")) if request.method == "POST" else request.GET
-    wanted = of_query(given)
+    wanted = filter_of_query(given)
     query = query_of(wanted)
     form = SavedFilterForm({**request.POST.dict(), "query": query} if request.method == "POST" else None)
     if form.is_bound:
-        sent = pages.submit(form, lambda data: saved_filters.keep(scope, PAGE, **data, now=now))
+        sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, PAGE, **data, now=now))
         if sent.result:
             messages.success(request, "The filter is saved.")
             return redirect(address(urlencode({"saved": sent.result.slug})))
@@ -306,9 +306,9 @@ def inbox_page(request: HttpRequest) -> HttpResponseBase:
     scope.check("proposals:read")
     offered = saved(scope, pages.text_of(request, "saved"))
     chosen = next((each for each in offered if each.chosen), None)
-    wanted = of_query(QueryDict(chosen.row.query) if chosen else request.GET)
+    wanted = filter_of_query(QueryDict(chosen.row.query) if chosen else request.GET)
     if request.GET.get("format") in exports.FORMATS:
-        rows = map(_document, proposals_inbox.every(scope, wanted, now=now))
+        rows = map(_document, proposals_inbox.export_rows(scope, wanted, now=now))
         return exports.listing(request.GET["format"], "proposals", rows, columns=COLUMNS)
     return _page(request, scope, wanted, offered, chosen, now)
 
@@ -356,7 +356,7 @@ def _choices(scope: TenantScope, wanted: InboxFilter, now: datetime) -> dict[str
     return {
         "shows": [_tab(show, label, counts.shows[show]) for show, label in SHOWS.items()],
         "anything": counts.shows[proposals_inbox.ALL],
-        "facets": of(wanted, counts),
+        "facets": facets_of(wanted, counts),
         "chips": [(chip, address(query_of(chip.without))) for chip in chips],
         "cleared": address(query_of(InboxFilter(wanted.show))),
         "query": query_of(wanted),
@@ -463,7 +463,7 @@ def end(request: HttpRequest) -> HttpResponse:
 def _selection(scope: TenantScope, given: QueryDict) -> Selection:
     """What was chosen: a selection of before, everything that matched, or the boxes that were ticked."""
     sealed = given.get("chosen") or given.get("every")
-    return bulk_actions.unseal(scope, sealed) if sealed else bulk_actions.of_ids(given.getlist("id"))
+    return bulk_actions.unseal(scope, sealed) if sealed else bulk_actions.select_ids(given.getlist("id"))
 
 
 def _back(selection: Selection) -> str:

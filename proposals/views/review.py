@@ -226,7 +226,7 @@ def _of_gate(told: Detail, read: int) -> list[str]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @transaction.atomic
-def look(request: HttpRequest) -> HttpResponse:
+def request_synthesis(request: HttpRequest) -> HttpResponse:
     """A look is on record and queued, or neither; read, it is where the latest one stands, until that is over."""
     scope, now = tenancy.scope_of(request), timezone.now()
     if request.method == "POST":

@@ -50,7 +50,7 @@ def seamed(settings: Any) -> None:
 def remembered(*texts: str, slug: str = "acme") -> list[str]:
     """The wire ids of the commitments that come of these texts, the newest first."""
     building.remember(slug, *texts)
-    commitments.keep(building.tenant(slug).id, clock=timezone.now)
+    commitments.keep_commitments(building.tenant(slug).id, clock=timezone.now)
     rows = Commitment.objects.of(building.tenant(slug).id).order_by("-id")
     return [ids.wire("cmt", row.id) for row in rows]
 
@@ -72,7 +72,7 @@ def test_a_commitment_says_what_it_waits_for_and_reads_its_intention_from_memory
     tenant = building.tenant()
     entry = ids.parse("mem", found["memoryId"])
     assert entry is not None
-    ledger.remove(tenant.id, (entry,), reason="expired", now=timezone.now())
+    ledger.remove_entries(tenant.id, (entry,), reason="expired", now=timezone.now())
     assert acme.get(f"/{known}").json()["intention"] is None
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 def denied(slug: str = "acme") -> list[AuditRecord]:
     """The denials that the tenant's audit log holds, oldest first."""
-    return [each for each in audit.every(building.tenant(slug).id) if each.action == "authorization.denied"]
+    return [each for each in audit.export_records(building.tenant(slug).id) if each.action == "authorization.denied"]
 
 
 def told(slug: str = "acme") -> list[Recorded]:

@@ -49,7 +49,7 @@ def test_each_scenario_is_played_at_a_real_gate_that_is_over_afterwards(
     assert gate.closed_at is not None
     assert Run.objects.of(gate.tenant_id).get(id=gate.run_id).status == RunStatus(ended)
     assert registry.by_ref(gate.tenant_id, "prompt:conformance") is None
-    assert "proposal.install" not in [each.action for each in audit.every(gate.tenant_id)]
+    assert "proposal.install" not in [each.action for each in audit.export_records(gate.tenant_id)]
 
 
 def test_a_host_without_gates_says_that_it_has_none(client: Client, settings: Any) -> None:
@@ -86,7 +86,7 @@ def test_a_decision_is_the_resolver_s_and_a_word_somebody_typed_stays_off_the_re
     assert ask(resource=run_id)["allowed"] is False
     assert ask(principal=OWNER) == {"allowed": True, "reason": "role-grants"}
     assert ask(principal=OWNER, action="no:such") == {"allowed": False, "reason": "missing-scope"}
-    denied = [each for each in audit.every(building.tenant().id) if each.action == "authorization.denied"]
+    denied = [each for each in audit.export_records(building.tenant().id) if each.action == "authorization.denied"]
     assert [each.details["action"] for each in denied] == ["runs:cancel", "unknown", "runs:cancel", "unknown"]
     assert [each.target for each in denied] == ["", "", run_id, ""]
 

@@ -228,7 +228,7 @@ def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
 
 def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> Claim:
     """The claim of a request that another process is carrying out."""
-    asked = idempotency.asked(
+    asked = idempotency.request_of(
         caller.scope.tenant_id,
         caller.scope.principal.id,
         key=key,
@@ -249,14 +249,14 @@ def test_a_request_under_way_is_told_when_to_come_back(ada: Caller, monkeypatch:
     body = refused(waiting, 409, "idempotency_in_flight")
     assert int(waiting["Retry-After"]) == body["details"]["retryAfter"] > 0
     refused(ada.send("/v1/runs", {"workflowId": "x"}), 409, "idempotency_key_mismatch")
-    idempotency.keep(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
+    idempotency.store_answer(claim, StoredAnswer(201, {"Content-Type": "application/json"}, '{"runId":"run_1"}'))
     answer = ada.send("/v1/runs", NOOP)
     assert (answer.status_code, answer.json(), answer[REPLAY]) == (201, {"runId": "run_1"}, "true")
 
 
 @pytest.mark.engines
 def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keeps_nothing(ada: Caller) -> None:
-    asked = idempotency.asked(
+    asked = idempotency.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
     )
     started = timezone.now()
@@ -267,9 +267,9 @@ def test_a_claim_whose_holder_died_is_taken_over_by_one_and_the_late_holder_keep
     assert isinstance(taken, Claim)
     assert idempotency.claim(asked, now=idempotency.LEASE.end(started) + timedelta(seconds=1)) is None
     with pytest.raises(IdempotencyInFlight):
-        idempotency.keep(dead, StoredAnswer(200, {}, ""))
+        idempotency.store_answer(dead, StoredAnswer(200, {}, ""))
     idempotency.release(dead)
-    idempotency.keep(taken, StoredAnswer(200, {}, "x"))
+    idempotency.store_answer(taken, StoredAnswer(200, {}, "x"))
     assert idempotency.claim(asked, now=started) == StoredAnswer(200, {}, "x")
 
 
@@ -284,16 +284,16 @@ def test_an_answer_is_kept_for_a_day_and_swept_after_it(ada: Caller) -> None:
 
 
 def test_a_record_of_yesterday_that_is_not_swept_yet_is_used_anew(ada: Caller) -> None:
-    asked = idempotency.asked(
+    asked = idempotency.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"{}"
     )
-    other = idempotency.asked(
+    other = idempotency.request_of(
         ada.scope.tenant_id, ada.scope.principal.id, key="k", method="POST", path="/v1/runs", query="", body=b"[]"
     )
     now = timezone.now()
     first = idempotency.claim(asked, now=now)
     assert isinstance(first, Claim)
-    idempotency.keep(first, StoredAnswer(200, {}, "old"))
+    idempotency.store_answer(first, StoredAnswer(200, {}, "old"))
     assert isinstance(idempotency.claim(other, now=now + timedelta(days=1)), Claim)
 
 

@@ -82,7 +82,7 @@ def test_alone_the_change_is_in_force_at_once(client: Client, ada: dict[str, Any
     made = put(client, ada, uninstallOnArchive=True)
     assert (made.status_code, made.json()["policy"]["number"]) == (200, 1)
     assert made.json()["history"][0]["confirmedBy"] is None
-    assert policies.of_kind(building.tenant().id, "prompt-template").uninstall_on_archive
+    assert policies.policy_of_kind(building.tenant().id, "prompt-template").uninstall_on_archive
 
 
 def test_a_change_of_what_is_not_current_and_one_beside_another_are_conflicts(

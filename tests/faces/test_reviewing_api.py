@@ -265,7 +265,7 @@ def test_a_create_that_is_repeated_with_its_key_makes_one() -> None:
         first = author("post", address(made, verb), body, HTTP_IDEMPOTENCY_KEY=f"k{verb}")
         again = author("post", address(made, verb), body, HTTP_IDEMPOTENCY_KEY=f"k{verb}")
         assert (first[0], first) == (201, again), verb
-    assert len(comments.of_proposal(made)) == 1
+    assert len(comments.comments_of(made)) == 1
     assert proposing.fresh(made).revision == 2
 
 

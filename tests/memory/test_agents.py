@@ -348,9 +348,9 @@ def test_a_read_only_host_writes_nothing_and_still_retires_and_forgets(settings:
         building.write(owner, building.open_run(owner), "direct")
     entry_id = ids.parse("mem", kept.entries[0])
     assert entry_id
-    ledger.retire(owner, entry_id, reason="old", now=timezone.now())
+    ledger.retire_entry(owner, entry_id, reason="old", now=timezone.now())
     assert building.contents(owner) == []
-    assert ledger.remove(owner.tenant_id, (entry_id,), reason="forgotten", now=timezone.now()) == 1
+    assert ledger.remove_entries(owner.tenant_id, (entry_id,), reason="forgotten", now=timezone.now()) == 1
 
 
 def test_a_read_only_host_advertises_that_and_no_fixture_that_writes(client: Client, settings: Any) -> None:

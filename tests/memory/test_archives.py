@@ -403,7 +403,7 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
     withdrawn = [{"id": ids.wire("arc", row.id), "sha256": row.sha256} for row in (old, alone)]
     assert done.receipt["archivesWithdrawn"] == withdrawn
     [pass_id] = done.receipt["distilledAnewBy"]
-    first, second = archive_reports.of_receipt(acme.tenant_id, done.receipt)
+    first, second = archive_reports.withdrawn_by(acme.tenant_id, done.receipt)
     assert (first.id, first.sha256, first.pass_id, first.pass_state, first.made) == (
         *withdrawn[0].values(), pass_id, "waiting", None
     )  # fmt: skip
@@ -411,7 +411,7 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
     tasks.enqueue_unattended()
     drain()
     new = Archive.objects.get(memory_ref="notes", state="current")
-    first, second = archive_reports.of_receipt(acme.tenant_id, done.receipt)
+    first, second = archive_reports.withdrawn_by(acme.tenant_id, done.receipt)
     assert (first.pass_state, first.made, second.made) == ("done", new, None)
     assert first.made_id == ids.wire("arc", new.id)
     done.refresh_from_db()
@@ -421,8 +421,8 @@ def test_a_receipt_signs_what_was_withdrawn_and_what_is_made_anew_stands_beside_
 
 def test_a_receipt_of_before_archives_were_named_names_none() -> None:
     acme = building.scope()
-    assert archive_reports.of_receipt(acme.tenant_id, None) == []
-    assert archive_reports.of_receipt(acme.tenant_id, {"stores": {}}) == []
+    assert archive_reports.withdrawn_by(acme.tenant_id, None) == []
+    assert archive_reports.withdrawn_by(acme.tenant_id, {"stores": {}}) == []
 
 
 def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subject() -> None:

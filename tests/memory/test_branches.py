@@ -408,7 +408,7 @@ def test_an_expression_that_makes_no_sense_of_the_values_finds_nothing(expressio
     document["edges"] = graph("x", [], ("a", "b", when))["edges"]
     run = building.advance(started(document, inputs={"amount": amount}))
     assert (run.status, happened(run, "node.skipped")) == ("completed", ["b"])
-    assert steps.of_run(run.tenant_id, run.id)["a"].outputs["found"] is None
+    assert steps.steps_of_run(run.tenant_id, run.id)["a"].outputs["found"] is None
 
 
 @pytest.mark.parametrize("expression", ["(" * 900, "!" * 999 + "a"])

@@ -178,7 +178,7 @@ def test_what_is_no_signature_verifies_nothing(text: str) -> None:
 def test_behind_every_thousandth_record_the_chain_is_checkpointed(acme: UUID, monkeypatch: Any) -> None:
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 8)
     grow(acme, 15)
-    assert [each.at_seq for each in checkpoints.every(acme)] == [7, 15, 23]
+    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [7, 15, 23]
     assert verify(acme).intact
     assert discovery.document()["auth"]["auditLogIntegrity"]["checkpointIntervalEntries"] == 8
 
@@ -192,8 +192,8 @@ def test_every_five_minutes_each_tenant_that_has_something_new_gets_one(acme: UU
     assert tasks.checkpoint_audit() == 0
     grow(globex, 1)
     assert tasks.checkpoint_audit() == 1
-    assert [each.at_seq for each in checkpoints.every(globex)] == [2, 3]
-    assert [each.at_seq for each in checkpoints.every(acme)] == [9]
+    assert [each.at_seq for each in checkpoints.all_checkpoints(globex)] == [2, 3]
+    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [9]
 
 
 def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
@@ -211,7 +211,7 @@ def test_two_hosts_that_checkpoint_at_once_make_one(acme: UUID, monkeypatch: Any
 
     monkeypatch.setattr(audit_chain, "walk", raced)
     assert checkpoints.mint(acme, now=NOW) is None
-    assert [each.at_seq for each in checkpoints.every(acme)] == [9]
+    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == [9]
     assert mint(acme).at_seq == 12
     assert verify(acme).intact
 
@@ -380,7 +380,7 @@ def test_what_fails_at_one_tenant_fails_no_act_and_no_other_tenant(acme: UUID, m
     grow(acme, 1)
     assert audit_chain.total(acme) == 11
     assert tasks.checkpoint_audit() == 1
-    assert list(checkpoints.every(acme)) == []
+    assert list(checkpoints.all_checkpoints(acme)) == []
 
 
 @pytest.mark.engines
@@ -448,7 +448,7 @@ def test_a_chain_far_behind_catches_up_piece_by_piece_past_what_is_forged(acme: 
     monkeypatch.setattr(checkpoints, "EVERY_ENTRIES", 1)
     seen = walked(monkeypatch)
     assert [tasks.checkpoint_audit() for _ in range(3)] == [1, 1, 0]
-    assert [each.at_seq for each in checkpoints.every(acme)] == list(range(19, 50))
+    assert [each.at_seq for each in checkpoints.all_checkpoints(acme)] == list(range(19, 50))
     assert max(seen) <= 21
     assert verify(acme, 20).intact
 
@@ -458,7 +458,7 @@ def test_checkpoints_are_exported_page_by_page_and_each_says_where_the_next_begi
     for _ in range(3):
         grow(acme, 2)
         mint(acme)
-    every = [each.at_seq for each in checkpoints.every(acme)]
+    every = [each.at_seq for each in checkpoints.all_checkpoints(acme)]
     whole = auditing.proofs(scope, now=NOW)
     assert ([each["atSequence"] for each in whole["checkpoints"]], whole["next"]) == (every, None)
     first = auditing.proofs(scope, limit=2, now=NOW)
@@ -518,7 +518,7 @@ def test_looking_is_on_record_once_in_ten_minutes_and_every_export_each_time() -
 
 
 def viewed(tenant_id: UUID) -> list[str]:
-    return [each.actor for each in audit.every(tenant_id) if each.action == "audit.viewed"]
+    return [each.actor for each in audit.export_records(tenant_id) if each.action == "audit.viewed"]
 
 
 def test_an_act_on_record_since_a_moment_ago_is_not_recorded_again_however_close_the_two_were(

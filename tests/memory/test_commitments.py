@@ -52,7 +52,7 @@ class Desk:
     def keeps(self, *, hours: float = 0) -> int:
         """How many commitments have fired when a worker looks after so many more hours."""
         self.at += timedelta(hours=hours)
-        return timed_commitments.keep(self.tenant_id, clock=lambda: self.at)
+        return timed_commitments.keep_commitments(self.tenant_id, clock=lambda: self.at)
 
     @property
     def all(self) -> list[Commitment]:
@@ -107,7 +107,7 @@ def test_a_ledger_longer_than_one_part_is_read_to_its_end(desk: Desk) -> None:
 
 def test_what_passes_and_the_host_wrote_was_retired_or_has_expired_makes_no_commitment(desk: Desk) -> None:
     gone = desk.says("Call Ana in 3 days.")
-    ledger.retire(desk.scope, gone, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, gone, reason="", now=desk.at)
     desk.says("Call Bob in 3 days.", expires_at=desk.at + timedelta(minutes=1))
     derived = ledger.Derivation(EntryDraft("Call Carl in 3 days."), "merged")
     ledger.write_derived(building.ref(desk.scope, "notes"), [derived], run=desk.run, now=desk.at)
@@ -432,7 +432,7 @@ def test_no_state_follows_another_but_by_the_table(desk: Desk) -> None:
 def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(desk: Desk) -> None:
     entry = desk.says("Call Ana in 3 days.")
     desk.keeps()
-    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.at += timedelta(days=4)
     assert timed_commitments.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
     assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, upkeep.GONE, [])
@@ -450,9 +450,9 @@ def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now
     desk.keeps()
     merged = ledger.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
     (into,) = ledger.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
-    ledger.hide(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
+    ledger.hide_entries(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
     lineage.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
-    ledger.remove(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    ledger.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
     assert desk.keeps(hours=73) == 1
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into.id)]
 
@@ -479,7 +479,7 @@ def test_a_forgotten_subject_takes_its_commitments_along(desk: Desk) -> None:
 def test_a_commitment_that_was_read_from_an_entry_just_before_it_was_forgotten_is_residue(desk: Desk) -> None:
     entry = desk.says("Call Zebedee Quux in 3 days.")
     desk.keeps()
-    ledger.remove(desk.tenant_id, (entry,), reason="forgotten", now=desk.at)
+    ledger.remove_entries(desk.tenant_id, (entry,), reason="forgotten", now=desk.at)
     eraser, subject = CommitmentRows(commitments.remove), Identifiers(("zebedee quux",))
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).left == 1
     desk.keeps()
@@ -494,7 +494,7 @@ def test_the_words_of_memory_are_read_there_and_redacted(desk: Desk) -> None:
     assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention == (
         "Call Ana in 3 days about [REDACTED:crm]."
     )
-    ledger.remove(desk.tenant_id, (entry,), reason="expired", now=desk.at)
+    ledger.remove_entries(desk.tenant_id, (entry,), reason="expired", now=desk.at)
     assert commitments.find(desk.scope, desk.only.id, now=desk.at).intention is None
 
 

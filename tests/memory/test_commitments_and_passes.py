@@ -48,7 +48,7 @@ class Desk(Keeping):
         """The entry that a pass has made of these, which are hidden now."""
         made = ledger.Derivation(EntryDraft(text), kind)
         (into,) = ledger.write_derived(building.ref(self.scope, "notes"), [made], run=self.run, now=self.at)
-        ledger.hide(self.tenant_id, [Hidden(each, kind) for each in sources], now=self.at)
+        ledger.hide_entries(self.tenant_id, [Hidden(each, kind) for each in sources], now=self.at)
         descents = [Descent(each, into.id, kind) for each in sources]
         lineage.record(self.tenant_id, descents, pass_id=None, now=self.at)
         return UUID(str(into.id))
@@ -120,7 +120,7 @@ def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -
     desk.keeps()
     into = desk.takes(one, two, text=WAIT, kind="merged")
     desk.says("Jones paid the invoice.")
-    fired = timed_commitments.keep(desk.tenant_id, whole=whole, clock=lambda: desk.at)
+    fired = timed_commitments.keep_commitments(desk.tenant_id, whole=whole, clock=lambda: desk.at)
     assert (fired, desk.ends) == (1, [(S.FIRED, ""), (S.STALE, upkeep.MERGED)])
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into)]
 
@@ -157,11 +157,11 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
     entry = desk.says(CALL)
     desk.keeps()
     due = desk.only.due_at
-    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
     assert desk.ends == [(S.STALE, upkeep.GONE)]
     assert desk.tenant_id in commitments.wanting_a_look(whole=True, since=desk.at, now=desk.at).tenants
-    ledger.restore(desk.scope, entry, now=desk.at)
+    ledger.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
     assert (desk.ends, desk.only.due_at) == ([(S.ARMED, "")], due)
     assert desk.keeps(hours=24 * 4) == 1
@@ -170,9 +170,9 @@ def test_a_commitment_whose_retired_entry_was_restored_is_armed_again_and_fires(
 def test_a_condition_whose_restored_entry_is_back_is_waited_for_again(desk: Desk) -> None:
     entry = desk.says(WAIT)
     desk.keeps()
-    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
-    ledger.restore(desk.scope, entry, now=desk.at)
+    ledger.restore_entry(desk.scope, entry, now=desk.at)
     desk.keeps()
     desk.says("Jones paid the invoice.")
     assert desk.keeps() == 1
@@ -182,9 +182,9 @@ def test_a_condition_whose_restored_entry_is_back_is_waited_for_again(desk: Desk
 def test_a_time_that_comes_again_leaves_out_what_lay_in_the_time_without_its_entry(desk: Desk) -> None:
     entry = desk.says("Check the queue every day at 8:00.")
     desk.keeps()
-    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps(hours=1)
-    ledger.restore(desk.scope, entry, now=desk.at)
+    ledger.restore_entry(desk.scope, entry, now=desk.at)
     assert desk.keeps(hours=24 * 10) == 0
     assert (desk.only.state, desk.only.stale_at, desk.keeps(hours=24)) == (S.ARMED, None, 1)
 
@@ -193,9 +193,9 @@ def test_what_was_put_off_waits_for_that_again(desk: Desk) -> None:
     entry = desk.says(WAIT)
     desk.keeps()
     commitments.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(days=5), now=desk.at)
-    ledger.retire(desk.scope, entry, reason="", now=desk.at)
+    ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
-    ledger.restore(desk.scope, entry, now=desk.at)
+    ledger.restore_entry(desk.scope, entry, now=desk.at)
     desk.says("Jones paid the invoice.")
     assert (desk.keeps(), desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (0, 0, 1)
 
@@ -205,14 +205,14 @@ def test_an_entry_that_comes_back_too_late_or_never_leaves_its_commitment_stale_
     desk.says(CALL)
     desk.keeps()
     for entry in (late, removed):
-        ledger.retire(desk.scope, entry, reason="", now=desk.at)
+        ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.keeps()
     assert [bool(row.predicate.get("words")) for row in desk.all] == [True, True, False]
-    ledger.remove(desk.tenant_id, (removed,), reason="expired", now=desk.at)
+    ledger.remove_entries(desk.tenant_id, (removed,), reason="expired", now=desk.at)
     desk.keeps()
     assert [bool(row.predicate.get("words")) for row in desk.all] == [True, False, False]
     desk.keeps(hours=24 * 91)
-    ledger.restore(desk.scope, late, now=desk.at)
+    ledger.restore_entry(desk.scope, late, now=desk.at)
     desk.keeps()
     assert [row.predicate for row in desk.all] == [{"turn": 0}, {"turn": 0}, {}]
     assert desk.ends[:2] == [(S.STALE, upkeep.GONE)] * 2
@@ -243,7 +243,7 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     entry = desk.says(WAIT)
     desk.says("When Jones signs the contract, tell legal.")
     desk.keeps()
-    ledger.remove(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    ledger.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
     eraser, subject = CommitmentRows(commitments.remove), Identifiers(("jones",))
     alone, standing = (row.id for row in desk.all)
     held = eraser.find(desk.tenant_id, subject)

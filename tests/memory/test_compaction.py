@@ -197,7 +197,7 @@ def test_what_is_protected_expires_or_was_made_by_a_pass_is_left(ada: Any, run: 
     ledger.protect(ada, kept.id, protected=True, now=timezone.now())
     building.write(ada, run, "expires", expires_at=timezone.now() + timedelta(days=1))
     retired = building.write(ada, run, "retired")
-    ledger.retire(ada, retired.id, reason="wrong", now=timezone.now())
+    ledger.retire_entry(ada, retired.id, reason="wrong", now=timezone.now())
     for kind in ("distilled", "merged"):
         made = Derivation(EntryDraft(kind), kind)
         ledger.write_derived(building.ref(ada, "notes"), [made], run=run, now=timezone.now())
@@ -339,7 +339,7 @@ def test_a_source_can_be_restored_and_is_not_taken_again(ada: Any, run: Any) -> 
     building.write(ada, run, "two")
     compact(ada)
 
-    ledger.restore(ada, first.id, now=timezone.now())
+    ledger.restore_entry(ada, first.id, now=timezone.now())
     building.write(ada, run, "three")
 
     assert compact(ada).code == "nothing_to_compact"
@@ -426,7 +426,7 @@ def test_what_somebody_retires_between_the_look_and_the_write_is_in_no_text(
 
     def meanwhile(*args: Any, **options: Any) -> None:
         progress(*args, **options)
-        ledger.retire(ada, last.id, reason="wrong", now=timezone.now())
+        ledger.retire_entry(ada, last.id, reason="wrong", now=timezone.now())
 
     monkeypatch.setattr(passes, "progress", meanwhile)
     work = compact(ada)

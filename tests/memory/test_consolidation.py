@@ -89,7 +89,7 @@ def test_what_says_the_same_becomes_one_and_an_older_value_rests(desk: Desk) -> 
     )
     assert counts(done) == (5, 3)
     [event] = told(done)
-    gone = {each.source_id for each in lineage.of_pass(done.tenant_id, done.id, limit=10)}
+    gone = {each.source_id for each in lineage.lineage_of_pass(done.tenant_id, done.id, limit=10)}
     assert set(event.pop("mergedIds")) == {ids.wire("mem", each) for each in gone}
     assert event == {"memoryRef": HERE, "inputCount": 5, "outputCount": 3, "trigger": "on-demand"}
     assert old in gone
@@ -240,10 +240,10 @@ def test_a_later_pass_sees_what_is_new_against_what_was_there(desk: Desk) -> Non
 def test_what_was_retired_and_came_back_is_seen_again(desk: Desk) -> None:
     desk.say(*(f"Customer {number} prefers email" for number in range(20)))
     [back] = desk.say(SAME[0])
-    ledger.retire(desk.owner, back, reason="", now=timezone.now())
+    ledger.retire_entry(desk.owner, back, reason="", now=timezone.now())
     desk.say(SAME[1])
     desk.consolidate()
-    ledger.restore(desk.owner, back, now=timezone.now())
+    ledger.restore_entry(desk.owner, back, now=timezone.now())
 
     assert counts(desk.consolidate()) == (22, 21)
 
@@ -268,11 +268,11 @@ def test_what_was_looked_at_retired_and_came_back_is_seen_again(desk: Desk) -> N
     desk.say(*(f"Customer {number} prefers email" for number in range(20)))
     [back] = desk.say(SAME[0])
     desk.consolidate()
-    ledger.retire(desk.owner, back, reason="", now=timezone.now())
+    ledger.retire_entry(desk.owner, back, reason="", now=timezone.now())
     desk.say(SAME[1])
     desk.consolidate()
 
-    ledger.restore(desk.owner, back, now=timezone.now())
+    ledger.restore_entry(desk.owner, back, now=timezone.now())
 
     assert counts(desk.consolidate()) == (22, 21)
 
@@ -302,9 +302,9 @@ def test_an_expired_entry_does_not_count(desk: Desk) -> None:
 def test_what_was_merged_away_can_be_restored_and_is_then_left_alone(desk: Desk) -> None:
     desk.say(*SAME)
     done = desk.consolidate()
-    [gone] = lineage.of_pass(done.tenant_id, done.id, limit=2)
+    [gone] = lineage.lineage_of_pass(done.tenant_id, done.id, limit=2)
 
-    back = ledger.restore(desk.owner, gone.source_id, now=timezone.now())
+    back = ledger.restore_entry(desk.owner, gone.source_id, now=timezone.now())
 
     assert back.protected
     assert counts(desk.consolidate()) == (2, 2)
@@ -322,7 +322,7 @@ def test_behind_the_window_it_is_gone_with_a_tombstone(desk: Desk) -> None:
     assert retention.sweep_merged(now=now + timedelta(days=3)) == 2
 
     stones = {row.id: row.reason for row in Tombstone.objects.of(desk.owner.tenant_id)}
-    rows = lineage.of_pass(done.tenant_id, done.id, limit=3)
+    rows = lineage.lineage_of_pass(done.tenant_id, done.id, limit=3)
     assert stones == {row.source_id: row.kind for row in rows}
     assert sorted(stones.values()) == ["merged", "superseded"]
     assert len(desk.texts()) == 2
@@ -506,12 +506,14 @@ def test_nothing_goes_into_what_was_taken_away_meanwhile(
 ) -> None:
     first, second = desk.say(SAME[0], tags=tags) + desk.say(SAME[0])
     tenant = desk.owner.tenant_id
-    interrupted_at(monkeypatch, 1, lambda: ledger.remove(tenant, (second,), reason="forgotten", now=timezone.now()))
+    interrupted_at(
+        monkeypatch, 1, lambda: ledger.remove_entries(tenant, (second,), reason="forgotten", now=timezone.now())
+    )
 
     done = desk.consolidate()
 
     assert list(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True)) == [first]
-    assert not lineage.of_pass(tenant, done.id, limit=1)
+    assert not lineage.lineage_of_pass(tenant, done.id, limit=1)
     assert done.outcome["merged"] == 0
 
 
@@ -524,7 +526,7 @@ def test_a_source_that_was_protected_meanwhile_stays(desk: Desk, monkeypatch: py
 
     left = set(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True))
     assert left == {first, third}
-    assert [row.source_id for row in lineage.of_pass(done.tenant_id, done.id, limit=5)] == [second]
+    assert [row.source_id for row in lineage.lineage_of_pass(done.tenant_id, done.id, limit=5)] == [second]
 
 
 def test_more_than_a_hundred_ids_are_not_named(desk: Desk) -> None:

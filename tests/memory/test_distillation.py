@@ -146,7 +146,7 @@ def test_an_archive_that_agents_can_read_no_more_is_made_anew_with_the_same_byte
     acme = building.scope()
     remember(acme, *CONTENTS)
     first = distil(acme)
-    ledger.retire(acme, parsed(first.outcome["outputId"]), reason="", now=timezone.now())
+    ledger.retire_entry(acme, parsed(first.outcome["outputId"]), reason="", now=timezone.now())
     second = distil(acme)
     assert second.outcome["archiveId"] != first.outcome["archiveId"]
     assert second.outcome["archiveChecksum"] == first.outcome["archiveChecksum"]
@@ -390,7 +390,7 @@ def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: p
 
     def then_forgotten(*given: Any) -> Any:
         found = gather(*given)
-        ledger.remove(acme.tenant_id, (gone.id,), reason="forgotten", now=timezone.now())
+        ledger.remove_entries(acme.tenant_id, (gone.id,), reason="forgotten", now=timezone.now())
         return found
 
     monkeypatch.setattr(distillation, "gather", then_forgotten)
@@ -413,13 +413,13 @@ def test_an_archive_that_is_withdrawn_in_between_is_made_again(monkeypatch: pyte
     acme = building.scope()
     remember(acme, *CONTENTS)
     first = distil(acme)
-    tell_again = distillation.tell_again
+    tell_again = distillation.republish
 
     def withdrawn(*given: Any, **named: Any) -> None:
         archives.withdraw(acme.tenant_id, [archive_of(first).id], "retention", now=timezone.now())
         tell_again(*given, **named)
 
-    monkeypatch.setattr(distillation, "tell_again", withdrawn)
+    monkeypatch.setattr(distillation, "republish", withdrawn)
     second = distil(acme)
     assert second.state == "done"
     assert second.outcome["archiveId"] != first.outcome["archiveId"]

@@ -279,13 +279,13 @@ def test_lines_that_cost_more_together_than_apart_still_keep_the_budget(monkeypa
     made = distillers.distil(corpus, 400)
     assert 0 < made.tokens_used <= 400
     assert made.output_tokens == token_budget.count(made.text)
-    told = distillers.told(plan, "\n".join(f"Depot {n} pays." for n in range(40)), plan.input_tokens + 100)
+    told = distillers.fit_answer(plan, "\n".join(f"Depot {n} pays." for n in range(40)), plan.input_tokens + 100)
     assert 20 < told.output_tokens <= 100
 
 
 def test_an_answer_is_held_to_the_room_of_one_entry() -> None:
     plan = distillers.distil(sources("Acme renews in March."), 200)
-    told = distillers.told(plan, "\n".join(f"Depot {n} pays {'early ' * 20}." for n in range(2000)), 1_000_000)
+    told = distillers.fit_answer(plan, "\n".join(f"Depot {n} pays {'early ' * 20}." for n in range(2000)), 1_000_000)
     assert 60_000 < len(told.text.encode()) <= distillers.MAX_TEXT_BYTES
 
 
@@ -359,13 +359,13 @@ def test_an_archive_that_is_distilled_again_gives_its_sentences_and_not_what_it_
 
 def test_an_endpoint_is_held_to_whole_sentences_that_fit() -> None:
     plan = distillers.distil(sources("Acme renews in March.", "Acme pays in EUR."), 200)
-    told = distillers.told(plan, "Acme renews in March and pays in EUR. " + "More and more of it. " * 3, 200)
+    told = distillers.fit_answer(plan, "Acme renews in March and pays in EUR. " + "More and more of it. " * 3, 200)
     assert [sentence.text for sentence in kept(told)] == [
         "Acme renews in March and pays in EUR.",
         "More and more of it.",
     ]
     assert told.covered == plan.covered
-    tight = distillers.told(plan, f"Short. Much {'very ' * 300}long.", plan.input_tokens + 20)
+    tight = distillers.fit_answer(plan, f"Short. Much {'very ' * 300}long.", plan.input_tokens + 20)
     assert [sentence.text for sentence in kept(tight)] == ["Short."]
     with pytest.raises(NothingToKeep):
-        distillers.told(plan, "very " * 300, plan.input_tokens + 20)
+        distillers.fit_answer(plan, "very " * 300, plan.input_tokens + 20)

@@ -587,7 +587,7 @@ def test_names_of_secrets_and_keys_and_their_agents_are_forgotten() -> None:
 def test_reasons_that_people_gave_are_forgotten() -> None:
     acme = building.scope()
     building.remember("acme", "an old note")
-    ledger.retire(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
+    ledger.retire_entry(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
     building.remember("acme", "bob@x.org")
     forget(acme, "bob@x.org", typed="bob@x.org", reason=f"{MARTA} asked for it")
     forget(acme)
@@ -834,7 +834,7 @@ def test_a_confirmation_sees_what_went_and_what_changed_since_the_preview() -> N
     found = preview(acme)
     gone, changed, _ = MemoryEntry.objects.order_by("position").values_list("id", flat=True)
     with transaction.atomic():
-        ledger.remove(acme.tenant_id, (gone,), reason="deleted", now=timezone.now())
+        ledger.remove_entries(acme.tenant_id, (gone,), reason="deleted", now=timezone.now())
         behind = ledger.position(acme.tenant_id) + 1
         rows = MemoryEntry.objects.written_by("memory.ledger").filter(id=changed)
         rows.update(content="nobody", search_text="nobody", position=behind)
@@ -866,7 +866,7 @@ def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
     building.remember("acme", "unrelated", tags=["common"])
     rows = tuple(MemoryEntry.objects.values_list("id", flat=True))
     with CaptureQueriesContext(connection) as seen, transaction.atomic():
-        ledger.remove(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
+        ledger.remove_entries(acme.tenant_id, rows, reason="forgotten", now=timezone.now())
     statements = [each["sql"] for each in seen if "memory_entrytag" in each["sql"] or "DISTINCT" in each["sql"]]
     assert not [each for each in statements if "DISTINCT" in each]
     deleting = next(each for each in statements if each.startswith("DELETE FROM memory_entrytag"))

@@ -81,7 +81,7 @@ def everything(name: str) -> TenantScope:
     building.remember("acme", f"about {name}", "another note", subject="x")
     last = MemoryEntry.objects.order_by("-position").first()
     assert last is not None
-    ledger.retire(acme, last.id, reason=f"{name} said so", now=now)
+    ledger.retire_entry(acme, last.id, reason=f"{name} said so", now=now)
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
     building.install("acme", look)
     building.execute(acme, "look")
@@ -103,7 +103,7 @@ def everything(name: str) -> TenantScope:
     proposing.decide(made, gate, decision="rejected", reason=f"{name} would not like it")
     asked = policies.ask(acme, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
     policies.decide(bea, asked.id, confirmed=True, now=now)
-    saved_filters.keep(acme, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
+    saved_filters.save_filter(acme, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
     intent = an_intent(acme, f"For {name}", description=name, state={"who": name}, constraints={name: 1})
     work.create_coordinator(acme, NewCoordinator(wire_of("intent", intent), "boss", {}), actor="billing-01", now=now)
     a_task(acme, intent, f"Call {name}", description=name)

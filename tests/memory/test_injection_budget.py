@@ -82,7 +82,7 @@ def test_what_may_not_be_read_takes_nothing_of_the_budget() -> None:
     write(acme, "kept")
     write(acme, "gone", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
     (hidden,) = write(acme, "hidden")
-    ledger.retire(acme, hidden, reason="", now=now)
+    ledger.retire_entry(acme, hidden, reason="", now=now)
     write(acme, "elsewhere", memory_ref="other")
     write(globex, "foreign")
     assert wanted(acme, tokens("kept")) == ["kept"]

@@ -53,7 +53,7 @@ def test_a_text_is_kept_once_however_many_runs_read_it_and_reads_say_in_which_or
     [read], [same] = kept_of(first), kept_of(second)
     assert read.contents == same.contents
     assert (read.node_id, read.ordinal) == ("recall", 0)
-    [served] = kept_reads.of_node(first.tenant_id, first.id, "recall")
+    [served] = kept_reads.reads_of_node(first.tenant_id, first.id, "recall")
     assert [document["content"] for document in served.documents] == ["two", "one"]
     assert served.documents == first_outputs(first)
 
@@ -81,7 +81,7 @@ def test_tenants_share_no_text() -> None:
         building.execute(building.scope(slug), "look")
     assert KeptContent.objects.count() == 2
     globex = building.tenant("globex").id
-    assert kept_reads.of_node(globex, Run.objects.of(building.tenant().id).last().id, "recall") == []
+    assert kept_reads.reads_of_node(globex, Run.objects.of(building.tenant().id).last().id, "recall") == []
 
 
 @pytest.mark.engines
@@ -129,9 +129,9 @@ def test_reading_costs_the_same_number_of_statements_whatever_is_read(
     run = building.open_run(building.scope())
     documents = [{"id": f"mem_{number}", "content": "x" * number} for number in range(count)]
     with django_assert_num_queries(3 if count else 1):
-        kept_reads.keep(run, "a", [Read("0" * 64, documents)], again=False, now=timezone.now())
+        kept_reads.record_reads(run, "a", [Read("0" * 64, documents)], again=False, now=timezone.now())
     with django_assert_num_queries(0):
-        kept_reads.keep(run, "b", [], again=False, now=timezone.now())
+        kept_reads.record_reads(run, "b", [], again=False, now=timezone.now())
 
 
 def test_an_entry_that_expired_was_retired_or_swept_is_replayed_all_the_same() -> None:

@@ -37,11 +37,11 @@ def free_row(kind: str) -> tuple[UUID, UUID]:
     if kind == "pass":
         return tenant_id, passes.request(tenant_id, PassOrder("compact", "w", "test"), now=NOW).id
     if kind == "heartbeat":
-        return tenant_id, heartbeats.keep(tenant_id, HeartbeatOrder("beat", "usr", 60, {}), now=NOW).id
+        return tenant_id, heartbeats.create_heartbeat(tenant_id, HeartbeatOrder("beat", "usr", 60, {}), now=NOW).id
     if kind == "commitments":
         commitments.take(tenant_id, "old/1", now=before)
         return tenant_id, tenant_id
-    asked = idempotency.asked(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
+    asked = idempotency.request_of(tenant_id, "usr", key="k", method="POST", path="/v1/runs", query="", body=b"")
     claimed = idempotency.claim(asked, now=before)
     assert isinstance(claimed, idempotency.Claim)
     return tenant_id, claimed.record_id

@@ -33,7 +33,7 @@ def counting(flow: Counting) -> Counting:
 
 def keep(owner: TenantScope, ref: str = "notes", *, now: datetime = NOW, **given: Any) -> PassSchedule:
     times = {"kind": "counting", "memory_ref": ref, "cron": "* * * * *", **given}
-    return schedules.keep(owner, PassTimes(**times), now=now)
+    return schedules.set_schedule(owner, PassTimes(**times), now=now)
 
 
 def minutes(count: float) -> datetime:

@@ -151,13 +151,13 @@ def test_a_refusal_is_on_record_with_its_code_and_details_and_can_be_run_again(f
     assert refused.outcome == {"details": {"budget": 10, "minimumRequired": 40}}
     assert types(row)[-1] == "run.failed"
     flow.between = lambda work, step: None
-    second = orders.again(acme, row.id, now=NOW)
+    second = orders.repeat(acme, row.id, now=NOW)
     assert (second.options, second.memory_ref, second.state) == (row.options, "notes", "waiting")
     done = carry_out(second)
     assert done
     assert done.state == "done"
     with pytest.raises(Conflict):
-        orders.again(acme, done.id, now=NOW)
+        orders.repeat(acme, done.id, now=NOW)
 
 
 def test_a_bug_is_a_failure_that_tells_nothing(flow: Counting, caplog: Any) -> None:
@@ -254,8 +254,8 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
 def test_a_forgotten_subject_is_in_no_pass_and_in_no_schedule_of_one(flow: Counting) -> None:
     acme = building.scope()
     rows = [order(acme, memory_ref=f"of/{MARTA}", window=window) for window in ("tick/1", "tick/2")]
-    kept = pass_schedules.keep(acme, PassTimes("counting", f"of/{MARTA}", "* * * * *"), now=NOW)
-    other = pass_schedules.keep(acme, PassTimes("counting", "notes", "* * * * *"), now=NOW)
+    kept = pass_schedules.set_schedule(acme, PassTimes("counting", f"of/{MARTA}", "* * * * *"), now=NOW)
+    other = pass_schedules.set_schedule(acme, PassTimes("counting", "notes", "* * * * *"), now=NOW)
     carry_out(rows[0])
     found = forgetting.preview(acme, [MARTA], now=timezone.now())
     agreed: dict[str, Any] = {"typed": MARTA, "reason": "ticket 17", "ticked": set(), "now": timezone.now()}
@@ -327,11 +327,11 @@ def test_a_pass_that_had_to_wait_is_queued_when_the_other_one_ends(drain: Callab
     for row in waiting:
         tasks.enqueue_pass(row)
     drain()
-    assert {row.state for row in passes.those(acme.tenant_id, [row.id for row in waiting])} == {"waiting"}
+    assert {row.state for row in passes.find_many(acme.tenant_id, [row.id for row in waiting])} == {"waiting"}
     passes.LEASE.release_held_by("dead", now=timezone.now())
     tasks.carry_out_pass(acme.tenant_id.hex, held.id.hex)
     drain()
-    assert {row.state for row in passes.those(acme.tenant_id, [row.id for row in waiting])} == {"done"}
+    assert {row.state for row in passes.find_many(acme.tenant_id, [row.id for row in waiting])} == {"done"}
 
 
 @pytest.mark.engines

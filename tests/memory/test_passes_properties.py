@@ -164,7 +164,7 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpu
         assert came_of.keys() == hidden
         assert all(descent.pass_id == work.id for found in came_of.values() for descent in found)
         for each in hidden:
-            ledger.restore(world.acme, each, now=timezone.now())
+            ledger.restore_entry(world.acme, each, now=timezone.now())
         assert before <= {row.id for row in world.live()}
 
 

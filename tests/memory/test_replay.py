@@ -127,7 +127,7 @@ def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_h
     source = digest_run("likes tea")
     building.remember("acme", "likes coffee")
     acme, entries = building.scope(), MemoryEntry.objects.count()
-    ledger.retire(acme, MemoryEntry.objects.get(content="likes tea").id, reason="old", now=timezone.now())
+    ledger.retire_entry(acme, MemoryEntry.objects.get(content="likes tea").id, reason="old", now=timezone.now())
     head = LedgerHead.objects.get().position
     first, second = replayed(source), replayed(source)
     assert first.status == "completed"

@@ -115,7 +115,7 @@ def test_what_is_found_is_newest_first_paged_to_the_end_with_a_true_total() -> N
     assert found(acme, "apple order", size=7) == expected
     last = page(acme, "apple order", size=20)
     assert ([row.content for row in last.entries], last.after) == (expected, None)
-    everything = search.every(acme, search.LedgerFilter(text="apple order"), now=timezone.now())
+    everything = search.export_entries(acme, search.LedgerFilter(text="apple order"), now=timezone.now())
     assert [row.content for row in everything] == expected
 
 
@@ -131,7 +131,7 @@ def test_every_filter_holds_for_what_is_found() -> None:
     now = timezone.now()
     write(acme, "apple expired", now=now - timedelta(hours=2), expires_at=now - timedelta(hours=1))
     (hidden,) = write(acme, "apple hidden")
-    ledger.retire(acme, hidden, reason="", now=now)
+    ledger.retire_entry(acme, hidden, reason="", now=now)
     assert found(acme, "apple") == ["apple three", "apple two", "apple one"]
     assert found(acme, "apple", tag="fruit") == ["apple one"]
     assert found(acme, "apple", agent="acme.bot") == ["apple two"]
@@ -183,7 +183,7 @@ def test_a_page_goes_on_where_the_entry_it_ended_with_was_removed() -> None:
     written = write(acme, *[f"apple {number}" for number in range(6)])
     first = page(acme, "apple", size=2)
     assert first.after == written[4]
-    ledger.remove(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
+    ledger.remove_entries(acme.tenant_id, (written[4],), reason="forgotten", now=timezone.now())
     rest = page(acme, "apple", after=first.after, size=10)
     assert [row.content for row in rest.entries] == [f"apple {number}" for number in (3, 2, 1, 0)]
     assert page(acme, "apple", after=ids.first_of(timezone.now() - timedelta(days=1))).entries == []
@@ -247,7 +247,7 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
     acme = building.scope()
     gone = write(acme, "Marta Kowalska wrote", "marta again")
     write(acme, "somebody wrote")
-    ledger.remove(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     assert found(acme, "marta") == []
     assert found(acme, "wrote") == ["somebody wrote"]
     kept = stems_of(words_of("somebody wrote notes")) if index == "indexed" else set()
@@ -264,7 +264,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
     gone = write(acme, *[f"{name} and {name}owska number {number}" for number in range(50)])
     settle()
     assert name.encode() in file_of_the_database()
-    ledger.remove(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
+    ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     settle()
     assert name.encode() not in file_of_the_database()
     assert not any(word.startswith("zyx") for word in words_kept())
@@ -276,7 +276,7 @@ def test_a_vacuum_leaves_every_entry_where_it_was(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ledger_index, "BATCH", 1)
     acme = building.scope()
     written = write(acme, *[f"apple {number}" for number in range(6)])
-    ledger.remove(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
+    ledger.remove_entries(acme.tenant_id, tuple(written[:3]), reason="forgotten", now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
     assert found(acme, "apple") == ["apple 5", "apple 4", "apple 3"]

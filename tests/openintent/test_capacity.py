@@ -278,7 +278,7 @@ def test_R30_neither_lapsed_nor_retired_entries_count(caller: Caller) -> None:
     bound(caller, 2)
     lapsing = later() + timedelta(milliseconds=1500)
     remember(caller, "brief", expires_at=lapsing, priority="high")
-    ledger.retire(caller.scope, remember(caller, "retired").id, reason="", now=later())
+    ledger.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
     remember(caller, "a")
     remember(caller, "b")
     assert keys(caller) == {"brief", "retired", "a", "b"}
@@ -310,15 +310,15 @@ def test_R35_capacity_is_each_agent_s_own_and_of_episodic_memory_alone(caller: C
 def test_R16_the_holder_of_a_key_is_found_as_the_tables_have_it(caller: Caller) -> None:
     episode, shared = remember(caller, "k"), remember(caller, "k", tier=Tier.SEMANTIC)
     remember(Caller(caller.scope, "billing-02"), "k")
-    ledger.retire(caller.scope, remember(caller, "retired").id, reason="", now=later())
+    ledger.retire_entry(caller.scope, remember(caller, "retired").id, reason="", now=later())
     for tier in Tier:
         place = Address(tier=tier, agent_id=caller.agent_id, namespace="ns", key="k")
-        found, wanted = ledger.at(caller.tenant_id, place), shared if tier == Tier.SEMANTIC else episode
+        found, wanted = ledger.find_at(caller.tenant_id, place), shared if tier == Tier.SEMANTIC else episode
         rows = EntryAddress.objects.of(caller.tenant_id).filter(namespace="ns", key="k", hidden=False)
         assert found == wanted
         assert found in rows
-        assert ledger.at(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
-        assert ledger.at(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
+        assert ledger.find_at(caller.tenant_id, dataclasses.replace(place, key="retired")) is None
+        assert ledger.find_at(caller.tenant_id, dataclasses.replace(place, namespace="other")) is None
 
 
 def test_R75_a_task_takes_so_many_working_entries_of_all_agents(caller: Caller) -> None:

@@ -52,7 +52,7 @@ def read_by_a_run() -> tuple[Any, list[str]]:
     run = building.open_run(building.scope())
     memory = NodeMemory(run, "reader", "billing-01", timezone.now())
     found = memory.list(REF)
-    kept_reads.keep(run, "reader", memory.reads, again=False, now=timezone.now())
+    kept_reads.record_reads(run, "reader", memory.reads, again=False, now=timezone.now())
     return run, [each["content"] for each in found]
 
 
@@ -76,7 +76,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     other = remembered("b", "the heron fishes in May")
     passed("compact")
     compacted = MemoryEntry.objects.get(derived="compacted").id
-    ledger.restore(building.scope(), first.id, now=timezone.now())
+    ledger.restore_entry(building.scope(), first.id, now=timezone.now())
     distilled = passed("distill", tokenBudget=500)
     archive = Archive.objects.get()
     run, texts = read_by_a_run()
@@ -92,7 +92,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
     assert ledger.value_of(changed) == {"note": WORDS}
     assert archive.entry_id
     assert not adapter.stored_among(first.tenant_id, [compacted, archive.entry_id])
-    left = archives.look(building.scope(), archive.id)
+    left = archives.get_archive(building.scope(), archive.id)
     assert (left.state, left.withdrawn_because, distilled.state) == ("withdrawn", "sealed", "done")
     assert not kept_reads.are_served(run.tenant_id, run.id, ["reader"])
     assert [row.id for row in adapter.live(building.scope(), now=timezone.now()).filter(id=other.id)] == [other.id]
@@ -102,7 +102,7 @@ def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sens
 def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -> None:
     first, second, third = remembered("a", WORDS), remembered("b", "the heron"), remembered("c", "the gull")
     passed("compact")
-    ledger.restore(building.scope(), first.id, now=timezone.now())
+    ledger.restore_entry(building.scope(), first.id, now=timezone.now())
     successor = remembered("c", "a gull of today")
     passed("distill", tokenBudget=500)
     raised(first)
@@ -114,7 +114,7 @@ def test_R93_what_else_a_pass_had_put_there_is_read_again_and_distilled_anew() -
     assert done is not None
     body = bytes(Archive.objects.get(state="current").body).decode()
     assert ("heron" in body, "pelican" in body) == (True, False)
-    assert "memory.restored" in [each.action for each in audit.every(first.tenant_id)]
+    assert "memory.restored" in [each.action for each in audit.export_records(first.tenant_id)]
 
 
 @pytest.mark.engines
@@ -159,7 +159,7 @@ def test_R93_a_pass_over_shared_memory_takes_what_is_open_and_nothing_that_is_se
     opened = [remembered(f"open {number}", text) for number, text in enumerate(SAME)]
     sealed = [remembered(f"sealed {n}", text, sensitivity="restricted") for n, text in enumerate(SAME)]
     done = passed(kind, **KINDS[kind])
-    taken = {each.source_id for each in lineage.of_pass(done.tenant_id, done.id, limit=100)}
+    taken = {each.source_id for each in lineage.lineage_of_pass(done.tenant_id, done.id, limit=100)}
     assert taken
     assert taken <= {each.id for each in opened}
     there = MemoryEntry.objects.filter(id__in=[each.id for each in sealed], retired_at=None)

@@ -51,7 +51,7 @@ def holding(found: Preview, store: str) -> tuple[int, int]:
 
 
 def events_of(scope: TenantScope, intent_id: str) -> list[Wire]:
-    log = events.of_intent(caller(scope), intent_id, now=timezone.now())
+    log = events.intent_log(caller(scope), intent_id, now=timezone.now())
     return events.page(log, events.Asked()).events
 
 

@@ -32,7 +32,7 @@ def a_log(scope: TenantScope, *payloads: dict[str, Any]) -> str:
 
 
 def comments(scope: TenantScope, intent_id: str, **asked: Any) -> list[dict[str, Any]]:
-    log = events.of_intent(Caller(scope, AGENT), intent_id, now=timezone.now())
+    log = events.intent_log(Caller(scope, AGENT), intent_id, now=timezone.now())
     told = events.page(log, Asked("comment", **asked))
     assert told.total == 5
     return [each["data"] for each in told.events]

@@ -63,7 +63,7 @@ def test_a_change_is_the_next_version_of_the_same_row() -> None:
 
 def test_what_is_removed_leaves_its_fact_and_its_key() -> None:
     made = entries.create(caller(), given(), now=timezone.now())
-    assert ledger.remove(made.tenant_id, (made.id,), reason="deleted", now=timezone.now()) == 1
+    assert ledger.remove_entries(made.tenant_id, (made.id,), reason="deleted", now=timezone.now()) == 1
     assert event_log.read(made.tenant_id, made.entry.run_id)[-1].type == "openintent.memory.deleted"
     assert EntryAddress.objects.count() == 0
     entries.create(caller(), given(), now=timezone.now())
@@ -76,7 +76,7 @@ def test_what_was_given_more_time_while_the_sweep_looked_stays() -> None:
     found = ledger.expired_rows(now=later)
     longer = dataclasses.replace(place, expires_at=begun + timedelta(hours=1))
     ledger.rewrite(building.scope(), ledger.locked(made.tenant_id, made.id), longer, actor="", now=begun)
-    assert ledger.remove(made.tenant_id, (found[0][1],), reason="expired", lapsed=True, now=later) == 0
+    assert ledger.remove_entries(made.tenant_id, (found[0][1],), reason="expired", lapsed=True, now=later) == 0
     assert ledger.locked(made.tenant_id, made.id).version == 2
 
 
@@ -92,10 +92,10 @@ def test_a_confidential_value_stands_nowhere_in_clear_and_outlives_a_rotation() 
 
 def test_a_retired_entry_gives_its_key_up_and_comes_back_only_to_a_free_one() -> None:
     made, owner = entries.create(caller(), given(), now=timezone.now()), building.scope()
-    ledger.retire(owner, made.id, reason="", now=timezone.now())
+    ledger.retire_entry(owner, made.id, reason="", now=timezone.now())
     other = entries.create(caller(), given(), now=timezone.now())
     with pytest.raises(KeyExists):
-        ledger.restore(owner, made.id, now=timezone.now())
-    ledger.remove(made.tenant_id, (other.id,), reason="deleted", now=timezone.now())
-    assert ledger.restore(owner, made.id, now=timezone.now()).retired_at is None
+        ledger.restore_entry(owner, made.id, now=timezone.now())
+    ledger.remove_entries(made.tenant_id, (other.id,), reason="deleted", now=timezone.now())
+    assert ledger.restore_entry(owner, made.id, now=timezone.now()).retired_at is None
     assert connection.in_atomic_block

@@ -104,7 +104,7 @@ def test_R38_a_first_write_in_a_namespace_and_an_entry_that_is_given_up_do_not_w
     meeting.behind("memory.ledger.retirement.move_head", "retire")
     done = meeting.run(
         first=lambda: make(caller, given("s", Tier.SEMANTIC)),
-        retire=lambda: ledger.retire(operator, row.id, reason="because", now=now),
+        retire=lambda: ledger.retire_entry(operator, row.id, reason="because", now=now),
     )
     assert [type(each).__name__ for each in (done["first"], done["retire"])] == ["EntryAddress", "MemoryEntry"], done
     acts = list(AuditRecord.objects.of(caller.tenant_id).order_by("seq").values_list("action", flat=True))
@@ -116,13 +116,13 @@ def test_R100_a_batch_that_makes_a_namespace_and_an_entry_that_is_restored_do_no
 ) -> None:
     caller, operator = Caller(building.scope(role="agent"), "owner"), building.scope(role="operator")
     row, now = make(caller, given("a")), timezone.now()
-    ledger.retire(operator, row.id, reason="", now=now)
+    ledger.retire_entry(operator, row.id, reason="", now=now)
     meeting.behind("memory.openintent.namespaces.hold", "batch")
     meeting.behind("memory.ledger.retirement.move_head", "restore")
     items = [Item(given("s", Tier.SEMANTIC)), Item(given("w"))]
     done = meeting.run(
         batch=lambda: batches.write(caller, items, now=now),
-        restore=lambda: ledger.restore(operator, row.id, now=now),
+        restore=lambda: ledger.restore_entry(operator, row.id, now=now),
     )
     assert not [each for each in done.values() if isinstance(each, Exception)], done
 
@@ -193,7 +193,7 @@ def test_R93_an_entry_becomes_confidential_beside_the_retiring_of_what_a_night_m
     meeting.behind("memory.ledger.retirement.locked_entry", "retire")
     done = meeting.run(
         close=lambda: test_closing.raised(row),
-        retire=lambda: ledger.retire(operator, archived, reason="x", now=timezone.now()),
+        retire=lambda: ledger.retire_entry(operator, archived, reason="x", now=timezone.now()),
     )
     assert "deadlock" not in str(done), done
     assert row.id == getattr(done["close"], "id", None), done

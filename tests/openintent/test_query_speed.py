@@ -101,7 +101,7 @@ def test_an_entry_is_read_in_three_queries(client: Client) -> None:
 def test_a_summary_takes_no_more_queries_for_more_memory(caller: Caller, remember: Callable[..., None]) -> None:
     def taken() -> int:
         with CaptureQueriesContext(connection) as sent:
-            queries.of_agent(caller, ME, now=timezone.now())
+            queries.summarize_agent(caller, ME, now=timezone.now())
         return len(sent)
 
     remember(1)

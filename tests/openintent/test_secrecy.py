@@ -176,13 +176,13 @@ def test_R93_no_pass_takes_a_sealed_value_and_no_context_its_place() -> None:
     assert adapter.counts_of(place, now=now).entries == 1
     everyone = list(MemoryEntry.objects.values_list("id", flat=True))
     assert adapter.still_there(place, everyone, now=now) == {open_one.id}
-    assert [row.id for row in adapter.those(place, everyone, now=now)] == [open_one.id]
+    assert [row.id for row in adapter.corpus_entries(place, everyone, now=now)] == [open_one.id]
     assert len(adapter.outline(place, derived=[""], now=now)) == 1
     for wanted in (Injection(token_budget=1000), Injection(rank="relevance", query="sealed")):
         assert [row.id for row in adapter.list_entries(place, now=now, wanted=wanted)] == [open_one.id]
     listed = adapter.list_entries(place, now=now)
     assert sorted({row.content for row in listed if row.id != open_one.id}) == ['{"sealed": "restricted"}']
-    hidden = ledger.hide(building.tenant().id, [ledger.Hidden(row, "merged") for row in everyone], now=now)
+    hidden = ledger.hide_entries(building.tenant().id, [ledger.Hidden(row, "merged") for row in everyone], now=now)
     assert hidden == [open_one.id]
 
 
@@ -513,7 +513,7 @@ MB = 1024 * 1024
 def test_R96_the_file_is_rebuilt_when_something_went_and_its_log_is_empty() -> None:
     made = remembered("k", {"v": "heron"})
     assert retention.scrub(now=NOON) is False
-    ledger.remove(made.tenant_id, (made.id,), reason="deleted", now=NOON)
+    ledger.remove_entries(made.tenant_id, (made.id,), reason="deleted", now=NOON)
     assert retention.scrub(now=NOON) is True
     assert sql.rebuilt_at() == int(NOON.timestamp())
     wal = Path(f"{connection.settings_dict['NAME']}-wal")
@@ -538,7 +538,7 @@ def test_R96_C22_of_a_large_file_what_may_name_nobody_goes_at_night_and_the_rest
 ) -> None:
     soon, morning = NOON + timedelta(minutes=5), NOON + timedelta(hours=15)
     made = remembered("k", {"v": "heron"}, sensitivity="restricted" if reason == "sealed" else "")
-    ledger.remove(made.tenant_id, (made.id,), reason=reason.replace("sealed", "deleted"), now=soon)
+    ledger.remove_entries(made.tenant_id, (made.id,), reason=reason.replace("sealed", "deleted"), now=soon)
     looks = [soon + timedelta(minutes=2), soon + timedelta(minutes=4), morning, morning + timedelta(minutes=2)]
     assert rebuilds(monkeypatch, 3 * MB, *looks) == [True, False, False, False]
     expected = [False, False, True, False] if reason == "deleted" else [True, False, False, False]
@@ -550,7 +550,7 @@ def test_R96_C22_of_a_large_file_what_may_name_nobody_goes_at_night_and_the_rest
 @pytest.mark.django_db
 def test_R96_a_file_is_not_rebuilt_where_the_disk_has_no_room_for_it_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     made, soon = remembered("k", {"v": "heron"}), NOON + timedelta(minutes=5)
-    ledger.remove(made.tenant_id, (made.id,), reason="forgotten", now=soon)
+    ledger.remove_entries(made.tenant_id, (made.id,), reason="forgotten", now=soon)
     monkeypatch.setattr(sql, "free_bytes", lambda: 2 * MB)
     assert rebuilds(monkeypatch, MB + 1, soon) == [False]
     assert rebuilds(monkeypatch, MB, soon) == [True]

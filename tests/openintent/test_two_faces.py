@@ -257,7 +257,7 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
     with pytest.raises(Unprocessable):
         orders.order(scope, Wanted(kind, ref), now=now)
     with pytest.raises(Unprocessable):
-        schedules.keep(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
+        schedules.set_schedule(scope, PassTimes(kind, ref, "0 3 * * *"), now=now)
     by_clock = orders.order_standing(scope.tenant_id, scope.principal.id, Wanted(kind, ref), window="w", now=now)
     assert (by_clock.state, by_clock.code) == (PassState.REFUSED, "validation_error")
     headers, body = building.headers(), {"kind": kind, "memoryRef": ref}

@@ -35,7 +35,7 @@ from tests.conformance import schemas
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
 MARTA = "marta.kowalska@example.com"
-ACME, GLOBEX = story.told()
+ACME, GLOBEX = story.stories()
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_some_entries_expire_and_the_digests_are_tagged(acme):
 def test_the_page_of_an_entry_names_its_node(acme):
     entry = entries(acme)[0]
 
-    found = provenance.of_entry(signed_in("ada@acme.example"), entry)
+    found = provenance.provenance_of_entry(signed_in("ada@acme.example"), entry)
 
     assert found.verdict == VerdictKind.NODE
 
@@ -541,7 +541,7 @@ def test_on_a_host_without_gates_nothing_is_asked_for_and_what_is_to_be_applied_
 
 def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_path, settings, monkeypatch):
     settings.OPENWOP_DATA_DIR = tmp_path
-    monkeypatch.setattr(story, "told", lambda: [small("spoken")])
+    monkeypatch.setattr(story, "stories", lambda: [small("spoken")])
 
     first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
 
@@ -566,7 +566,7 @@ def logins_in(folder):
 
 def test_a_run_that_gets_nowhere_ends_the_command_with_one_sentence(tmp_path, settings, monkeypatch):
     settings.OPENWOP_DATA_DIR = tmp_path
-    monkeypatch.setattr(story, "told", lambda: [small("stalled")])
+    monkeypatch.setattr(story, "stories", lambda: [small("stalled")])
     monkeypatch.setattr(seeding, "PATIENCE", -timedelta(seconds=1))
 
     with pytest.raises(CommandError, match=r"^The demo is not complete: run [0-9a-f-]{36} is pending\.$"):

@@ -71,7 +71,7 @@ def test_every_other_step_leaves_what_it_says() -> None:
     assert manage("override", wire(made), *named(told), "--reason", "incident 42")["gate"]["votes"][0]["override"]
     assert manage("revise", wire(made), "--title", "New", "--void-gate")["revision"] == 2
     assert manage("comment", wire(made), "--text", "fine")["comments"] == 1
-    assert comments.of_proposal(made)[0].text == "fine"
+    assert comments.comments_of(made)[0].text == "fine"
     assert manage("reject", wire(made), "--reason", "old")["closingReason"] == "old"
     assert manage("archive", wire(made))["state"] == "archived"
 

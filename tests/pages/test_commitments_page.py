@@ -24,7 +24,7 @@ def remembered(*texts: str) -> list[str]:
     """The wire ids of the commitments of Acme that come of these texts, the newest first."""
     building.remember("acme", *texts)
     tenant = building.tenant()
-    timed_commitments.keep(tenant.id, clock=timezone.now)
+    timed_commitments.keep_commitments(tenant.id, clock=timezone.now)
     return [ids.wire("cmt", row.id) for row in Commitment.objects.of(tenant.id).order_by("-id")]
 
 
@@ -107,7 +107,7 @@ def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> No
 def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> None:
     (known,) = remembered("Call Ana in 3 days.")
     row = Commitment.objects.get()
-    ledger.remove(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    ledger.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
     for url in ("/commitments", f"/commitments/{known}"):
         shown = body_of(ada.get(url))
         assert "Call Ana" not in shown
@@ -117,7 +117,7 @@ def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> 
 def test_what_was_waited_for_by_an_entry_that_is_gone_is_shown_as_the_stems_that_are_kept(ada: Client) -> None:
     remembered("When the invoice clears, tell finance.")
     row = Commitment.objects.get()
-    ledger.remove(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    ledger.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
     assert "<code>invoic</code> <code>clear</code>" in body_of(ada.get("/commitments"))
 
 

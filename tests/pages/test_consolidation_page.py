@@ -69,7 +69,7 @@ class Merging:
             return
         with transaction.atomic():
             gone = [entry.id for group in many for entry in group]
-            ledger.hide(work.tenant_id, [Hidden(each, "merged") for each in gone], now=now)
+            ledger.hide_entries(work.tenant_id, [Hidden(each, "merged") for each in gone], now=now)
             for group in many:
                 made = Derivation(EntryDraft(group[0].content), "merged")
                 [written] = ledger.write_derived(scope, [made], run=work.run, now=now)
@@ -310,7 +310,7 @@ def test_after_its_window_a_source_is_not_offered_any_more(ada: Client) -> None:
     gone = Pass.objects.get(id=building.id_of("pass", pass_id))
     window = timedelta(days=policies.policy_of(gone.tenant_id).restore_days, seconds=-1)
     rows = ledger.merged_away_rows(gone.tenant_id, before=timezone.now() + window)
-    ledger.remove(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())
+    ledger.remove_entries(gone.tenant_id, tuple(row for row, _ in rows), reason="merged", now=timezone.now())
     shown = page(ada, f"/passes/{pass_id}")
     assert sources_of(shown) == 0
     assert shown.count('<span class="muted">merged</span>') == 2
@@ -438,7 +438,7 @@ def test_a_schedule_is_kept_shown_with_its_next_tick_and_removed(ada: Client) ->
 def test_what_the_form_does_not_show_of_a_schedule_stays_as_it_was(ada: Client) -> None:
     options = {"tokenBudget": 700, "includeArchives": True}
     wanted = schedules.PassTimes("distill", "notes", "0 3 * * *", options=options)
-    schedules.keep(building.scope(), wanted, now=timezone.now())
+    schedules.set_schedule(building.scope(), wanted, now=timezone.now())
     form = {"times-kind": "distill", "times-ref": "notes", "times-cron": "0 4 * * *", "times-timezone": "UTC"}
     assert "700 tokens" in body_of(ada.post("/consolidation/schedules", form, follow=True))
     kept = PassSchedule.objects.get()
@@ -593,4 +593,4 @@ def test_a_pass_over_a_ref_without_memory_is_refused_at_every_door_and_a_schedul
         call_command("run_pass", "consolidate", tenant="acme", ref="nothing/here")
     assert Pass.objects.count() == 0
     times = schedules.PassTimes("consolidate", "nothing/here", "0 3 * * *")
-    assert schedules.keep(building.scope(), times, now=timezone.now()).enabled
+    assert schedules.set_schedule(building.scope(), times, now=timezone.now()).enabled

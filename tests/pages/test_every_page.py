@@ -98,7 +98,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     preview = forgetting.preview(building.scope(), ["somebody"], now=timezone.now())
     prop, fgt = f"/proposals/{ids.wire('prop', proposal.id)}", f"/forget/{ids.wire('fgt', preview.request.id)}"
     ordered = orders.order(building.scope(), Wanted("consolidate", "notes"), now=timezone.now())
-    kept = schedules.keep(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
+    kept = schedules.set_schedule(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
     vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
     posts: list[tuple[str, dict[str, Any]]] = [
         (f"/memory/{made.entries[0]}/retire", {"reason": ""}),

@@ -80,7 +80,7 @@ def test_what_needs_me_is_exactly_what_the_rules_let_me_vote_on(role: str) -> No
     shown = {row.proposal.id for row in inbox.page(me, InboxFilter("needs-me"), now=now).rows}
     allowed = {
         row.proposal.id
-        for row in inbox.every(me, InboxFilter(), now=now)
+        for row in inbox.export_rows(me, InboxFilter(), now=now)
         if row.under_way and rules.can("decide", me, row.proposal, row.under_way, now=now)
     }
     assert shown == allowed
@@ -257,7 +257,7 @@ def test_a_row_says_how_big_the_change_is_who_made_it_and_what_it_restates(ada: 
     made = inboxes.at(1, now, agent_id="private.acme.triage", synthesizer_model="host:rule-miner/1")
     inboxes.at(2, now, synthesizer_model="host:rule-miner/1")
     inboxes.restated(now=now)
-    [told] = [row for row in inbox.every(building.scope(), InboxFilter(), now=now) if row.proposal.id == made.id]
+    [told] = [row for row in inbox.export_rows(building.scope(), InboxFilter(), now=now) if row.proposal.id == made.id]
     shown = body_of(ada.get("/proposals"))
     assert f'+{told.added}</span> <span class="diff-removed">−0' in shown  # noqa: RUF001
     assert "agent <code>private.acme.triage</code>" in shown
@@ -325,7 +325,7 @@ def test_hostile_words_are_text_wherever_they_stand(ada: Client) -> None:
         inboxes.at(number, now, title=title, synthesizer_model=title[:128].replace("\u202e", ""), agent_id="<i>x</i>")
         for number, title in enumerate(inboxes.HOSTILE, 1)
     ]
-    saved_filters.keep(scope_of(), "proposals", name="<b>bold</b>", query="state=draft", shared=True, now=now)
+    saved_filters.save_filter(scope_of(), "proposals", name="<b>bold</b>", query="state=draft", shared=True, now=now)
     chosen = urlencode({"id": wire(*made), "action": "reject"}, doseq=True)
     for url in ("/proposals", "/proposals?saved=bboldb", f"/proposals/end?{chosen}", "/proposals?q=<script>"):
         body = body_of(ada.get(url))
@@ -432,7 +432,9 @@ def test_a_name_in_any_alphabet_makes_a_slug_and_the_same_name_replaces(ada: Cli
 def test_nobody_keeps_filters_without_end(ada: Client) -> None:
     me = scope_of()
     for number in range(saved_filters.MOST):
-        saved_filters.keep(me, "proposals", name=f"f{number}", query="state=draft", shared=False, now=timezone.now())
+        saved_filters.save_filter(
+            me, "proposals", name=f"f{number}", query="state=draft", shared=False, now=timezone.now()
+        )
     answer = save(ada, name="one more")
     assert answer.status_code == 422
     assert "remove one first" in body_of(answer)
@@ -581,7 +583,7 @@ def test_facets_and_chips_call_things_by_the_words_of_rows_and_of_the_api(ada: C
 
 def test_a_selection_is_its_owners_and_tenants_alone(ada: Client, sign_in: SignIn) -> None:
     made = inboxes.at(1, timezone.now())
-    sealed = bulk_actions.seal(scope_of(), bulk_actions.of_ids(wire(made)))
+    sealed = bulk_actions.seal(scope_of(), bulk_actions.select_ids(wire(made)))
     form = {"action": "reject", "chosen": sealed, "reason": "mine now"}
     assert sign_in(role="operator").post("/proposals/end", form).status_code == 422
     globex = sign_in("globex")
@@ -601,7 +603,7 @@ def test_who_may_not_end_proposals_has_no_boxes_and_is_refused(sign_in: SignIn) 
     assert 'value="reject"' not in shown
     query = {"action": "reject", "id": wire(made)}
     assert author.get("/proposals/end", query).status_code == 403
-    sealed = bulk_actions.seal(scope_of("ada.author@acme.example"), bulk_actions.of_ids(wire(made)))
+    sealed = bulk_actions.seal(scope_of("ada.author@acme.example"), bulk_actions.select_ids(wire(made)))
     assert author.post("/proposals/end", {"action": "reject", "chosen": sealed, "reason": "x"}).status_code == 403
     assert states(made) == ["draft"]
 

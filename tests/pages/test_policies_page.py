@@ -83,7 +83,7 @@ def test_who_asked_may_take_it_back_and_another_may_refuse_it(ada: Client, oda: 
         [change] = waiting()
         shown = body_of(browser.post(address(change, "refuse"), follow=True))
         assert f"The change is {words}. The policy is as it was." in shown
-    assert (waiting(), policies.of_kind(building.tenant().id, PROMPT).number) == ([], 0)
+    assert (waiting(), policies.policy_of_kind(building.tenant().id, PROMPT).number) == ([], 0)
 
 
 def test_the_history_has_what_was_asked_for_and_how_it_ended(ada: Client, oda: Client) -> None:
@@ -164,7 +164,7 @@ def test_a_policy_that_changed_while_it_was_read_is_a_conflict_and_nothing_is_re
     late = oda.post(address(change, "refuse"))
     assert late.status_code == 409
     assert "has been decided already" in body_of(late)
-    assert policies.of_kind(change.tenant_id, PROMPT).number == 2
+    assert policies.policy_of_kind(change.tenant_id, PROMPT).number == 2
 
 
 @pytest.mark.parametrize("role", ["viewer", "author", "reviewer", "operator"])

@@ -33,8 +33,8 @@ def test_the_trail_has_a_lane_for_each_node_and_one_for_the_host(ada: Client) ->
 def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None:
     made = building.remember("acme", "stays", "is hidden", "is removed", tags=["secret-tag"])
     _, hidden, removed = entry_ids(*made.entries)
-    ledger.retire(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
-    ledger.remove(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
+    ledger.retire_entry(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
+    ledger.remove_entries(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
     shown = body_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
     assert "stays" in shown
     assert "is hidden" not in shown

@@ -89,7 +89,7 @@ class World:
         for who in self.people.values():
             if who.email:
                 given: dict[str, Any] = {"name": "own", "query": "state=draft", "shared": False, "now": timezone.now()}
-                who.saved = ids.wire("flt", saved_filters.keep(who.scope, "proposals", **given).id)
+                who.saved = ids.wire("flt", saved_filters.save_filter(who.scope, "proposals", **given).id)
 
     def _people(self) -> Iterator[Who]:
         for role, scopes in access.ROLES.items():
@@ -319,7 +319,7 @@ def chosen(action: str) -> Body:
     """The selection of this one proposal, as the person's own page would have sealed it."""
 
     def body(world: World, state: str, who: Who) -> dict[str, str]:
-        sealed = bulk_actions.seal(who.scope, bulk_actions.of_ids([world.wire(state)]))
+        sealed = bulk_actions.seal(who.scope, bulk_actions.select_ids([world.wire(state)]))
         return {"action": action, "chosen": sealed, "reason": REASON}
 
     return body

@@ -110,7 +110,7 @@ def test_a_comment_is_forgotten_alone_and_stays_in_its_place() -> None:
     for words in ("fine", "ana@x.org called", "shorter please"):
         comments.add(ada, done.id, words, now=timezone.now())
     assert (left(done, COMMENTS), forget(done, store=COMMENTS), left(done, COMMENTS)) == (1, 1, 0)
-    assert [each.text for each in comments.of_proposal(done)] == ["fine", "[FORGOTTEN]", "shorter please"]
+    assert [each.text for each in comments.comments_of(done)] == ["fine", "[FORGOTTEN]", "shorter please"]
     assert proposing.fresh(done).state == "applied"
 
 
@@ -121,7 +121,7 @@ def test_what_a_person_ticked_goes_although_it_only_looks_like_the_subject() -> 
     assert (holding.erase, holding.suspected) == ((), (said.id,))
     assert COMMENTS.erase(made.tenant_id, ANA, (said.id,), ticked=False, now=timezone.now()) == 0
     assert COMMENTS.erase(made.tenant_id, ANA, (said.id,), ticked=True, now=timezone.now()) == 1
-    assert comments.of_proposal(made)[0].text == "[FORGOTTEN]"
+    assert comments.comments_of(made)[0].text == "[FORGOTTEN]"
 
 
 def test_the_reasons_of_policies_are_forgotten_and_the_policies_stand() -> None:
@@ -135,7 +135,7 @@ def test_the_reasons_of_policies_are_forgotten_and_the_policies_stand() -> None:
     assert forget(made, store=POLICY_CHANGES) == 2
     assert (left(made, POLICIES), left(made, POLICY_CHANGES)) == (0, 0)
     assert "ana@x.org" not in everything_said(made)
-    assert policies.of_kind(made.tenant_id, made.kind).quorum == 2
+    assert policies.policy_of_kind(made.tenant_id, made.kind).quorum == 2
     assert [each.id for each in policies.waiting(ada)] == [waiting.id]
 
 
@@ -151,15 +151,15 @@ def test_the_reasons_of_policies_are_forgotten_and_the_policies_stand() -> None:
 def test_a_saved_filter_that_speaks_of_the_subject_is_gone_with_its_name(name: str, query: str) -> None:
     made, ada = proposing.propose(), building.scope()
     given: dict[str, Any] = {"shared": True, "now": timezone.now()}
-    saved_filters.keep(ada, "proposals", name=name, query=query, **given)
-    saved_filters.keep(ada, "proposals", name="drafts", query="state=draft", **given)
+    saved_filters.save_filter(ada, "proposals", name=name, query=query, **given)
+    saved_filters.save_filter(ada, "proposals", name="drafts", query="state=draft", **given)
     assert (left(made, SAVED_FILTERS), forget(made, store=SAVED_FILTERS), left(made, SAVED_FILTERS)) == (1, 1, 0)
-    assert [each.name for each in saved_filters.of_page(ada, "proposals")] == ["drafts"]
+    assert [each.name for each in saved_filters.list_filters(ada, "proposals")] == ["drafts"]
 
 
 def test_a_name_of_two_words_is_found_in_a_query_as_a_browser_writes_it() -> None:
     made, ada = proposing.propose(), building.scope()
-    saved_filters.keep(ada, "proposals", name="hers", query="q=Ana+Kowalska", shared=False, now=timezone.now())
+    saved_filters.save_filter(ada, "proposals", name="hers", query="q=Ana+Kowalska", shared=False, now=timezone.now())
     assert forget(made, Identifiers(("ana kowalska",)), SAVED_FILTERS) == 1
 
 
@@ -299,5 +299,5 @@ def _full_of(name: str) -> Proposal:
     proposing.decide(made, opened(made), decision="rejected", reason=f"{name} would not like it")
     asked = policies.ask(ada, made.kind, {"quorum": 2}, reason=f"{name} complained", now=now)
     policies.decide(bea, asked.id, confirmed=True, now=now)
-    saved_filters.keep(ada, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
+    saved_filters.save_filter(ada, "proposals", name="hers", query=f"q={name}", shared=True, now=now)
     return made

@@ -153,7 +153,7 @@ def executed(workflow_id: str) -> Run:
 
 def node_of(run: Run, node_id: str) -> dict[str, Any]:
     """The outputs of a node of the run."""
-    found = steps.of_run(run.tenant_id, run.id).get(node_id)
+    found = steps.steps_of_run(run.tenant_id, run.id).get(node_id)
     return dict(found.outputs) if found else {}
 
 

@@ -44,7 +44,7 @@ def override(by: TenantScope, gate: Gate) -> Gate:
 
 
 def standing(kind: str = PROMPT) -> Policy:
-    return policies.of_kind(building.tenant().id, kind)
+    return policies.policy_of_kind(building.tenant().id, kind)
 
 
 def told(action: str) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def told(action: str) -> list[dict[str, Any]]:
 
 def test_every_kind_begins_with_one_approval_by_whoever_may_vote_for_two_weeks_and_owners_override() -> None:
     for kind in Kind.values:
-        assert policies.of_kind(building.tenant().id, kind) == Policy(
+        assert policies.policy_of_kind(building.tenant().id, kind) == Policy(
             quorum=1,
             eligible_roles=("reviewer", "operator", "owner"),
             override_roles=("owner",),

@@ -170,13 +170,15 @@ def test_every_version_is_listed_with_who_installed_it_the_latest_first() -> Non
     carried_out(back())
     rows = registry.versions(done.tenant_id, "prompt-template", "triage.summary")
     assert [(row.ref, row.superseded_at is None) for row in rows] == [(SECOND, False), (FIRST, True)]
-    page = installation.listed(building.scope(role="viewer"), kind="prompt-template", limit=1)
+    page = installation.list_installed(building.scope(role="viewer"), kind="prompt-template", limit=1)
     assert ([row.ref for row in page.rows], page.total) == ([SECOND], 2)
-    rest = installation.listed(building.scope(role="viewer"), kind="prompt-template", before=page.after, limit=1)
+    rest = installation.list_installed(
+        building.scope(role="viewer"), kind="prompt-template", before=page.after, limit=1
+    )
     assert ([row.ref for row in rest.rows], rest.after) == ([FIRST], None)
-    assert installation.listed(building.scope("globex"), limit=9).total == 0
+    assert installation.list_installed(building.scope("globex"), limit=9).total == 0
     with pytest.raises(Forbidden):
-        installation.listed(building.scope(role="auditor"), limit=1)
+        installation.list_installed(building.scope(role="auditor"), limit=1)
 
 
 def pack(version: str, *agents: str) -> str:

@@ -140,7 +140,7 @@ def test_a_disabled_chain_starts_no_run_and_lets_none_go_on() -> None:
 @pytest.mark.engines
 def test_a_disabled_automation_fires_nothing_and_its_schedule_is_not_switched_on_behind_it() -> None:
     proposing.applied(proposing.automation(automationId="weekly"), kind="automation")
-    schedule = scheduling.of_automation(building.tenant().id, "weekly")
+    schedule = scheduling.schedule_of_automation(building.tenant().id, "weekly")
     assert schedule
     assert schedule.next_at
     stop("automation:weekly@1.0.0")
@@ -152,7 +152,7 @@ def test_a_disabled_automation_fires_nothing_and_its_schedule_is_not_switched_on
     assert schedules.fire_due(due + timedelta(days=8)) == 0, "not even when its schedule was due"
     assert ScheduleTick.objects.get(schedule_id=schedule.id).code == DISABLED
     start("automation:weekly@1.0.0")
-    again = scheduling.of_automation(building.tenant().id, "weekly")
+    again = scheduling.schedule_of_automation(building.tenant().id, "weekly")
     assert again
     assert again.enabled
     assert again.next_at
@@ -339,12 +339,12 @@ def test_an_operator_disables_and_enables_an_automation_on_its_page_with_a_reaso
     page = done.content.decode()
     for said in ("is disabled", "it mails twice", "ada.operator@acme.example", "Enable"):
         assert said in page
-    schedule = scheduling.of_automation(made.tenant_id, "weekly")
+    schedule = scheduling.schedule_of_automation(made.tenant_id, "weekly")
     assert schedule
     assert schedule.next_at is None
     assert "Disabled: it starts nothing" in operator.get(proposal).content.decode()
     assert operator.post(f"/artifacts/{ref}/enable", {"reason": "put right"}).status_code == 302
-    again = scheduling.of_automation(made.tenant_id, "weekly")
+    again = scheduling.schedule_of_automation(made.tenant_id, "weekly")
     assert again
     assert again.next_at
     assert [each.details["reason"] for each in told("artifact.enabled")] == ["put right"]

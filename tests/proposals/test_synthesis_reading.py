@@ -95,7 +95,7 @@ def test_what_started_a_run_is_known() -> None:
     building.execute(acme, "conformance-noop")
     building.execute(building.scope(agents=("acme.writer",)), "conformance-noop")
     order = ScheduleOrder("often", "conformance-noop", ada.principal.id, cron="* * * * *")
-    kept = scheduling.keep(acme.tenant_id, order, now=now - timedelta(minutes=5))
+    kept = scheduling.create_schedule(acme.tenant_id, order, now=now - timedelta(minutes=5))
     assert schedules.fire(acme.tenant_id, kept.id, now=now)
     building.advance(Run.objects.get(metadata__origin__schedule="often"))
     beating = RunRequest("conformance-noop", metadata={"origin": {"heartbeat": "pulse"}})
@@ -246,7 +246,7 @@ def test_a_memory_that_was_read_on_the_way_to_a_prompt_is_a_reading_once_a_run()
 def retire(entry: str) -> None:
     known = ids.parse("mem", entry)
     assert known
-    ledger.retire(building.scope(), known, reason="wrong", now=timezone.now())
+    ledger.retire_entry(building.scope(), known, reason="wrong", now=timezone.now())
 
 
 def blank(_: str) -> None:
@@ -334,7 +334,7 @@ def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_c
     acme = building.scope()
     policies.change(acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now())
     building.remember("acme", "Remind us in 3 days to call back.")
-    commitments.keep(acme.tenant_id, clock=timezone.now)
+    commitments.keep_commitments(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()
     assert commitment.due_at
     then = commitment.due_at + timedelta(seconds=1)

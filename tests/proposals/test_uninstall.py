@@ -28,7 +28,7 @@ def current(proposal: Proposal) -> Installation | None:
 
 def test_what_is_applied_is_not_archived_as_long_as_the_policy_does_not_say_so() -> None:
     done = proposing.applied()
-    assert policies.of_kind(done.tenant_id, done.kind).uninstall_on_archive is False
+    assert policies.policy_of_kind(done.tenant_id, done.kind).uninstall_on_archive is False
     with pytest.raises(Conflict) as refused:
         archive(done)
     assert refused.value.details == {"state": "applied", "action": "archive"}

@@ -103,7 +103,7 @@ class LedgerEntries:
         self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
     ) -> int:
         """How many of ``rows`` are gone, those among them that went with their archive."""
-        removed = ledger.remove(tenant_id, rows, reason="forgotten", now=now)
+        removed = ledger.remove_entries(tenant_id, rows, reason="forgotten", now=now)
         archives.withdraw_made_of(tenant_id, rows, now=now)
         return removed if removed == len(rows) else len(adapter.forgotten_among(tenant_id, rows))
 

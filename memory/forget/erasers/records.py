@@ -175,7 +175,7 @@ class AuditNames(Kept):
     covers: Mapping[str, tuple[str, ...]] = {"host_auditrecord": ("target", "details")}
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
-        named = (mentioned_in(subject.terms, [each.target, each.details]) for each in audit.every(tenant_id))
+        named = (mentioned_in(subject.terms, [each.target, each.details]) for each in audit.export_records(tenant_id))
         stays = sum(named)
         return Holding(self.store, stays=stays, stays_because=RECORDS_STAY if stays else "")
 

@@ -53,7 +53,7 @@ def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
 @api_view(["GET", "HEAD"])
 def summary(request: Request, agent_id: str) -> HttpResponse:
     """How much an agent remembers, and what it may read of what is shared (R105)."""
-    found = queries.of_agent(_reader(request, agent_id), agent_id, now=timezone.now())
+    found = queries.summarize_agent(_reader(request, agent_id), agent_id, now=timezone.now())
     return json_response(found.document())
 
 

@@ -30,14 +30,14 @@ def intent_events(request: Request, intent_id: str) -> Response:
     """The log of an intent: what happened, or what an agent tells."""
     if request.method == "POST":
         return log_event(request, intent_id)
-    return _page(events.of_intent(caller_of(request), intent_id, now=timezone.now()), request)
+    return _page(events.intent_log(caller_of(request), intent_id, now=timezone.now()), request)
 
 
 @described("listAgentEvents", scope=READ, query=schemas.SoughtEvents, gives={200: EVENTS})
 @api_view(["GET"])
 def agent_events(request: Request, agent_id: str) -> Response:
     """The log of an agent."""
-    return _page(events.of_agent(caller_of(request), agent_id, now=timezone.now()), request)
+    return _page(events.agent_log(caller_of(request), agent_id, now=timezone.now()), request)
 
 
 def _page(log: Log, request: Request) -> Response:

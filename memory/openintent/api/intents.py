@@ -417,7 +417,7 @@ def coordinator_heartbeat(request: Request, coordinator_id: str) -> Response:
 @api_view(["GET"])
 def intent_coordinators(request: Request, intent_id: str) -> Response:
     """Who coordinates an intent."""
-    rows = work.of_intent(work.find_intent(caller_of(request).scope, intent_id))
+    rows = work.coordinators_of_intent(work.find_intent(caller_of(request).scope, intent_id))
     return bare_list([coordinator_document(row) for row in rows], len(rows))
 
 

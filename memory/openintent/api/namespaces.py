@@ -74,7 +74,7 @@ def listing(request: Request) -> Response:
     limit, offset = page_of(request.query_params, problems, default=MAX_LIMIT)
     if problems:
         raise Invalid("The namespaces cannot be listed like that.", errors=problems)
-    page = namespaces.held(caller_of(request), limit=limit, offset=offset, now=timezone.now())
+    page = namespaces.list_namespaces(caller_of(request), limit=limit, offset=offset, now=timezone.now())
     listed = [_document(each) for each in page.found]
     return Response({"namespaces": listed, "total": page.total, "limit": limit, "offset": offset})
 
@@ -98,7 +98,7 @@ def namespace(request: Request, name: str) -> Response:
             wanted, version = _wanted(request.data), version_of(request)
         found = namespaces.change(caller, name, wanted, version=version, now=now)
     else:
-        found = namespaces.one(caller, name, now=now)
+        found = namespaces.get_namespace(caller, name, now=now)
     return Response(_document(found), headers={"ETag": f'"{found.row.version}"'})
 
 
@@ -159,7 +159,7 @@ def acl(request: Request, intent_id: str) -> Response:
             given = [_wanted_grant(each) for each in checked(AclBody, request.data).validated_data["entries"]]
         about, rows = grants.replace(caller.scope, intent_id, given, actor=caller.agent_id, now=now)
     else:
-        about, rows = grants.of_intent(caller.scope, intent_id, actor=caller.agent_id, now=now)
+        about, rows = grants.grants_of_intent(caller.scope, intent_id, actor=caller.agent_id, now=now)
     return Response(_acl_document(about, rows))
 
 

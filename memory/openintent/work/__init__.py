@@ -13,11 +13,11 @@ from memory.openintent.work.agents import (
 )
 from memory.openintent.work.authority import directs, operates, stands_for_any
 from memory.openintent.work.coordinators import (
+    coordinators_of_intent,
     create_coordinator,
     find_coordinator,
     heartbeat,
     lapse,
-    of_intent,
     require_coordinator_change,
     update_coordinator,
 )
@@ -80,6 +80,7 @@ __all__ = [
     "capacity_of",
     "configure_agent",
     "coordinated_by",
+    "coordinators_of_intent",
     "create_coordinator",
     "create_intent",
     "create_task",
@@ -100,7 +101,6 @@ __all__ = [
     "live_tasks_of",
     "locked_agent",
     "log_event",
-    "of_intent",
     "open_log",
     "operates",
     "overseen_by",

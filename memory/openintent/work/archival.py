@@ -53,7 +53,7 @@ def _snapshots(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[list[Archived]
     redactor = harness.for_tenant(tenant_id)
     snapshot: list[Archived] = []
     size = 0
-    for row in adapter_addresses.those(tenant_id, rows):
+    for row in adapter_addresses.addresses_of_rows(tenant_id, rows):
         archived = redactor.redact_json(_archived(row))
         weight = addresses.size_of(archived)
         if snapshot and size + weight > MAX_SNAPSHOT:
@@ -73,4 +73,4 @@ def _archived(row: "EntryAddress") -> Archived:
 
 def _remove(tenant_id: UUID, rows: Sequence[UUID], reason: str, actor: str, now: datetime) -> None:
     for part in sql.in_chunks(rows):
-        ledger.remove(tenant_id, part, reason=reason, actor=actor, now=now)
+        ledger.remove_entries(tenant_id, part, reason=reason, actor=actor, now=now)

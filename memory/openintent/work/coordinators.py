@@ -33,7 +33,7 @@ def find_coordinator(scope: TenantScope, text: str, *, lock: bool = False) -> Co
     return found
 
 
-def of_intent(intent: Intent) -> list[Coordinator]:
+def coordinators_of_intent(intent: Intent) -> list[Coordinator]:
     """The coordinators of the intent, of every status, the oldest first; at most ``MAX_OF_INTENT``."""
     return list(Coordinator.objects.of(intent.tenant_id).filter(intent_id=intent.id).order_by("id"))
 
@@ -44,7 +44,7 @@ def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, n
     scope.check(authority.WRITE)
     row = find_intent(scope, new.intent_id, lock=True)
     authority.require_appointment(scope, row, actor, now=now)
-    if len(of_intent(row)) >= MAX_OF_INTENT:
+    if len(coordinators_of_intent(row)) >= MAX_OF_INTENT:
         raise authority.refuse("intent_id", f"has its {MAX_OF_INTENT} coordinators")
     if has_expired(new.expires_at, now):
         raise authority.refuse("expires_at", "must not be past")

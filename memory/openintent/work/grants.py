@@ -31,7 +31,7 @@ class NewGrant:
     expires_at: datetime | None = None
 
 
-def of_intent(scope: TenantScope, intent_id: str, *, actor: str, now: datetime) -> tuple[Intent, list[Grant]]:
+def grants_of_intent(scope: TenantScope, intent_id: str, *, actor: str, now: datetime) -> tuple[Intent, list[Grant]]:
     """The grants in force, the oldest first: for whoever directs the intent, or holds one of them."""
     scope.check(authority.READ)
     about = find_intent(scope, intent_id)

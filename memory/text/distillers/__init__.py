@@ -10,7 +10,7 @@ from memory.text.distillers.archive_text import (
     digest_of,
     document,
 )
-from memory.text.distillers.selection import MAX_TEXT_BYTES, distil, told
+from memory.text.distillers.selection import MAX_TEXT_BYTES, distil, fit_answer
 from memory.text.distillers.sources import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
 
 __all__ = [
@@ -30,5 +30,5 @@ __all__ = [
     "digest_of",
     "distil",
     "document",
-    "told",
+    "fit_answer",
 ]

@@ -240,7 +240,7 @@ def distil(sources: Sequence[Source], budget: int, *, step: Step | None = None) 
         selection.undo()
 
 
-def told(plan: Distilled, answer: str, budget: int) -> Distilled:
+def fit_answer(plan: Distilled, answer: str, budget: int) -> Distilled:
     """What an endpoint said of the sources of ``plan``: as many of its sentences, whole, as the budget has room for.
 
     They come from all the sources together. Raises ``NothingToKeep`` when none fits.

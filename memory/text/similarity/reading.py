@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memory.text.similarity.claims import Claim, claims_of
 from memory.text.similarity.ordering import same_order
-from memory.text.similarity.statements import Spoken, spoken
+from memory.text.similarity.statements import Spoken, parse_statement
 from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, Token, Tokens
 from memory.text.similarity.words import IDENTITY_TAGS
 
@@ -125,7 +125,7 @@ class Reading:
         self.exact, self.slips, self.meant, self.claimed = Table(), Table(), Table(), Table()
         self._looked_into = np.zeros(len(self.statements), dtype=bool)
         for number, statement in enumerate(self.statements):
-            said = spoken(statement.text, _tokens)
+            said = parse_statement(statement.text, _tokens)
             self.spoken.append(said)
             self.exact.add(number, [said.key])
             if not number % OFTEN:

@@ -182,7 +182,7 @@ class Spoken:
         return slips, [token for token in loose if not token.kind & UNKNOWN] + odd
 
 
-def spoken(text: str, tokens: Tokens) -> Spoken:
+def parse_statement(text: str, tokens: Tokens) -> Spoken:
     """What ``text`` says."""
     text = BULLETS.sub(" ", text) if BULLETED.search(text) else text
     if text.lstrip()[:1] in ("{", "["):

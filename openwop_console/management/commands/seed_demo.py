@@ -16,7 +16,7 @@ class Command(DatabaseCommand):
         folder = settings.OPENWOP_DATA_DIR
         try:
             with refusals_as_errors():
-                seeded = seeding.seed(story.told(), folder, clock=timezone.now)
+                seeded = seeding.seed(story.stories(), folder, clock=timezone.now)
         except RunStalled as stalled:
             raise CommandError(f"The demo is not complete: {stalled}.") from None
         counted = ", ".join(f"{noun} {count}" for noun, count in seeded.made.items() if count)

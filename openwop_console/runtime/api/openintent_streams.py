@@ -39,7 +39,7 @@ Look = Callable[[datetime], Log | None]
 def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
     """What happens to an intent, to its tasks and in the memory of those who work on it."""
     caller = caller_of(request)
-    log = events.of_intent(caller, intent_id, now=timezone.now())
+    log = events.intent_log(caller, intent_id, now=timezone.now())
     return _stream(request, _Subscription(caller, log, lambda now: events.readable_intent(caller, intent_id, now=now)))
 
 

@@ -286,7 +286,7 @@ def asked_document(asked: Asked) -> JSONObject:
         "nodeId": interrupt.node_id,
         "interruptId": ids.wire("int", interrupt.id),
         "kind": interrupt.kind,
-        "data": masking.of_run(asked.run).data(interrupt.data),
+        "data": masking.mask_of_run(asked.run).data(interrupt.data),
         "intent": asked.claims.intent,
         "expiresAt": instant(asked.claims.expires_at),
     }

@@ -27,7 +27,7 @@ take = commitments.take
 tenants = commitments.wanting_a_look
 
 
-def keep(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
+def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
     """The ledger was read to its end, the runs that ended were looked at, and all that is due has fired; how many did.
 
     Any number of workers may do so at once: each step commits what it did and that it was done.
@@ -36,7 +36,7 @@ def keep(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock)
         pass
     commitments.runs_ended(tenant_id, now=clock())
     if whole:
-        commitments.look_over(tenant_id, now=clock())
+        commitments.review_open(tenant_id, now=clock())
     fired = scheduling.fire_each(
         "Commitment",
         commitments.due(tenant_id, now=clock()),

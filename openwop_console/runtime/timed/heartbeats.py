@@ -142,7 +142,7 @@ def state_of(expression: str, observation: Mapping[str, object], deadline: float
 def create(scope: TenantScope, order: HeartbeatOrder, *, now: datetime) -> Heartbeat:
     """The heartbeat is kept, and waits for its first tick."""
     scope.check("schedules:manage")
-    heartbeat = heartbeats.keep(scope.tenant_id, _allowed(scope, order), now=now)
+    heartbeat = heartbeats.create_heartbeat(scope.tenant_id, _allowed(scope, order), now=now)
     _audit(scope, "created", heartbeat, now)
     return heartbeat
 

@@ -114,7 +114,7 @@ def start(tenant_id: UUID, principal: str, request: RunRequest, *, now: datetime
 def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedule:
     """The schedule is kept, and waits for its first tick."""
     scope.check("schedules:manage")
-    schedule = scheduling.keep(scope.tenant_id, _allowed(scope, order), now=now)
+    schedule = scheduling.create_schedule(scope.tenant_id, _allowed(scope, order), now=now)
     _audit(scope, "created", schedule, now)
     return schedule
 
