@@ -1,5 +1,6 @@
 """Fixtures that any test may ask for; what each is for stands where it is defined."""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def the_test_database_is_copied_emptied_and_dropped():
 
 @pytest.fixture(autouse=True)
 def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seams are shut, as they are for operators, until a test opens them."""
+    """The seams are shut, as they are for operators, until a test opens them; their addresses are there throughout."""
+    importlib.import_module("openwop_console.urls")
     monkeypatch.setattr(django_settings, "OPENWOP_TEST_SEAM_ENABLED", False)
 
 
