@@ -107,7 +107,7 @@ def test_the_database_refuses_to_delete_an_archive(withdrawn: bool) -> None:
         archives.withdraw(made.tenant_id, [made.id], archives.RETENTION, now=timezone.now())
     with pytest.raises(DatabaseError, match="kept"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("DELETE FROM memory_archive")
-    with pytest.raises(WriteGuard, match=r"memory\.archives"):
+    with pytest.raises(WriteGuard, match=r"memory\.passes\.archives"):
         made.delete()
     assert Archive.objects.count() == 1
 
