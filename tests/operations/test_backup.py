@@ -183,13 +183,18 @@ print(passes.claim(acme.tenant_id, request.pass_id, holder="first/1", now=now) i
 """
 
 
-def test_a_copy_from_the_middle_of_a_forget_is_restored_at_once_and_the_subject_is_forgotten(hosts: Hosts) -> None:
-    hosts.first.make_tables()
-    assert hosts.first.shell(BEGIN_TO_FORGET) == "True"
-    made = hosts.first.manage("backup", str(hosts.file))
-    assert made.returncode == 0, made.stderr
+def test_a_copy_from_the_middle_of_a_forget_is_restored_at_once_and_the_subject_is_forgotten(
+    hosts: Hosts, tmp_path: Path
+) -> None:
+    with fresh_database() as url:
+        first, file = _host(tmp_path, "midway", url), tmp_path / "midway.zip"
+        first.make_tables()
+        assert first.shell(BEGIN_TO_FORGET) == "True"
+        made = first.manage("backup", str(file))
+        first.end()
+        assert made.returncode == 0, made.stderr
 
-    restored = hosts.restore()
+    restored = hosts.restore(file=file, OPENWOP_ERASURE_JOURNAL=first.environment["OPENWOP_ERASURE_JOURNAL"])
 
     assert restored.returncode == 0, restored.stderr
     assert "Forgotten again: 1." in restored.stdout
