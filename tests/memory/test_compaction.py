@@ -392,7 +392,7 @@ def test_nothing_of_another_ref_or_tenant_is_touched(ada: Any, run: Any) -> None
 
 def test_a_pass_whose_worker_died_at_any_step_compacts_once(ada: Any, run: Any, monkeypatch: Any) -> None:
     """The first worker gets as far as one of the steps of the transaction and no further; the second does it all."""
-    steps = [(ledger, "hide"), (ledger, "write_derived"), (lineage, "record"), (event_log, "append")]
+    steps = [(ledger, "hide_entries"), (ledger, "write_derived"), (lineage, "record"), (event_log, "append")]
     for text in ("one", "two"):
         building.write(ada, run, text)
     work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())

@@ -129,7 +129,7 @@ building.remember("acme", "A note.")
 midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
 order = ScheduleOrder("nightly", "conformance-noop", acme.principal.id, cron="0 0 * * *")
 schedules.create(acme, order, now=now)
-pass_schedules.keep(acme, PassTimes("consolidate", "notes", "0 0 * * *"), now=now)
+pass_schedules.set_schedule(acme, PassTimes("consolidate", "notes", "0 0 * * *"), now=now)
 predicate = {"observe": "memory", "memoryRef": "notes", "expression": "live"}
 timed.create(acme, HeartbeatOrder("beat", acme.principal.id, 3600, predicate), now=now)
 Schedule.objects.written_by(scheduling.WRITER).update(next_at=midnight)

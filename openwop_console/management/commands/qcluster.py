@@ -11,10 +11,11 @@ from django.utils import timezone
 from django_q.management.commands import qcluster
 
 from memory.host import scheduling
+from openwop_console.management.base import DatabaseCommand
 from openwop_console.process import scheduler
 
 
-class Command(qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
+class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
     """The workers take tasks off the queue; the loop queues them as they become due."""
 
     help = "Run the workers, and start what is due by time, in the foreground."
