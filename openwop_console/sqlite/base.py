@@ -19,6 +19,7 @@ from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
 TURNSTILE = "-turn"  # of the file beside the database that is locked
+IN_LINE_S = 5.0  # so long, and no longer: a process that was stopped in the turnstile must not close it to all others
 LOOK_AGAIN = 0.001
 
 
@@ -65,7 +66,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         patience = self._patience()
         until = time.monotonic() + patience / 1000
-        with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(until):
+        in_line = min(until, time.monotonic() + IN_LINE_S)
+        with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
             self._set_patience(0)
             try:
                 while not self._begun(until):

@@ -5,6 +5,7 @@ What happens stands in the fixtures, in their order; the tests say what is there
 tenant of its own.
 """
 
+import fcntl
 import json
 import sqlite3
 import time
@@ -19,6 +20,7 @@ import httpx
 import psutil
 import pytest
 
+from openwop_console.sqlite.base import TURNSTILE
 from tests import building, plugin
 from tests.conformance import dreaming
 from tests.conformance.conftest import Host
@@ -301,12 +303,17 @@ def holder(console: ConsoleProcess, which: str) -> psutil.Process:
 
 def freeze(console: ConsoleProcess, worker: psutil.Process) -> None:
     """It stands still until it is killed: so it is in the middle of its work, whatever else happens before the kill.
-    On SQLite between two transactions, since nobody else could write."""
+    On SQLite between two transactions and out of the line of those who wait for one, since nobody else could write."""
     if plugin.engine() == plugin.POSTGRES:
         worker.suspend()
         return
     deadline = time.monotonic() + 30
-    with closing(sqlite3.connect(console.data_folder / "console.sqlite3", isolation_level=None, timeout=0)) as ours:
+    database = console.data_folder / "console.sqlite3"
+    with (
+        Path(f"{database}{TURNSTILE}").open("r+b") as line,
+        closing(sqlite3.connect(database, isolation_level=None, timeout=0)) as ours,
+    ):
+        fcntl.lockf(line, fcntl.LOCK_EX)
         while not ours.in_transaction:
             assert time.monotonic() < deadline, "somebody always writes"
             with suppress(sqlite3.OperationalError):
