@@ -3,7 +3,16 @@
 An expired entry never surfaces, to the millisecond, whatever has been swept.
 """
 
-from memory.adapter.addresses import Taken, episodic_count, first_to_go, is_there, pinned_count, readable, taken_in_task
+from memory.adapter.addresses import (
+    Taken,
+    episodic_count,
+    first_to_go,
+    is_there,
+    keyed_in,
+    pinned_count,
+    readable,
+    taken_in_task,
+)
 from memory.adapter.console import (
     COUNTED,
     FACETS,
@@ -139,6 +148,7 @@ __all__ = [
     "is_plain",
     "is_there",
     "keeping_of",
+    "keyed_in",
     "last_position",
     "list_addressed",
     "list_entries",

@@ -9,9 +9,10 @@ from uuid import UUID
 from django.db.models import Count, Q, Sum
 
 from memory.adapter.rows import row_of
-from memory.addresses import TASK_LIFETIME, Tier
+from memory.addresses import PREFIX, TASK_LIFETIME, Tier
 from memory.host import sql
 from memory.host.expiry import has_expired
+from memory.host.tenancy import MemoryScope
 from memory.models.address import AddressQuerySet, EntryAddress
 
 WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
@@ -59,6 +60,14 @@ def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAd
     for part in sql.in_chunks(rows, WITH_TEXTS):
         found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(part)
         yield from (found[row] for row in part if row in found)
+
+
+def keyed_in(scope: MemoryScope) -> frozenset[UUID]:
+    """The entries of the ref that stand at a key; only refs of OpenIntent have any."""
+    if not scope.memory_ref.startswith(PREFIX):
+        return frozenset()
+    rows = EntryAddress.objects.of(scope.tenant_id).filter(hidden=False, entry__memory_ref=scope.memory_ref)
+    return frozenset(rows.values_list("id", flat=True))
 
 
 # Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.

@@ -5,7 +5,7 @@ became of it. A second pass over the same entries finds nothing to do.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -55,7 +55,8 @@ Clock = Callable[[], datetime]
 
 # What a pass over a ref looks at: all of it the first time, later on what is new and what that might equal.
 #
-# Archives and what compaction made are left alone; so are protected entries, though they count.
+# Archives and what compaction made are left alone; so are protected entries, though they count. So is an entry at a
+# key: the key is part of what it says, and whoever wrote it reads it there.
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +112,17 @@ def uncollected() -> Iterator[None]:
 @uncollected()
 def _at_all(work: Pass, scope: MemoryScope, head: int, clock: Clock) -> Look:
     entries: dict[UUID, CorpusEntry] = {}
-    total = adapter.counts_of(scope, now=clock()).entries
+    total, keyed = adapter.counts_of(scope, now=clock()).entries, adapter.keyed_in(scope)
     for chunk in adapter.corpus(scope, now=clock()):
-        entries.update((entry.id, entry) for entry in chunk if entry.derived in TAKEN)
+        entries.update((entry.id, _kept_at_key(entry, keyed)) for entry in chunk if entry.derived in TAKEN)
         passes.progress(work, done=len(entries), total=max(total, len(entries)), doing="reading", now=clock())
     strengths = adapter.strengths_under(scope)
     reading = _read(work, entries, strengths, clock)
     return Look(head, _numbers_in(entries.values()), entries, strengths, reading)
+
+
+def _kept_at_key(entry: CorpusEntry, keyed: Collection[UUID]) -> CorpusEntry:
+    return entry._replace(protected=True) if entry.id in keyed else entry
 
 
 def _read(work: Pass, entries: dict[UUID, CorpusEntry], strengths: Strengths, clock: Clock) -> Reading:
@@ -147,7 +152,8 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Cloc
     head, now = adapter.head(scope.tenant_id), clock()
     there = adapter.outline(scope, derived=TAKEN, now=now)
     stored = [Signatures.from_bytes(each) for each in reconciled.signatures(scope.tenant_id, scope.memory_ref)]
-    free = comparable(_free(there))
+    keyed = adapter.keyed_in(scope)
+    free = comparable(_free(there, keyed))
     fresh = np.setdiff1d(free, np.concatenate([free[:0], *(comparable(each.ids) for each in stored)]))
     if len(fresh) > FEW * len(there):
         return None
@@ -155,15 +161,21 @@ def _at_what_is_new(work: Pass, scope: MemoryScope, known: Standing, clock: Cloc
     reading = _read(work, new, {}, clock)
     near = {each for signatures in stored for each in signatures.candidates(reading)} - set(new)
     entries = {
-        entry.id: entry for entry in adapter.corpus_entries(scope, sorted(near), now=now) if entry.derived in TAKEN
+        entry.id: _kept_at_key(entry, keyed)
+        for entry in adapter.corpus_entries(scope, sorted(near), now=now)
+        if entry.derived in TAKEN
     } | new
     strengths = adapter.strengths_of(scope.tenant, list(entries))
     reading = _read(work, entries, strengths, clock)
+    reading.used_before = np.concatenate(
+        [reading.used_before, *(each.odd_beside(packed([*entries])) for each in stored)]
+    )
     return Look(head, _outlined(there), entries, strengths, reading, known, frozenset(new))
 
 
-def _free(there: list[Outline]) -> Ids:
-    free = [each.id for each in there if not each.protected]
+def _free(there: list[Outline], keyed: Collection[UUID]) -> Ids:
+    kept = {sql.key(each) for each in keyed}
+    free = [each.id for each in there if not each.protected and each.id not in kept]
     if sql.is_postgres():
         return packed(free)
     return np.frombuffer(bytes.fromhex("".join(free)), dtype=packed([]).dtype)

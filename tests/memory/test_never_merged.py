@@ -70,9 +70,26 @@ TASTES = [
     ("The customer wants a red chair", "The customer wants a blue chair"),
     ("Anna likes to speak Spanish", "Anna likes to speak German"),
 ]
+# One letter more, less or other makes another word, known to this program or not.
+OTHER_LETTERS = [
+    ("The sample holds sulfate", "The sample holds sulfite"),
+    ("The bath holds nitrate", "The bath holds nitrite"),
+    ("The law covers interstate traffic", "The law covers intrastate traffic"),
+    ("We ordered stationery for the office", "We ordered stationary for the office"),
+    ("The drug treats hypertension", "The drug treats hypotension"),
+    ("The surface adsorbs the gas", "The surface absorbs the gas"),
+    ("They prescribe the drug", "They proscribe the drug"),
+    ("The bed is made of silver", "The bed is made of sliver"),
+    ("The crew is taping the wall", "The crew is tapping the wall"),
+    ("The gate was bared", "The gate was barred"),
+    ("The claim is accepted", "The claim is excepted"),
+    ("The server runs kubelet", "The server runs kubelat"),
+    ("The customer wants monthly invoices", "The custome wants monthly invoices"),
+    ("The customer wants monthly invoices", "The cuatomer wants monthly invoices"),
+]
 
 
-@pytest.mark.parametrize(("one", "other"), [*SWAPPED, *OTHER_WORDS, *AS_WRITTEN, *NAMES, *TASTES])
+@pytest.mark.parametrize(("one", "other"), [*SWAPPED, *OTHER_WORDS, *AS_WRITTEN, *NAMES, *TASTES, *OTHER_LETTERS])
 def test_each_of_the_two_is_kept(one: str, other: str) -> None:
     for pair in ((one, other), (other, one)):
         said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.text.similarity import Reading, Reconciliation, Signatures, Statement, reconcile
+from memory.text.similarity import Reading, Reconciliation, Signatures, Statement, packed, reconcile, resolved
 from tests.budgets import examples
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -216,6 +216,22 @@ def test_a_slip_that_may_be_two_words_is_neither() -> None:
     said = statements("Please seed the tables", "Please send the tables", "Please sned the tables")
     assert merged(reconcile(said)) <= 1
     assert merged(reconcile(statements("Lock the heater", "Lock the header", "Lock the heaaer"))) == 0
+
+
+def test_an_odd_word_that_anything_else_uses_is_no_slip() -> None:
+    pair = ("The cusotmer wants monthly invoices", "The customer wants monthly invoices")
+    assert merged(reconcile(statements(*pair))) == 1
+    assert merged(reconcile(statements(*pair, "Cusotmer is the name of a ship"))) == 0
+
+
+def test_an_odd_word_that_was_used_before_is_no_slip() -> None:
+    """The pass that looks at what is new alone knows it from the signatures of the rest."""
+    [before] = statements("Cusotmer is the name of a ship")
+    new = Reading(statements("The cusotmer wants monthly invoices", "The customer wants monthly invoices"))
+    kept = Signatures.of(Reading([before]), np.ones(1, dtype=bool))
+    assert len(resolved(new).merges) == 1
+    new.used_before = Signatures.from_bytes(kept.to_bytes()).odd_beside(packed([]))
+    assert len(resolved(new).merges) == 0
 
 
 def test_other_owners_stay_apart_and_other_tags_do_not() -> None:

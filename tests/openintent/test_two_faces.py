@@ -270,20 +270,26 @@ def test_no_pass_goes_over_working_memory_by_any_door(client: Client, kind: str)
 
 
 @pytest.mark.django_db
-def test_a_pass_over_episodic_memory_leaves_out_what_is_sealed_or_pinned() -> None:
+@pytest.mark.engines
+@pytest.mark.parametrize("options", [{}, {"full": True}])
+def test_a_consolidation_leaves_every_key_readable(options: dict[str, Any]) -> None:
+    """The same value at two keys is two facts, and a newer value at one key replaces none at another."""
     text = {"text": "The refund of Acme Labs takes five working days after the approval."}
     kept = [
         remember("sealed", text, tier=Tier.EPISODIC, sensitivity="confidential"),
         remember("pinned", text, tier=Tier.EPISODIC, pinned=True),
+        *(remember(key, text, tier=Tier.EPISODIC, namespace=place) for key in ("one", "two") for place in ("a", "b")),
+        remember("old", {"status": "open", "order": 1}, tier=Tier.EPISODIC),
+        remember("new", {"status": "closed", "order": 1}, tier=Tier.EPISODIC),
     ]
-    pair = [remember(key, text, tier=Tier.EPISODIC) for key in ("one", "two")]
-    work = orders.order(building.scope(), Wanted("consolidate", pair[0].entry.memory_ref), now=timezone.now())
-    done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
-    assert done
-    assert done.state == "done"
-    left = {row.id for row in EntryAddress.objects.filter(hidden=False)}
-    assert {each.id for each in kept} <= left
-    assert len(left & {each.id for each in pair}) <= 1
+    for number in range(2):
+        kept.append(remember(f"later {number}", text, tier=Tier.EPISODIC))
+        wanted = Wanted("consolidate", kept[0].entry.memory_ref, options=options)
+        work = orders.order(building.scope(), wanted, now=timezone.now())
+        done = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+        assert done
+        assert (done.state, done.outcome["merged"], done.outcome["superseded"]) == ("done", 0, 0)
+    assert {each.id for each in kept} == {row.id for row in EntryAddress.objects.filter(hidden=False)}
 
 
 @pytest.mark.django_db

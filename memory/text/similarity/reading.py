@@ -1,6 +1,7 @@
 """Many statements read at once: what each says, and its keys in arrays, so that equals are found without comparing all.
 
-Three tables of (key, owner): what equals what; what a slip of the pen would make equal; what claims the same.
+Tables of (key, owner): what equals what; what it would equal, were a word a slip of the pen; which words those are;
+what claims the same.
 """
 
 from array import array
@@ -29,9 +30,9 @@ Ids = NDArray[np.void]
 Short = NDArray[np.uint32]
 ID = np.dtype("V16")
 CUT = np.uint64(0xFFFFFFFF)
-TABLES = ("exact", "slips", "meant", "claimed")
+TABLES = ("exact", "slips", "odd", "claimed")
 # What a new statement's table is looked up in: a slip where it was meant, and the other way round.
-COUNTERPARTS = (("exact", "exact"), ("slips", "meant"), ("meant", "slips"), ("claimed", "claimed"))
+COUNTERPARTS = (("exact", "exact"), ("slips", "exact"), ("exact", "slips"), ("claimed", "claimed"))
 
 
 def agree(a: Spoken, b: Spoken) -> bool:
@@ -122,7 +123,8 @@ class Reading:
         self.is_of_several = len({each.said_by for each in self.statements}) > 1
         self.spoken: list[Spoken] = []
         self.claims: dict[int, list[Claim]] = {}
-        self.exact, self.slips, self.meant, self.claimed = Table(), Table(), Table(), Table()
+        self.exact, self.slips, self.odd, self.claimed = Table(), Table(), Table(), Table()
+        self.used_before: Short = np.empty(0, np.uint32)
         self._looked_into = np.zeros(len(self.statements), dtype=bool)
         for number, statement in enumerate(self.statements):
             said = parse_statement(statement.text, _tokens)
@@ -140,15 +142,22 @@ class Reading:
         self._looked_into |= wanted
 
     def _look_into(self, number: int, said: Spoken) -> None:
-        if not said.strict:
+        slips = said.slips
+        if slips:
             key = said.key
-            unknown, common = said.spelled
-            self.slips.add(number, [(key - token.code) & BITS for token in unknown])
-            self.meant.add(number, [(key - token.code) & BITS for token in common])
+            self.slips.add(number, [(key - slip.code + word.code) & BITS for slip, word in slips])
+            self.odd.add(number, sorted({slip.code for slip, _ in slips}))
         claims = claims_of(said)
         if claims:
             self.claims[number] = claims
             self.claimed.add(number, [claim.key for claim in claims])
+
+    def used_once(self, left: NDArray[np.bool_]) -> frozenset[int]:
+        """The codes of odd words in one statement alone, of those that are left and those that were not read."""
+        self.look_into(left)
+        codes, counts = np.unique(self.odd.keys[left[self.odd.owners]], return_counts=True)
+        once = codes[counts == 1]
+        return frozenset(once[~np.isin((once & CUT).astype(np.uint32), self.used_before)].tolist())
 
     def owner(self, number: int) -> dict[str, frozenset[str]]:
         tags = self.statements[number].tags
@@ -228,6 +237,12 @@ class Signatures:
     def holds_any(self, ids: list[UUID]) -> bool:
         """Whether one of these is among them."""
         return bool(ids) and bool(np.isin(comparable(self.ids), comparable(packed(ids))).any())
+
+    def odd_beside(self, ids: Ids) -> Short:
+        """The odd words of all but these."""
+        keys, counts = self.tables["odd"]
+        others = ~np.isin(comparable(self.ids), comparable(ids))
+        return np.unique(keys[np.repeat(others, counts)])
 
     def candidates(self, new: Reading) -> list[UUID]:
         """Those that a statement of ``new`` might be merged with, replace, or be replaced by."""

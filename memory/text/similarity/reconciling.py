@@ -29,10 +29,9 @@ from memory.text.similarity.reading import (
     silent,
     still_about,
 )
-from memory.text.similarity.tokens import BITS, CAPITAL, UNKNOWN, Token
-from memory.text.similarity.words import FORMS, is_slip, is_slip_of_an_odd_word, without_one
+from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-3"
+METHOD = "words-4"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
@@ -180,12 +179,16 @@ class _Work:
         return compared > 0, None
 
     def _slips(self) -> int:
-        """A statement with a slip of the pen is that with the word that was meant, where only one word can be meant."""
+        """A statement with a slip of the pen is that with the word that was meant, where only one word can be meant.
+
+        A word that anything else uses is no slip.
+        """
         self.reading.look_into(self.left)
+        once = self.reading.used_once(self.left)
         meant: dict[int, dict[str, list[int]]] = {}
         for mistyped, well, slip, word in self._slipped():
             self._step()
-            if may_be_meant(slip, word) and self._agree(mistyped, well, slip, word):
+            if slip.code in once and self._agree(mistyped, well, slip, word):
                 meant.setdefault(mistyped, {}).setdefault(word.word, []).append(well)
         done = 0
         for mistyped, words in sorted(meant.items()):
@@ -203,30 +206,20 @@ class _Work:
         )
 
     def _slipped(self) -> Iterator[tuple[int, int, Token, Token]]:
-        """Pairs that differ in one word, unknown on one side and common on the other."""
+        """Pairs that differ in one word, which is a slip on one side."""
         reading = self.reading
         slip_keys, slip_owners = _kept(reading.slips, self.left)
-        if not len(slip_keys):
-            return
-        keys, owners = _kept(reading.meant, self.left)
+        keys, owners = _kept(reading.exact, self.left)
         found = np.isin(keys, slip_keys)
         wells: dict[int, list[int]] = {}
         for key, owner in zip(keys[found].tolist(), owners[found].tolist(), strict=True):
             wells.setdefault(key, []).append(owner)
-        mistyped: dict[int, list[int]] = {}
-        for key, owner in zip(slip_keys.tolist(), slip_owners.tolist(), strict=True):
-            if key in wells:
-                mistyped.setdefault(key, []).append(owner)
-        for key, slips_of_it in mistyped.items():
-            yield from near(
-                [(owner, self._left_out(owner, key)) for owner in slips_of_it],
-                [(owner, self._left_out(owner, key)) for owner in wells[key]],
-            )
-
-    def _left_out(self, number: int, key: int) -> Token:
-        said = self.reading.spoken[number]
-        code = (said.key - key) & BITS
-        return next(token for token in said.tokens if token.code == code)
+        met = np.isin(slip_keys, keys)
+        for key, mistyped in sorted(set(zip(slip_keys[met].tolist(), slip_owners[met].tolist(), strict=True))):
+            said = reading.spoken[mistyped]
+            for slip, word in said.slips:
+                if (said.key - slip.code + word.code) & BITS == key:
+                    yield from ((mistyped, well, slip, word) for well in wells[key])
 
     def _claims(self) -> int:
         """Of statements that claim different values of one thing, the last one said is left."""
@@ -280,27 +273,6 @@ class _Work:
         if not same_owner(self.reading.owner(newer), self.reading.owner(older)):
             return False
         return still_about(last.rest, claim.rest)
-
-
-def near(slips: list[tuple[int, Token]], wells: list[tuple[int, Token]]) -> Iterator[tuple[int, int, Token, Token]]:
-    """Which of the first may be slips of which of the second; of very many, those that share all letters but one."""
-    if len(slips) * len(wells) <= MOST_PAIRS:
-        yield from ((one, other, slip, word) for one, slip in slips for other, word in wells)
-        return
-    forms: dict[str, list[tuple[int, Token]]] = {}
-    for other, word in wells:
-        for form in without_one(word.raw):
-            forms.setdefault(form, []).append((other, word))
-    for one, slip in slips:
-        met = {other: word for form in without_one(slip.raw) for other, word in forms.get(form, ())}
-        yield from ((one, other, slip, word) for other, word in sorted(met.items(), key=lambda each: each[0]))
-
-
-def may_be_meant(slip: Token, word: Token) -> bool:
-    """Whether the one is the other, or a word that says the same, mistyped."""
-    if word.kind & UNKNOWN:
-        return not slip.kind & CAPITAL and is_slip_of_an_odd_word(slip.raw, word.raw)
-    return any(is_slip(slip.raw, form) for form in FORMS.get(word.word, (word.raw,)))
 
 
 def _kept(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:

@@ -23,11 +23,9 @@ from memory.text.similarity.tokens import (
     BITS,
     BREAK,
     CAPITAL,
-    COMMON,
     END,
     FOREIGN,
     HALT,
-    NEGATION,
     PHRASE,
     PRONOUN,
     PROPER,
@@ -50,9 +48,6 @@ BULLETS = re.compile(r"(?m)^\s*(?:[>*•–+-]+\s+)+")
 BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
-# In a text that writes names with a capital, a long word without one is no name, though nobody knows it.
-ODD = 6
-SPELLED = COMMON | UNKNOWN | NEGATION
 ORDERED = SAID | PRONOUN | BINDS
 _starting: dict[str, list[tuple[str, ...]]] = {}
 
@@ -171,15 +166,13 @@ class Spoken:
         return [token for token in self.tokens if token.kind & SAID]
 
     @property
-    def spelled(self) -> tuple[list[Token], list[Token]]:
-        """The words that may be a slip of the pen, and those that may be what was meant: never a name."""
-        if self.strict:
-            return [], []
-        names = self.named
-        loose = [token for token in self.tokens if token.kind & SPELLED and token.code not in names]
-        slips = [token for token in loose if token.kind & UNKNOWN]
-        odd = [token for token in slips if names and not token.kind & CAPITAL and len(token.raw) >= ODD]
-        return slips, [token for token in loose if not token.kind & UNKNOWN] + odd
+    def slips(self) -> list[tuple[Token, Token]]:
+        """The words that may be a slip of the pen, each with what may have been meant: never a name."""
+        if self.strict or not self.kinds & UNKNOWN:
+            return []
+        loose = [token for token in self.tokens if token.meant]
+        names = self.named if loose else ()
+        return [(token, word) for token in loose if token.code not in names for word in token.meant]
 
 
 def parse_statement(text: str, tokens: Tokens) -> Spoken:

@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
@@ -31,7 +31,8 @@ BREAKING = BREAK | END | HALT | ASKS
 class Token:
     """``word`` stands for its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
 
-    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name.
+    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``meant`` are
+    the words of which it may be a slip.
     """
 
     word: str
@@ -40,6 +41,7 @@ class Token:
     bytes: bytes
     kind: int
     mask: str = ""
+    meant: "tuple[Token, ...]" = ()
 
 
 PIECES = re.compile(
@@ -183,7 +185,7 @@ def _marked(found: list[Token], sign: str) -> list[Token]:
     if not extra:
         return found
     last = found[-1] if found else Token("", "", 0, b"", 0)
-    return [*found[:-1], Token(last.word, last.raw, last.code, last.bytes, last.kind | extra, last.mask)]
+    return [*found[:-1], replace(last, kind=last.kind | extra)]
 
 
 def _of_piece(text: str, capital: int) -> list[Token]:
@@ -246,7 +248,8 @@ def _word(text: str, capital: int) -> Token:
         kind |= PROPER
     code = code_of(f"w {base}") if kind & WORD else code_of(f"p {words.PRONOUNS[text]}") if kind & PRONOUN else 0
     shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
-    return Token(base, text, code, shown.to_bytes(8, "little"), kind)
+    meant = tuple(_of_piece(word, 0)[0] for word in words.meant_by(text)) if kind & UNKNOWN else ()
+    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", meant)
 
 
 def _roles(text: str) -> int:

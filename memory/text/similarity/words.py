@@ -4,6 +4,7 @@
 must, from) is in no list that drops words.
 """
 
+import re
 from functools import cache
 from typing import Any
 
@@ -383,8 +384,17 @@ IRREGULAR = {
     "permitting": ("allow", "ing"),
 }
 COMMON, UNKNOWN, OTHER = "common", "unknown", "other"
-SHORTEST, LONG = 4, 8
+SHORTEST = 4
 NAME_RATIO = 1.5
+# Words that few texts have, one swap or one doubled letter away from a common one.
+RARE = frozenset(
+    """
+    sliver calvary untied gird salve gaol minuet carat karat caret tare boll apparition perpetuate serous stationery
+    bussed busses bussing furrier mooed llama cavalry baton diary marital cannon silt coral aural
+    """.split()
+)
+SHORT_ENDINGS = ("ing", "ed", "er", "ers", "est", "y")
+SYLLABLE = re.compile(r"[^aeiouy]*[aeiouy]{1,2}[^aeiouy]+e?")
 ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "ly", "ment", "able")
 BEGINNINGS = ("re", "un", "pre", "over", "non", "mis", "sub")
 
@@ -425,11 +435,6 @@ CANONICAL: dict[str, str] = _table()
 
 
 # All that stand for one.
-FORMS: dict[str, list[str]] = {}
-
-
-for _form, _base in CANONICAL.items():
-    FORMS.setdefault(_base, []).append(_form)
 
 
 @cache
@@ -470,59 +475,38 @@ def _takes(base: str, ending: str) -> bool:
     return base.endswith("e") if ending == "d" else not (ending == "s" and base.endswith("s"))
 
 
-def is_slip(slip: str, word: str) -> bool:
-    """Whether ``slip`` is the common ``word``, mistyped; of one that is a name too, with two letters swapped."""
-    most = 2 if len(word) >= LONG else 1
-    if word in NAMES and sorted(slip) != sorted(word):
-        return False
-    if slip[0] != word[0] or (slip[-1] != word[-1] and sorted(slip) != sorted(word)):
-        return False
-    return len(word) >= SHORTEST and abs(len(slip) - len(word)) <= most and distance(slip, word, most) <= most
+def meant_by(slip: str) -> list[str]:
+    """The common words that ``slip`` is, with two neighbours swapped, or with one letter doubled or no longer double.
+
+    Any other edit may as well make another word: sulfite is no slip of sulfate. Of a name only the swap counts.
+    """
+    if len(slip) < SHORTEST or _is_a_word(slip):
+        return []
+    pairs = range(1, len(slip) - 1)
+    swapped = {slip[:at] + slip[at + 1] + slip[at] + slip[at + 2 :] for at in pairs} - {slip}
+    single = {slip[:at] + slip[at + 1 :] for at in range(1, len(slip)) if slip[at] == slip[at - 1]}
+    doubled = {slip[:at] + slip[at] + slip[at:] for at in range(1, len(slip))}
+    near = swapped | {word for word in single | doubled if word not in NAMES}
+    return sorted(word for word in near if len(word) >= SHORTEST and (word in NEGATIONS or _is_common(word)))
 
 
-def is_slip_of_an_odd_word(one: str, other: str) -> bool:
-    """Whether two words that nobody knows, and that are no names, are one but for a slip that is in no ending."""
-    ends_alike = one[-2:] == other[-2:] or sorted(one) == sorted(other)
-    return (
-        one != other
-        and min(len(one), len(other)) > SHORTEST
-        and ends_alike
-        and one[0] == other[0]
-        and (distance(one, other, 1) == 1)
-    )
+def _is_common(word: str) -> bool:
+    return word in CANONICAL or standing(word) == COMMON
 
 
-def distance(a: str, b: str, most: int) -> int:
-    """Keystrokes between two words: one letter more, less or other, or two neighbours swapped; ``most`` + 1 is more."""
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        above, row, oldest = row, [i], before
-        for j, other in enumerate(b, 1):
-            best = min(row[j - 1] + 1, above[j] + 1, above[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                best = min(best, oldest[j - 2] + 1)
-            row.append(best)
-        before = above
-        if min(row) > most:
-            return most + 1
-    return row[-1]
+def _is_a_word(text: str) -> bool:
+    """Whether it is a word after all: a rare one, or a form of a short one, as taping and tapping both are."""
+    if text in RARE:
+        return True
+    cut = [text.removesuffix(end) for end in SHORT_ENDINGS if text.endswith(end)]
+    bases = {form for base in cut for form in (base, base + "e", base[:-1] if base[-1:] == base[-2:-1] else base)}
+    return any(SYLLABLE.fullmatch(base) and _rank(base) for base in bases)
 
 
-def without_one(word: str) -> set[str]:
-    """The word, and all that is left of it when one letter is taken away: words one keystroke apart share one."""
-    return {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
-
-
-_NEAR = {form: word for word in sorted(STOP) if len(word) >= 3 for form in without_one(word)}
+_SMALL = {"".join(sorted(word)): word for word in sorted(STOP) if len(word) >= 3}
 
 
 def is_slip_of_a_small_word(word: str) -> bool:
     """Whether an unknown word is a word that may be dropped, with two letters swapped."""
-    for form in without_one(word):
-        near = _NEAR.get(form)
-        if near and len(near) > 5 and is_slip(word, near):
-            return True
-        if near and sorted(near) == sorted(word) and distance(word, near, 1) == 1:
-            return True
-    return False
+    near = _SMALL.get("".join(sorted(word)), word)
+    return near != word and sum([one != other for one, other in zip(word, near, strict=True)]) == 2

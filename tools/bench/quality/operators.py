@@ -11,7 +11,6 @@ from tools.bench.quality.facts import SLOT, Piece, Pieces, Template, pieces, ren
 WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*")
 LOWER_WORD = re.compile(r"(?<![\w-])[a-z]{6,}(?![\w-])")
 VERB = re.compile(rf"\b(?:{'|'.join(words.VERBS)})(?= )")
-NEIGHBOUR = dict(zip("qwertyuiopasdfghjklzxcvbnm", "wertyuioplsdfghjklkxcvbnmn", strict=True))
 Restated = Pieces | None
 Operator = Callable[[Pieces, Random], Restated]
 
@@ -74,7 +73,7 @@ def _changed(before: Pieces, after: Pieces) -> Restated:
 
 
 def typos(parts: Pieces, rng: Random) -> Restated:
-    """One edit in a long word, in a long text sometimes in two."""
+    """One slip in a long word, in a long text sometimes in two."""
     many = 2 if len(rendered(parts).split()) > words.LONG_TEXT and rng.random() < 0.5 else 1
     places = [
         (at, found.span())
@@ -90,14 +89,12 @@ def typos(parts: Pieces, rng: Random) -> Restated:
 
 
 def mistyped(word: str, rng: Random) -> str:
-    """The word with one edit inside it that makes no other word of the corpus."""
+    """The word with two letters swapped or one doubled inside it, which makes no other word of the corpus."""
     while True:
         at = rng.randint(1, len(word) - 2)
         edits = (
             word[:at] + word[at + 1] + word[at] + word[at + 2 :],
-            word[:at] + word[at + 1 :],
             word[:at] + word[at] + word[at:],
-            word[:at] + NEIGHBOUR[word[at]] + word[at + 1 :],
         )
         edited = rng.choice(edits)
         if edited != word and edited not in vocabulary():
