@@ -26,7 +26,7 @@ from memory.host import bodies, errors, slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
-from openwop_console.documents import Answer, Documents, Headers
+from openwop_console.documents import Answer, Documents, Headers, encoded
 from openwop_console.process import listening
 from openwop_console.runtime import streams
 
@@ -124,19 +124,21 @@ class Console:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._hear_of_the_end()
+        if messages := self._documents.find(scope):
+            for message in messages:
+                await send(message)
+            return
         environ = environ_of(scope)
         if (
             environ["PATH_INFO"] in listening.PROBES
         ):  # asked by the address of the process, which no list of hosts can name
             environ["HTTP_HOST"] = listening.served_host()
-        answer: Answer | Download | Stream | None = self._documents.find(environ)
         try:
-            if answer is None:
-                body = await self._body(environ, receive)
-                if environ["PATH_INFO"] == settings.LOGIN_URL and environ["REQUEST_METHOD"] not in READS:
-                    answer = await self._sign_in(environ, body)
-                else:
-                    answer = await self._in_thread(self._answer, environ, body)
+            body = await self._body(environ, receive)
+            if environ["PATH_INFO"] == settings.LOGIN_URL and environ["REQUEST_METHOD"] not in READS:
+                answer = await self._sign_in(environ, body)
+            else:
+                answer = await self._in_thread(self._answer, environ, body)
             await self._sent(answer, environ, receive, send)
         except ClientGone:
             pass
@@ -272,7 +274,7 @@ class Console:
     # --- what goes out ------------------------------------------------------------------------------------------------
 
     async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
-        headers = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in answer.headers]
+        headers = encoded(answer.headers)
         if bodies.REFUSED in environ:
             headers.append((b"connection", b"close"))  # what comes of the body is not the next request
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -19,8 +19,10 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.http import FileResponse
+from django.test import Client
 
 from memory.host.slots import Slots
+from openwop_console import documents
 from openwop_console.process import server
 from openwop_console.process.listening import Address
 from openwop_console.runtime import streams
@@ -428,7 +430,13 @@ async def ask(
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False} if not sent else await asyncio.Future()
 
-    scope = server.HEALTH | {"method": method, "raw_path": path.encode(), "headers": headers}
+    place, _, query = path.partition("?")
+    scope = server.HEALTH | {
+        "method": method,
+        "raw_path": place.encode(),
+        "query_string": query.encode(),
+        "headers": headers,
+    }
     await console(scope, receive, send)
     return sent[0]["status"], dict(sent[0]["headers"])
 
@@ -452,6 +460,36 @@ def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
 
     monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
     assert awaiting.awaited(first()) == 200
+
+
+@pytest.mark.parametrize("path", sorted(documents.PATHS))
+def test_a_document_is_computed_once_and_then_sent_without_a_thread(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        computed.append(environ["PATH_INFO"])
+        start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", "2"), ("ETag", '"1"')])
+        return [b"{}"]
+
+    async def asked() -> list[tuple[int, dict[bytes, bytes]]]:
+        console, host = server.Console(application), (b"host", b"localhost")
+        computed.clear()
+        known, twice = [host, (b"if-none-match", b'"1"')], [host, (b"host", b"evil.example")]
+        requests = [(path, [host]), (path, [host]), (path, known), (f"{path}?a=1", [host]), (path, twice)]
+        return [await ask(console, "GET", each, headers) for each, headers in requests]
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    first, again, unchanged, *_ = awaiting.awaited(asked())
+    assert first == again
+    assert unchanged == (304, {b"etag": b'"1"'})
+    assert len(computed) == (2 if path == documents.HEALTH else 3)  # health at the start; with a query; with two hosts
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", sorted(documents.PATHS))
+def test_a_document_rests_on_nothing_that_is_stored(path: str, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        assert Client().get(path).status_code == 200
 
 
 class SlowFile(BytesIO):

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tests.postgres import NoPostgres
 from tools.bench import (
     attacking,
+    discovery,
     distilling,
     forgetting,
     openintent,
@@ -27,6 +28,7 @@ from tools.bench.outcomes import Outcome, table
 from tools.bench.plan import Plan
 
 ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
+    "B1": discovery.discovered,
     "B5": reading.listed,
     "B6": reading.got,
     "B7": reading.listed_to_objects,
