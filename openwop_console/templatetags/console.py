@@ -6,14 +6,17 @@ read only when a page passes no ``now`` of its own.
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
 
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 
 from openwop_console.templatetags import drawings
 
@@ -89,26 +92,88 @@ WORDS = {
         "brain": "semantic",
     },
 }
+COPY = '<button class="copy needs-script" type="button" data-copy="{}" aria-label="Copy {}" title="Copy">{}</button>'
 LOOKS = {word: (tone, icon) for tone, icons in WORDS.items() for icon, words in icons.items() for word in words.split()}
 
 
-@register.simple_tag
-def icon(name: str, label: str = "") -> SafeString:
+@register.simple_tag(name="icon")
+@lru_cache(maxsize=512)
+def icon_of(name: str, label: str = "") -> SafeString:
     """One icon of the sprite; hidden from assistive technology unless it has a ``label`` of its own."""
     said = format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
     return format_html('<svg class="icon" {}><use href="{}#{}"/></svg>', said, static("icons.svg"), name)
 
 
-@register.filter
-def tone(word: object) -> str:
-    """The tone a badge with this word has everywhere; an unlisted word is neutral."""
-    return LOOKS.get(str(word), ("neutral", ""))[0]
+# Badges, times and ids stand in every row of every list, so they are functions: an included template costs ten times as
+# much.
 
 
-@register.filter
-def mark(word: object) -> str:
-    """The icon that stands beside this word everywhere, or nothing for an unlisted word."""
-    return LOOKS.get(str(word), ("neutral", ""))[1]
+@register.simple_tag
+def badge(word: object, label: object = "", title: object = "", tone: str = "", icon: str = "") -> SafeString:
+    """A state in one word, with the mark and tone that word has everywhere (``WORDS``).
+
+    ``label`` says the same state in other words ("degraded (2)"). ``title`` is a sentence on hover; it must not be the
+    only place it is said. ``tone`` (neutral, info, good, warn, bad) and ``icon`` are for a word outside the table.
+    """
+    usual, drawn = LOOKS.get(str(word), ("neutral", ""))
+    hover = format_html(' title="{}"', title) if title else ""
+    mark = icon_of(icon or drawn) if icon or drawn else ""
+    return format_html('<span class="badge badge-{}"{}>{}{}</span>', tone or usual, hover, mark, label or word)
+
+
+@register.simple_tag
+def time(
+    at: datetime | None,
+    now: datetime | None = None,
+    show: str = "both",
+    ahead: bool = False,
+    absent: str = "never",
+) -> SafeString:
+    """An instant. The script turns the UTC text into local time on request, and keeps "3 h ago" true.
+
+    ``show`` is ``both`` ("3 h ago, 2025-11-20 14:20 UTC"), ``relative`` (the absolute in the title, for tables) or
+    ``absolute`` (the relative in the title). ``ahead`` is for a moment to come ("in 3 h"); ``absent`` is the word when
+    there is no instant.
+    """
+    if not at:
+        return format_html('<span class="faint">{}</span>', absent)
+    away = (until if ahead else ago)(at, now or None)
+    title, inner = away, f'<span class="time-ago">{away}</span>'
+    if show == "relative":
+        title = stamp(at, "seconds")
+    elif show == "absolute":
+        inner = f'<span class="time-at" data-seconds>{stamp(at, "seconds")}</span>'
+    else:
+        inner += f'<span class="time-beside">, <span class="time-at">{stamp(at)}</span></span>'
+    return mark_safe(f'<time class="time" datetime="{iso(at)}" title="{title}">{inner}</time>')  # noqa: S308 - no texts
+
+
+@register.simple_tag(name="id")
+def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> SafeString:  # noqa: A002
+    """An id, ref or digest in the monospace face, shortened in the middle; the whole id stays in the text.
+
+    ``url`` is the permalink of what it names. A digest reads well at a ``width`` of 19, a ref at 28. ``copy`` is ``no``
+    where no copy button is wanted.
+    """
+    cut = pieces(id, width)
+    hidden = (
+        format_html('<span class="id-middle" aria-hidden="true">{}</span>{}', cut.middle, cut.tail)
+        if cut.middle
+        else ""
+    )
+    code = format_html("<code>{}{}</code>", cut.head, hidden)
+    shown = format_html('<a href="{}">{}</a>', url, code) if url else code
+    button = "" if copy == "no" else format_html(COPY, id, middle(id), icon_of("copy"))
+    return format_html('<span class="id" title="{}">{}{}</span>', id, shown, button)
+
+
+@register.simple_tag
+def menu_options(options: Iterable[Any]) -> SafeString:
+    """The choices of a long menu, each with ``value``, ``label`` and ``selected``."""
+    usual, chosen = '<option value="{}">{}</option>', '<option value="{}" selected>{}</option>'
+    return format_html_join(
+        "", "{}", ((format_html(chosen if each.selected else usual, each.value, each.label),) for each in options)
+    )
 
 
 @register.filter
@@ -219,6 +284,13 @@ def middle(text: object, width: int = 15) -> str:
     """An id shortened in the middle to ``width`` characters: ``run_019a…d4e5f6``."""
     cut = pieces(text, width)
     return f"{cut.head}…{cut.tail}" if cut.middle else cut.head
+
+
+@register.filter
+def shortened(text: object, width: int) -> str:
+    """The text in at most ``width`` characters, the last of them an ellipsis when there are more."""
+    whole = str(text)
+    return whole if len(whole) <= width else f"{whole[: width - 1]}…"
 
 
 def with_visible_bidi(html: str) -> str:

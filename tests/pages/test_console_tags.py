@@ -1,5 +1,6 @@
 """What the templates compute: words for times and numbers, visible marks, places in a drawing."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
@@ -138,8 +139,37 @@ def test_an_icon_is_silent_unless_it_has_words_of_its_own() -> None:
 
 
 def test_a_word_looks_the_same_everywhere_and_an_unlisted_one_is_neutral() -> None:
-    assert (console.tone("degraded"), console.mark("degraded")) == ("warn", "triangle-alert")
-    assert (console.tone("unheard-of"), console.mark("unheard-of")) == ("neutral", "")
+    known, unknown = rendered('{% badge "degraded" %}'), rendered("{% badge word %}", word="<un>heard-of")
+    assert "badge-warn" in known
+    assert "#triangle-alert" in known
+    assert unknown == '<span class="badge badge-neutral">&lt;un&gt;heard-of</span>'
+
+
+def test_a_badge_may_say_its_state_in_other_words() -> None:
+    shown = rendered('{% badge "degraded" label="degraded (2)" title=hint tone="bad" icon="x" %}', hint='two "of" them')
+    assert 'class="badge badge-bad" title="two &quot;of&quot; them"' in shown
+    assert "#x" in shown
+    assert shown.endswith("degraded (2)</span>")
+
+
+def test_a_time_says_both_or_one_of_them_with_the_other_in_its_title() -> None:
+    at, now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2026, 1, 2, 6, 4, 5, tzinfo=UTC)
+    both = rendered("{% time at=at now=now %}", at=at, now=now)
+    assert "3 h ago" in both
+    assert "2026-01-02 03:04 UTC" in both
+    assert 'title="2026-01-02 03:04:05 UTC"' in rendered('{% time at=at now=now show="relative" %}', at=at, now=now)
+    assert 'title="3 h ago"' in rendered('{% time at=at now=now show="absolute" %}', at=at, now=now)
+    assert "in 3 h" in rendered("{% time at=now now=at ahead=True %}", at=at, now=now)
+    assert rendered("{% time at=at absent=word %}", at=None, word="<no>") == '<span class="faint">&lt;no&gt;</span>'
+
+
+def test_an_id_is_shortened_in_sight_and_whole_in_the_text() -> None:
+    text = f"<run>_{'0' * 26}abcdef"
+    shown = rendered('{% id id=text url="/x?a=1&b=2" %}', text=text)
+    assert "".join(re.sub("<.*?>", "", shown).split()) == text.replace("<", "&lt;").replace(">", "&gt;")
+    assert 'href="/x?a=1&amp;b=2"' in shown
+    assert 'data-copy="&lt;run&gt;' in shown
+    assert "data-copy" not in rendered('{% id id=text copy="no" %}', text=text)
 
 
 def test_the_steps_before_the_current_one_are_done() -> None:
