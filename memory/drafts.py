@@ -28,6 +28,11 @@ class EntryDraft:
     expires_at: datetime | None = None
     findable: tuple[str, ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of it that may hold a secret."""
+        return (self.content, self.subject, *self.tags, *self.findable)
+
 
 def checked(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
     """The draft's tags in order, once each; refuses a draft that cannot be stored, naming every field."""

@@ -4,6 +4,7 @@ The event itself is content-free and stays; a forget blanks the note, and the ev
 reads as erased.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
 from memory import harness
-from memory.host import event_log, interrupts
+from memory.host import event_log, ids, interrupts, sql
 from memory.host.event_log import Recorded
 from memory.host.events import Event, RunCancelled, RunPaused, RunResumed
 from memory.host.json_types import JSONObject
@@ -34,12 +35,13 @@ def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]]
     """
     last = event_log.append(tenant_id, stream_id, *(event for event, _ in noted), now=now)
     first = last - len(noted) + 1
+    tenant, stream = sql.key(tenant_id), sql.key(stream_id)
     rows = [
-        EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=first + offset, body=note)
+        [tenant, sql.key(ids.new_id()), stream, first + offset, json.dumps(note)]
         for offset, (_, note) in enumerate(noted)
         if note
     ]
-    EventNote.objects.written_by(WRITER).bulk_create(rows)
+    sql.insert(EventNote.objects.written_by(WRITER), ("tenant_id", "id", "stream_id", "sequence", "body"), rows)
     return last
 
 

@@ -33,9 +33,8 @@ TAKE_NUMBERS = (
     "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
     "WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence"
 )
-INSERT_INTO = (
-    "INSERT INTO host_runevent (tenant_id, id, stream_id, type, node_id, timestamp, payload, subject_id, sequence) "
-)
+COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payload", "subject_id", "sequence")
+INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
 INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 WITH_FACT = (
     f"WITH numbered AS ({TAKE_NUMBERS}), fact AS ({INSERT_INTO}"  # noqa: S608
@@ -115,7 +114,10 @@ def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bo
             raise StreamClosed
         first = row[0] - len(rows)
         numbered = [[*values, first + offset] for offset, values in enumerate(rows)]
-        cursor.executemany(INSERT, numbered) if len(numbered) > 1 else cursor.execute(INSERT, numbered[0])
+        if len(numbered) == 1:
+            cursor.execute(INSERT, numbered[0])
+        else:
+            sql.insert(RunEvent.objects.written_by(WRITER), COLUMNS, numbered)
     return int(row[0]) - 1
 
 

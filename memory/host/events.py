@@ -69,13 +69,23 @@ WIRE_PREFIX = {
 
 def payload_of(event: Any) -> JSONObject:
     """The wire form of an event: camelCase keys, wire ids, no absent optional."""
-    beside: frozenset[str] = getattr(event, "beside", frozenset())
-    values = ((field.name, getattr(event, field.name)) for field in fields(event) if field.name not in beside)
-    names: dict[str, str] = getattr(event, "wire_names", {})
-    return {names.get(name) or _camel(name): _plain(name, value) for name, value in values if value is not None}
+    values = ((wire, name, getattr(event, name)) for name, wire in _names_of(type(event)))
+    return {wire: _plain(name, value) for wire, name, value in values if value is not None}
+
+
+@cache
+def _names_of(kind: type[Any]) -> list[tuple[str, str]]:
+    """The fields of the payload with their names on the wire."""
+    beside: frozenset[str] = getattr(kind, "beside", frozenset())
+    names: dict[str, str] = getattr(kind, "wire_names", {})
+    return [
+        (field.name, names.get(field.name) or _camel(field.name)) for field in fields(kind) if field.name not in beside
+    ]
 
 
 def _plain(name: str, value: object) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if isinstance(value, UUID):
         return ids.wire(WIRE_PREFIX[name], value)
     if is_dataclass(value):
@@ -83,7 +93,6 @@ def _plain(name: str, value: object) -> Any:
     return [_plain(name, item) for item in value] if isinstance(value, tuple) else value
 
 
-@cache
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)

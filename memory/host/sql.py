@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +35,11 @@ Slot = Callable[[Sequence[Any]], Any]
 _of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
+
+
+def lexemes(words: Sequence[str]) -> str:
+    """Words as a text of PostgreSQL's type for them."""
+    return " ".join(f"'{word}'" for word in words)
 
 
 @cache
@@ -110,6 +115,11 @@ def insert(
     with connection.cursor() as cursor:
         if not is_postgres():
             cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(columns))}) {conflict}", given)
+        elif given and not renewing:
+            copied = f"COPY {allowed.model._meta.db_table} ({', '.join(columns)}) FROM STDIN"
+            with connection.wrap_database_errors, cursor.copy(copied) as copy:
+                for row in given:
+                    copy.write_row(row)
         elif given:  # an array for each column: one statement for all the rows
             types = {field.column: field.db_type(connection) for field in allowed.model._meta.concrete_fields}
             arrays = ", ".join(f"%s::{types[name]}[]" for name in columns)
@@ -241,6 +251,7 @@ def among(column: str, keys: Sequence[Any]) -> tuple[str, list[UUID] | str]:
     return f"{column} IN (SELECT value FROM json_each(%s))", document(keys)  # noqa: S608
 
 
+@lru_cache(maxsize=64)  # all rows of one transaction have one time
 def instant(value: datetime | None) -> datetime | str | None:
     """A time as a parameter: what Django's own field stores."""
     if value is None or is_postgres():

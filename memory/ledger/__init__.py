@@ -17,6 +17,7 @@ from memory.ledger.addressed import (
     touch,
     write_addressed,
 )
+from memory.ledger.bulk import write_entries
 from memory.ledger.derived import Derivation, protect, strengthen, write_derived
 from memory.ledger.entries import Written, require_durable, require_writable, write_entry
 from memory.ledger.erase import (
@@ -76,5 +77,6 @@ __all__ = [
     "value_of",
     "write_addressed",
     "write_derived",
+    "write_entries",
     "write_entry",
 ]

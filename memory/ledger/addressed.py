@@ -1,7 +1,7 @@
 """Addressed entries (RFC-0015): found, locked, written and renewed at their address."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,15 +18,15 @@ from memory.host.errors import Invalid, KeyExists, NotFound
 from memory.host.events import EntryCreated, EntryUpdated, Event, MemoryWritten
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import derived, entries, index
-from memory.ledger.entries import Redraft
+from memory.ledger import bulk, entries, index
+from memory.ledger.bulk import Prepared
+from memory.ledger.entries import Redact, Redraft
 from memory.ledger.lifecycle import lifecycle_event, note_of
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
-from memory.models.entry import EntryTag, MemoryEntry
+from memory.models.entry import EntryTag
 from memory.redaction import Redactor
 from memory.text import token_budget
-from memory.text.matching import hidden_form, search_form
 
 # The conditions are those of the two indexes, word for word: no other rows are looked at.
 OWNED = (
@@ -51,6 +51,14 @@ OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl", "curated_by", "size", 
 OF_ENTRY = (
     "content", "tags", "position", "expires_at", "search_text", "hidden_text", "tokens", "secret_shapes", "sha256",
     "redactions", "sealed", "protected",
+)  # fmt: skip
+# What a new address is stored with, beside its key, its times and its place in the vault.
+AS_GIVEN = (
+    "tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "priority", "sensitivity", "ttl",
+    "created_by", "curated_by", "size", "sealed",
+)  # fmt: skip
+ADDRESS_COLUMNS = (
+    "tenant_id", "id", "created_at", "updated_at", "accessed_at", "version", "hidden", "vault_key_id", *AS_GIVEN,
 )  # fmt: skip
 Told = tuple[UUID, Event, Note]
 
@@ -132,24 +140,24 @@ class Given:
 
 
 class _Counting:
-    """A redactor that counts what it has replaced."""
+    """Redacts, and counts what it has replaced."""
 
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor, self.count = redactor, 0
+    def __init__(self, redact: Redact) -> None:
+        self._redact, self.count = redact, 0
 
     def text(self, text: str) -> str:
-        found = self._redactor.redact(text)
+        found = self._redact(text)
         self.count += found.count
         return found.text
 
 
-def redact_given(redactor: Redactor, given: Given, *, actor: str, names: bool) -> tuple[Given, int]:
+def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tuple[Given, int]:
     """Without any secret of the tenant, and how many places were replaced: no run stands behind the entry that could
     say which ones it knows. Refuses an ``actor``, and with ``names`` an address, that names somebody by a secret."""
-    _require_plain(redactor, ACTOR, actor)
+    _require_plain(redact, ACTOR, actor)
     for name, field in NAMES.items() if names else ():
-        _require_plain(redactor, field, getattr(given.address, name))
-    counting = _Counting(redactor)
+        _require_plain(redact, field, getattr(given.address, name))
+    counting = _Counting(redact)
     namespace, key = (counting.text(text) for text in (given.address.namespace, given.address.key))
     address = replace(given.address, namespace=namespace, key=key)
     tags = tuple(counting.text(tag) for tag in given.tags)
@@ -172,9 +180,16 @@ def has_mark(given: Given) -> bool:
     return any(redaction.MARK in text for text in texts)
 
 
-def _require_plain(redactor: Redactor, field: str, name: str) -> None:
+def _texts_of(given: Given) -> Iterator[str]:
+    """All of it that may hold a secret."""
+    address = given.address
+    yield from (address.namespace, address.key, *given.tags, *(getattr(address, name) for name in NAMES))
+    yield from redaction.strings_in(given.value)
+
+
+def _require_plain(redact: Redact, field: str, name: str) -> None:
     """Refuse a secret as a name; which one it is is not said again."""
-    if redactor.redact(name).count:
+    if redact(name).count:
         problem = {"field": field, "message": "holds a secret of the vault, which no id may"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
 
@@ -231,20 +246,22 @@ def write_addressed(scope: TenantScope, new: Sequence[New], *, actor: str, now: 
     """The entries are stored at their addresses in their order, each with ``memory.written`` and RFC-0015's fact on its
     run; all or none. Refuses with ``KeyExists`` when an address is taken, and otherwise as ``write_entry`` does."""
     redactor = harness.for_tenant(scope.tenant_id)
-    ready = [_ready(scope, each.given, redactor, actor, now) for each in new]
-    rows = [each.address for each in ready]
+    texts = [text for each in new for text in _texts_of(each.given)]
+    redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
+    ready = [_ready(scope, each.given, redact, actor, now) for each in new]
+    prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
     try:
         with transaction.atomic():
             _tell(scope.tenant_id, _created(new, ready, actor), now)
-            last = move_head(scope.tenant_id, entries=len(new), retired=0, steps=len(new))
-            _insert(scope.tenant_id, new, ready, last - len(new) + 1, now)
-            EntryAddress.objects.written_by(WRITER).bulk_create(rows)
-            _mark(scope.tenant_id, rows)
+            stored = bulk.insert_entries(scope.tenant_id, prepared, now=now)
+            sql.insert(
+                EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready]
+            )
     except IntegrityError:
         raise KeyExists from None
-    longest = max(len(row.entry.search_text) for row in rows)
-    index.after_bulk(scope.tenant_id, last, len(new), longest=longest)
-    return rows
+    for made, each, row in zip(ready, prepared, stored, strict=True):
+        made.address.entry = bulk.stored_entry(scope.tenant_id, each, row, now)
+    return [each.address for each in ready]
 
 
 def rewrite(scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, now: datetime) -> EntryAddress:
@@ -283,15 +300,15 @@ def rewrite_all(
     return rows
 
 
-def _ready(scope: TenantScope, given: Given, redactor: Redactor, actor: str, now: datetime) -> _Ready:
-    redacted, count = redact_given(redactor, given, actor=actor, names=True)
+def _ready(scope: TenantScope, given: Given, redact: Redact, actor: str, now: datetime) -> _Ready:
+    redacted, count = redact_given(redact, given, actor=actor, names=True)
     return _fitted(scope, redacted, count, None, now)
 
 
 def _renewed(
     scope: TenantScope, row: EntryAddress, given: Given, redactor: Redactor, actor: str, now: datetime
 ) -> _Ready:
-    redacted, count = redact_given(redactor, given, actor=actor, names=False)
+    redacted, count = redact_given(redactor.redact, given, actor=actor, names=False)
     count = count or (row.entry.redactions if has_mark(redacted) else 0)
     return _fitted(scope, redacted, count, row.id, now)
 
@@ -363,28 +380,18 @@ def _tell(tenant_id: UUID, facts: Iterable[Told], now: datetime) -> None:
         event_notes.append(tenant_id, stream_id, noted, now=now)
 
 
-def _insert(tenant_id: UUID, new: Sequence[New], ready: Sequence[_Ready], first: int, now: datetime) -> None:
-    rows: list[list[Any]] = [
-        [*entries.row_of(made.entry, made.draft, tenant_id, each.run_id, each.node_id, now), "", position]
-        for position, (each, made) in enumerate(zip(new, ready, strict=True), first)
-    ]
-    derived.insert_rows(tenant_id, [made.entry for made in ready], rows)
-    for each, made, row in zip(new, ready, rows, strict=True):
-        entry = entries.stored(tenant_id, each.run_id, made.entry, made.draft, [*row[:-2], row[-1]], now)
-        entry.sealed, entry.protected = made.address.is_sealed, made.address.pinned
-        made.address.entry = entry
+def _prepared(new: New, made: _Ready) -> Prepared:
+    address = made.address
+    return Prepared(
+        made.entry, made.draft, new.run_id, new.node_id, protected=address.pinned, sealed=address.sealed is not None
+    )
 
 
-def _mark(tenant_id: UUID, rows: Sequence[EntryAddress]) -> None:
-    """Passes and archives leave out what is sealed, and pinned entries are never merged."""
-    marks = {
-        "sealed": [row.id for row in rows if row.sealed is not None],
-        "protected": [r.id for r in rows if r.pinned],
-    }
-    for name, found in marks.items():
-        if found:
-            entries = MemoryEntry.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=found)
-            entries.update(**{name: True})
+def _values(row: EntryAddress) -> list[Any]:
+    """The values of ``ADDRESS_COLUMNS``, as the engine takes them."""
+    key, at = sql.key, sql.instant(row.created_at)
+    own = [key(row.tenant_id), key(row.id), at, at, at, row.version, row.hidden, key(row.vault_key_id)]
+    return [*own, *(getattr(row, name) for name in AS_GIVEN)]
 
 
 def _renew(row: EntryAddress, made: _Ready) -> None:
@@ -394,8 +401,7 @@ def _renew(row: EntryAddress, made: _Ready) -> None:
     for name in OF_ADDRESS:
         setattr(row, name, getattr(fresh, name))
     entry.content, entry.tags, entry.expires_at = after.content, list(after.tags), made.draft.expires_at
-    texts = "\n".join((after.content, *after.tags, entry.memory_ref, *after.findable))
-    entry.search_text, entry.hidden_text = search_form(texts), hidden_form(texts)
+    entry.search_text, entry.hidden_text = entries.searched(after)
     entry.tokens, entry.secret_shapes = token_budget.count(after.content), redaction.secret_shapes(after.content)
     entry.sha256 = hashlib.sha256(after.content.encode()).hexdigest()
     entry.redactions, entry.sealed, entry.protected = after.redactions, row.sealed is not None, row.pinned

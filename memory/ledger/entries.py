@@ -25,6 +25,7 @@ from memory.text import token_budget
 from memory.text.matching import hidden_form, search_form
 from memory.text.words import words_of
 
+Redact = Callable[[str], Redacted]
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 COLUMNS = (
@@ -73,9 +74,7 @@ def write_entry(scope: MemoryScope, draft: EntryDraft, *, run: Run, node_id: str
     stored, ``NotFound`` when the run is another tenant's, and ``CapabilityNotProvided`` on a read-only host.
     """
     require_writable(scope, run)
-    if scope.memory_ref.startswith(addresses.PREFIX):
-        problem = {"field": "memoryRef", "message": "belongs to OpenIntent, where an entry needs a namespace and a key"}
-        raise Invalid("The memory entry cannot be stored.", errors=[problem])
+    require_plain_ref(scope)
     entry = redacted(scope, draft, harness.for_run(run.tenant_id, run.id).redact, now)
     return store(entry, draft, run=run, node_id=node_id, now=now)
 
@@ -86,6 +85,13 @@ def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None,
     row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
+
+
+def require_plain_ref(scope: MemoryScope) -> None:
+    """Refuse a ref of OpenIntent."""
+    if scope.memory_ref.startswith(addresses.PREFIX):
+        problem = {"field": "memoryRef", "message": "belongs to OpenIntent, where an entry needs a namespace and a key"}
+        raise Invalid("The memory entry cannot be stored.", errors=[problem])
 
 
 def require_writable(scope: MemoryScope, run: Run) -> None:
@@ -109,7 +115,7 @@ def require_durable(capability: str) -> None:
         raise CapabilityNotProvided("The memory of this host is not durable.", capability=capability)
 
 
-def redacted(scope: MemoryScope, draft: EntryDraft, redact: Callable[[str], Redacted], now: datetime) -> "Redraft":
+def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetime) -> "Redraft":
     """The draft as it may be stored; refuses with ``Invalid`` one that cannot be."""
     tags = drafts.checked(draft, now)
     content = redact(draft.content)
@@ -146,18 +152,36 @@ class Redraft:
         return tuple(tag for tag in self.tags if LABEL.fullmatch(tag))
 
 
+def searched(entry: Redraft, hidden: Callable[[str], str] = hidden_form) -> tuple[str, str]:
+    """The texts of the entry in search form, and what each of them says when it is decoded.
+
+    They are decoded apart: below each other, tags look like base64 that is broken into lines.
+    """
+    labels = (*entry.tags, entry.subject, entry.memory_ref, *entry.findable)
+    found = dict.fromkeys((hidden_form(entry.content), *map(hidden, labels)))
+    return search_form("\n".join((entry.content, *labels))), "\n".join(filter(None, found))
+
+
 def row_of(
-    entry: Redraft, draft: EntryDraft, tenant_id: UUID, run_id: UUID, node_id: str | None, now: datetime
+    entry: Redraft,
+    draft: EntryDraft,
+    tenant_id: UUID,
+    run_id: UUID,
+    node_id: str | None,
+    now: datetime,
+    *,
+    hidden: Callable[[str], str] = hidden_form,
 ) -> list[Any]:
-    """The values of ``COLUMNS``, as the engine takes them."""
-    texts = "\n".join((entry.content, *entry.tags, entry.subject, entry.memory_ref, *entry.findable))
+    """The values of ``COLUMNS``, as the engine takes them. ``hidden`` is ``hidden_form`` for labels, which in a batch
+    are often the same."""
+    search_text, hidden_text = searched(entry, hidden)
     return [
         sql.key(tenant_id),
         sql.key(entry.id),
         entry.memory_ref,
         entry.content,
-        search_form(texts),
-        hidden_form(texts),
+        search_text,
+        hidden_text,
         sql.document(entry.tags),
         entry.subject,
         sql.key(run_id),
@@ -175,12 +199,11 @@ def row_of(
 
 
 def stored(
-    tenant_id: UUID, run_id: UUID, entry: Redraft, draft: EntryDraft, row: list[Any], now: datetime
+    tenant_id: UUID, made: Redraft, values: dict[str, Any], now: datetime, expires_at: datetime | None
 ) -> MemoryEntry:
-    """The entry that was inserted as ``row``, with its position last: without asking for it again."""
-    values = dict(zip((*COLUMNS, "position"), row, strict=True))
-    values |= {"tenant_id": tenant_id, "id": entry.id, "run_id": run_id, "tags": list(entry.tags)}
-    return MemoryEntry(**(values | {"created_at": now, "expires_at": draft.expires_at}))
+    """The entry that was inserted with these values of its columns: without asking for it again."""
+    own = {"tenant_id": tenant_id, "id": made.id, "run_id": sql.as_uuid(values["run_id"]), "tags": list(made.tags)}
+    return MemoryEntry(**(values | own | {"created_at": now, "expires_at": expires_at}))
 
 
 def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:

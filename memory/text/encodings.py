@@ -39,9 +39,11 @@ _PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 # What breaks base64 into lines or groups, in a text and in JSON.
 FOLD = r"(?:[ \t\r\n]|\\[rn])*"
+ESCAPED_BREAK = re.compile(r"\\[rn]")
 # Possessive loops, for long blanks.
 _BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
 _BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)++")
+_PIECE = re.compile(rf"([A-Za-z0-9+/_-]++)((?:{_BREAK.pattern})?)")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
 _PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
@@ -179,22 +181,7 @@ def _one_spelled(letter: str) -> str:
 def readings(text: str) -> Iterator[str]:
     """``text`` as it stands, and then everything else that it says when it is decoded."""
     yield text
-    if may_be_encoded(text):
-        seen = {text}
-        yield from _decoded(text, seen, PAYLOADS)
-
-
-def may_be_encoded(text: str) -> bool:
-    """Whether there is anything to decode; most texts have nothing."""
-    return (
-        "%" in text
-        or "&" in text
-        or "\\" in text
-        or "=" in text
-        or ("xn--" in text or "XN--" in text or "Xn--" in text)
-        or (not text.isascii() and _INVISIBLE.search(text) is not None)
-        or next(_runs(text), None) is not None
-    )
+    yield from _decoded(text, {text}, PAYLOADS)
 
 
 def bare(text: str) -> str:
@@ -306,17 +293,17 @@ def broken_runs(text: str) -> Iterator[list[tuple[int, int]]]:
             continue
         run: list[tuple[int, int]] = []
         mixed, last, on_new_line = False, 0, False
-        for gap in [*_BREAK.finditer(text, start, end), None]:
-            piece = text[start : gap.start() if gap else end]
-            length, is_word = len(piece), len(piece) == 1 or (piece.isalpha() and piece[1:].islower())
+        for piece, gap in _PIECE.findall(text, start, end):
+            length = len(piece)
+            is_word = length == 1 or (piece.isalpha() and (piece.islower() or piece[1:].islower()))
             if not (on_new_line or length == last or (mixed and (length < last or not is_word))):
                 if len(run) > 1:
                     yield run
                 run, mixed = [], False
             mixed = mixed or not is_word or (bool(run) and not piece[0].islower())
             run.append((start, start + length))
-            if gap:
-                start, last, on_new_line = gap.end(), length, bool(gap[0].strip(" \t"))
+            start += length + len(gap)
+            last, on_new_line = length, gap != " " and bool(gap.strip(" \t"))
         if len(run) > 1:
             yield run
 
@@ -334,6 +321,8 @@ def _runs(text: str) -> Iterator[str]:
 
 def _payloads(text: str) -> Iterator[str]:
     """The texts inside base64 and base64url, wherever a run of it begins."""
+    if len(text) < SHORTEST_RUN:
+        return
     for run in _runs(text):
         plain = run.rstrip("=").replace("-", "+").replace("_", "/")
         for first in range(4):

@@ -53,11 +53,12 @@ def hidden_form(text: str) -> str:
     """What ``text`` says beyond its search form, without diacritics and in search form: decoded, and without what shows
     nothing. Empty for most texts. It is stored beside the search form, so that a scan for ``needles`` finds every form.
     """
-    if text.isascii() and not encodings.may_be_encoded(text):
+    found = dict.fromkeys(encodings.readings(text))
+    if len(found) == 1 and text.isascii():
         return ""
     folded = search_form(text)
-    found = dict.fromkeys(encodings.bare(search_form(reading)) for reading in encodings.readings(text))
-    return "\n".join(form for form in found if form and form != folded)
+    forms = dict.fromkeys(encodings.bare(search_form(reading)) for reading in found)
+    return "\n".join(form for form in forms if form and form != folded)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,115 @@
+"""Many entries stored in one go: looked through together, as rows instead of objects, one statement for each table."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import harness
+from memory.drafts import EntryDraft
+from memory.host import event_log, sql
+from memory.host.events import MemoryWritten
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope
+from memory.ledger import entries, index
+from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written
+from memory.ledger.rows import WRITER, move_head
+from memory.models.entry import EntryTag, MemoryEntry
+from memory.redaction import Redactor, unchanged
+from memory.text.matching import hidden_form
+from memory.text.words import words_of
+
+# Texts are looked through together by as many entries: those beside a secret are looked through again one by one.
+TOGETHER = 50
+INSERTED = (*COLUMNS, "derived", "protected", "sealed", "position")
+TAGGED = ("tenant_id", "id", "tag")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An entry as it will be stored, without secrets; which run wrote it where, or which kind of pass."""
+
+    entry: Redraft
+    draft: EntryDraft
+    run_id: UUID
+    node_id: str | None = None
+    derived: str = ""
+    protected: bool = False
+    sealed: bool = False
+
+    @property
+    def fact(self) -> MemoryWritten:
+        entry = self.entry
+        return MemoryWritten(entry.memory_ref, entry.id, self.node_id, self.draft.agent_id or None, entry.labels)
+
+
+def write_entries(
+    scope: MemoryScope, drafts: Sequence[EntryDraft], *, run: Run, node_id: str | None, now: datetime
+) -> list[Written]:
+    """``write_entry`` for each of the drafts, in their order; all or none."""
+    entries.require_plain_ref(scope)
+    entries.require_writable(scope, run)
+    redactor = harness.for_run(run.tenant_id, run.id)
+    made = [
+        Prepared(entries.redacted(scope, draft, redact, now), draft, run.id, node_id)
+        for part in sql.in_chunks(drafts, TOGETHER)
+        for redact in [redactor_of(redactor, (scope.memory_ref, *(text for each in part for text in each.texts)))]
+        for draft in part
+    ]
+    if not made:
+        return []
+    with transaction.atomic():
+        event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
+        rows = insert_entries(run.tenant_id, made, now=now)
+    return written(made, rows, now)
+
+
+def redactor_of(redactor: Redactor, texts: Iterable[str]) -> entries.Redact:
+    """What redacts each of ``texts``: nothing, when all of them together hold no secret."""
+    return unchanged if redactor.is_clean(texts) else redactor.redact
+
+
+def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[Any]]:
+    """The entries are in the ledger, in their order, with their tags and words; the values of ``INSERTED`` of each.
+
+    Their facts are told by the caller, before, and in the same transaction.
+    """
+    last = move_head(tenant_id, entries=len(made), retired=0, steps=len(made))
+    tenant, hidden = sql.key(tenant_id), cache(hidden_form)
+    rows = [
+        [
+            *entries.row_of(each.entry, each.draft, tenant_id, each.run_id, each.node_id, now, hidden=hidden),
+            each.derived,
+            each.protected,
+            each.sealed,
+            position,
+        ]
+        for position, each in enumerate(made, last - len(made) + 1)
+    ]
+    allowed = MemoryEntry.objects.written_by(WRITER)
+    if sql.is_postgres():
+        words = [sql.lexemes(words_of(row[SEARCH_TEXT])) for row in rows]
+        sql.insert(allowed, (*INSERTED, "words"), [[*row, each] for row, each in zip(rows, words, strict=True)])
+    else:
+        sql.insert(allowed, INSERTED, rows)
+    tags = [(tenant, sql.key(each.entry.id), tag) for each in made for tag in each.entry.tags]
+    sql.insert(EntryTag.objects.written_by(WRITER), TAGGED, tags)
+    index.after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
+    return rows
+
+
+def written(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) -> list[Written]:
+    """What the ledger stored of these."""
+    return [
+        Written(e.entry.id, e.entry.memory_ref, e.entry.content, e.entry.tags, now, e.draft.expires_at, row[-1])
+        for e, row in zip(made, rows, strict=True)
+    ]
+
+
+def stored_entry(tenant_id: UUID, made: Prepared, row: list[Any], now: datetime) -> MemoryEntry:
+    """The entry that stands in the ledger as ``row``."""
+    return entries.stored(tenant_id, made.entry, dict(zip(INSERTED, row, strict=True)), now, made.draft.expires_at)
