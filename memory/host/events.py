@@ -69,7 +69,7 @@ WIRE_PREFIX = {
 
 def payload_of(event: Any) -> JSONObject:
     """The wire form of an event: camelCase keys, wire ids, no absent optional."""
-    values = ((wire, name, getattr(event, name)) for name, wire in _names_of(type(event)))
+    values = ((wire, name, getattr(event, name)) for name, wire in _names_of(event.__class__))
     return {wire: _plain(name, value) for wire, name, value in values if value is not None}
 
 
