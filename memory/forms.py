@@ -147,6 +147,13 @@ class PassScheduleForm(forms.Form):
         max_value=2**31 - 1,
         help_text="For distilling alone. Left empty, it stays as it was; that of a new schedule is the host's.",
     )
+    target = forms.IntegerField(
+        label="Target tokens",
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="For distilling alone: how long the archive may be. Left empty, it stays as it was.",
+    )
     rests = forms.BooleanField(label="Let it rest", required=False, help_text="Kept, but it makes no pass.")
 
 
@@ -169,6 +176,11 @@ class PolicyForm(forms.Form):
         label="Distiller",
         choices=[("extractive", "Extractive, on this host"), ("endpoint", "OpenAI-compatible endpoint")],
     )
+    target_tokens = forms.IntegerField(
+        label="Tokens of an archive",
+        required=False,
+        help_text="Left empty, a quarter of what there is to read.",
+    )
     endpoint_url = forms.CharField(
         label="Endpoint", required=False, max_length=500, widget=forms.TextInput(attrs=PLAIN)
     )
@@ -180,6 +192,9 @@ class PolicyForm(forms.Form):
         widget=forms.TextInput(attrs=PLAIN),
         help_text="The name of a secret of the vault, never its value.",
     )
+
+    def clean_target_tokens(self) -> int:
+        return self.cleaned_data["target_tokens"] or 0
 
 
 class DistillForm(forms.Form):
@@ -194,6 +209,13 @@ class DistillForm(forms.Form):
         min_value=1,
         max_value=2**31 - 1,
         help_text="What is read and what is written, counted together. Left empty, it is the most the host allows.",
+    )
+    target = forms.IntegerField(
+        label="Target tokens",
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="How long the archive may be. Left empty, it is what the memory policy says.",
     )
     dry_run = forms.BooleanField(
         label="Dry run",

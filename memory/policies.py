@@ -19,13 +19,15 @@ from memory.models import MemoryPolicy
 
 WRITER = "memory.policies"
 LONGEST_DAYS = 3650
+MOST_TARGET = 100_000
 EXTRACTIVE, ENDPOINT = "extractive", "endpoint"
 OF_ENDPOINT = ("endpoint_url", "endpoint_model", "endpoint_secret")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Days, a zone, the workflow that a fired commitment starts (none: it only tells), and who distils."""
+    """Days, a zone, the workflow that a fired commitment starts (none: it only tells), and who distils to how many
+    tokens (0: to a quarter of what there is to read)."""
 
     archive_days: int = 30
     restore_days: int = 30
@@ -33,6 +35,7 @@ class Policy:
     timezone: str = "UTC"
     commitment_workflow: str = ""
     distiller: str = EXTRACTIVE
+    target_tokens: int = 0
     endpoint_url: str = ""
     endpoint_model: str = ""
     endpoint_secret: str = ""
@@ -96,6 +99,8 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
         found.append(("timezone", "is not the name of an IANA time zone"))
     if policy.commitment_workflow and registry.workflow_text(tenant_id, policy.commitment_workflow) is None:
         found.append(("commitment_workflow", "is not a workflow of this tenant"))
+    if not 0 <= policy.target_tokens <= MOST_TARGET:
+        found.append(("target_tokens", f"must be 0 to {MOST_TARGET:,} tokens"))
     if policy.distiller not in (EXTRACTIVE, ENDPOINT):
         found.append(("distiller", f"must be {EXTRACTIVE} or {ENDPOINT}"))
     if policy.endpoint_secret and not vault.holds(tenant_id, policy.endpoint_secret):

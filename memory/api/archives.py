@@ -34,7 +34,7 @@ from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, check
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
-from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, Policy
+from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_TARGET, Policy
 from memory.wire import instant
 
 ARCHIVE = closed(
@@ -80,6 +80,7 @@ POLICY = closed(
     timezone=TEXT,
     commitmentWorkflow=STRING,
     distiller=words((EXTRACTIVE, ENDPOINT)),
+    targetTokens=COUNT,
     endpointUrl=STRING,
     endpointModel=STRING,
     endpointSecret=STRING,
@@ -91,6 +92,7 @@ FIELDS = {
     "timezone": "timezone",
     "commitmentWorkflow": "commitment_workflow",
     "distiller": "distiller",
+    "targetTokens": "target_tokens",
     "endpointUrl": "endpoint_url",
     "endpointModel": "endpoint_model",
     "endpointSecret": "endpoint_secret",
@@ -118,6 +120,7 @@ class PolicyChange(Closed):
     timezone = Text(required=False, max_length=64)
     commitmentWorkflow = Text(required=False, allow_blank=True, max_length=128)
     distiller = serializers.ChoiceField(choices=(EXTRACTIVE, ENDPOINT), required=False)
+    targetTokens = Whole(required=False, min_value=0, max_value=MOST_TARGET)
     endpointUrl = Text(required=False, allow_blank=True, max_length=500)
     endpointModel = Text(required=False, allow_blank=True, max_length=128)
     endpointSecret = Text(required=False, allow_blank=True, max_length=128)

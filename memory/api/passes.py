@@ -88,6 +88,7 @@ class PassOptions(Closed):
     """What a pass is to keep to; each kind refuses those that are not its own."""
 
     tokenBudget = Whole(required=False, min_value=1, max_value=MOST)
+    targetTokens = Whole(required=False, min_value=1, max_value=MOST)
     indexEmitted = Flag(required=False)
     includeArchives = Flag(required=False)
     includeExpiring = Flag(required=False)

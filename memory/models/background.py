@@ -124,8 +124,9 @@ class PassSchedule(TenantOwned):
 class MemoryPolicy(TenantOwned):
     """How a tenant's memory is kept: for how long, in whose zone, and what its commitments start. One row a tenant.
 
-    Days; ``distiller`` is ``extractive``, or ``endpoint`` for the OpenAI-compatible one at ``endpoint_url``, whose key
-    is the secret ``endpoint_secret`` of the vault.
+    Days; ``target_tokens`` is how long an archive may be (0: a quarter of what was read); ``distiller`` is
+    ``extractive``, or ``endpoint`` for the OpenAI-compatible one at ``endpoint_url``, whose key is the secret
+    ``endpoint_secret`` of the vault.
     """
 
     writer = "memory.policies"
@@ -144,6 +145,7 @@ class MemoryPolicy(TenantOwned):
     timezone = models.CharField(max_length=64, default="UTC")
     commitment_workflow = models.CharField(max_length=128, default="", blank=True)
     distiller = models.CharField(max_length=16, default="extractive")
+    target_tokens = models.PositiveIntegerField(default=0)
     endpoint_url = models.CharField(max_length=500, default="", blank=True)
     endpoint_model = models.CharField(max_length=128, default="", blank=True)
     endpoint_secret = models.CharField(max_length=128, default="", blank=True)

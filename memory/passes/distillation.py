@@ -46,7 +46,9 @@ from memory.text.distillers import (
 MAX_TOKEN_BUDGET = 100_000
 MAX_SOURCES = 5_000
 FLAGS = {"indexEmitted": True, "includeArchives": False, "includeExpiring": False}
-KNOWN = ("tokenBudget", "sources", *FLAGS)
+KNOWN = ("tokenBudget", "targetTokens", "sources", *FLAGS)
+# Left open, an archive has a quarter of the tokens of what there was to read, and a few sentences always.
+TARGET_SHARE, LEAST_TARGET = 4, 64
 Problems = list[tuple[str, str]]
 TAKEN = frozenset({"", "merged", "compacted"})
 DISTILLED = "distilled"
@@ -78,9 +80,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of one distillation; without ``given`` sources, the ref's own entries are distilled."""
+    """The options of one distillation; without ``given`` sources, the ref's own entries are distilled.
+
+    ``target`` is how many tokens the archive may have; None leaves it to the policy.
+    """
 
     budget: int
+    target: int | None
     index: bool
     archives: bool
     expiring: bool
@@ -92,15 +98,16 @@ class Asked:
         sources = whole.get("sources")
         given = tuple(Given(each["content"], tuple(each["tags"])) for each in sources) if sources else None
         index, archives, expiring = (whole[name] for name in FLAGS)
-        return cls(whole["tokenBudget"], index, archives, expiring, given)
+        return cls(whole["tokenBudget"], whole.get("targetTokens"), index, archives, expiring, given)
 
 
 def checked(options: JSONObject) -> JSONObject:
     """The options with what they leave open, the budget at most ``MAX_TOKEN_BUDGET``; refused with all wrong fields."""
     problems: Problems = [(name, "is not an option of a distillation") for name in options if name not in KNOWN]
     budget = options.get("tokenBudget", MAX_TOKEN_BUDGET)
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
-        problems.append(("tokenBudget", "must be a whole number of at least 1"))
+    for name, value in (("tokenBudget", budget), ("targetTokens", options.get("targetTokens", 1))):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            problems.append((name, "must be a whole number of at least 1"))
     problems += [(name, "must be true or false") for name in FLAGS if not isinstance(options.get(name, True), bool)]
     problems += _sources_problems(options["sources"]) if "sources" in options else []
     if problems:
@@ -108,7 +115,14 @@ def checked(options: JSONObject) -> JSONObject:
         raise Invalid("The distillation cannot be asked for like that.", errors=errors)
     flags = {name: options.get(name, default) for name, default in FLAGS.items()}
     sources = {"sources": [_source(each) for each in options["sources"]]} if "sources" in options else {}
-    return {"tokenBudget": min(budget, MAX_TOKEN_BUDGET), **flags, **sources}
+    target = {"targetTokens": min(options["targetTokens"], MAX_TOKEN_BUDGET)} if "targetTokens" in options else {}
+    return {"tokenBudget": min(budget, MAX_TOKEN_BUDGET), **target, **flags, **sources}
+
+
+def options_of(*, budget: int | None, target: int | None) -> JSONObject:
+    """The options that a form names; what is left empty is not among them."""
+    named = {"tokenBudget": budget, "targetTokens": target}
+    return {name: value for name, value in named.items() if value}
 
 
 def _source(given: Any) -> JSONObject:
@@ -223,7 +237,9 @@ def _given(given: Sequence[Given], redact: Redact) -> Gathered:
     for each in given:
         text = redact(each.content).text
         source_id = f"sha256:{content_digest(text)}"
-        before = found.get(source_id) or Source(source_id, text, ONCE, token_budget.count(text), corroboration=0)
+        before = found.get(source_id) or Source(
+            source_id, text, ONCE, token_budget.count(text), corroboration=0, in_order=False
+        )
         tags = tuple(sorted({*before.tags, *(redact(tag).text for tag in each.tags)}))
         found[source_id] = replace(before, tags=tags, corroboration=before.corroboration + 1)
     digests = {source_id: source_id.partition(":")[2] for source_id in found}
@@ -249,6 +265,12 @@ class Commission:
         return EXTRACTIVE
 
     @cached_property
+    def target(self) -> int:
+        """The most tokens that the archive is to have."""
+        quarter = sum(source.tokens for source in self.gathered.sources) // TARGET_SHARE
+        return self.asked.target or self.policy.target_tokens or max(quarter, LEAST_TARGET)
+
+    @cached_property
     def sources_sha256(self) -> str:
         """The digest of everything that the bytes of the archive depend on."""
         about = [self.policy.endpoint_url] if self.policy.distiller == ENDPOINT else []
@@ -256,6 +278,7 @@ class Commission:
             self.gathered.sources,
             memory_ref=self.scope.memory_ref,
             budget=self.asked.budget,
+            target=self.target,
             method=self.method,
             about=about,
         )
@@ -292,6 +315,7 @@ def figures(commission: Commission, distilled: Distilled, *, index_updated: bool
         "sourceCount": len(distilled.covered),
         "corpusCount": distilled.corpus_count,
         "tokenBudget": commission.asked.budget,
+        "targetTokens": commission.target,
         "tokensUsed": distilled.tokens_used,
         "outputTokens": distilled.output_tokens,
         "indexUpdated": index_updated,
@@ -304,7 +328,7 @@ def _plan(commission: Commission, clock: Callable[[], datetime]) -> Distilled:
 
     budget = commission.asked.budget
     try:
-        return distillers.distil(commission.gathered.sources, budget, step=step)
+        return distillers.distil(commission.gathered.sources, budget, target=commission.target, step=step)
     except BudgetTooSmall as small:
         raise TokenBudgetExceeded(budget=budget, minimumRequired=small.minimum) from None
     except NothingToKeep:
@@ -318,6 +342,7 @@ def body(commission: Commission, distilled: Distilled) -> bytes:
         distilled,
         memory_ref=commission.scope.memory_ref,
         token_budget_given=commission.asked.budget,
+        target_tokens=commission.target,
         method=commission.method,
         digests=commission.gathered.digests,
     )
@@ -326,7 +351,7 @@ def body(commission: Commission, distilled: Distilled) -> bytes:
 
 def _told(commission: Commission, plan: Distilled) -> Made:
     """What the endpoint makes of the sources of the plan, in the room that is left for it; asked once a request."""
-    room = max(commission.asked.budget - plan.input_tokens, MIN_ANSWER)
+    room = max(min(commission.asked.budget - plan.input_tokens, commission.target), MIN_ANSWER)
     covered = set(plan.covered)
     notes = [json.dumps(each.text, ensure_ascii=False) for each in commission.gathered.sources if each.id in covered]
     prompt = "\n".join([INSTRUCTIONS.format(room=room), *notes])
@@ -338,7 +363,7 @@ def _told(commission: Commission, plan: Distilled) -> Made:
 
         answer = endpoint.distil(commission.policy, tenant_id, prompt, max_tokens=room)
     try:
-        distilled = distillers.fit_answer(plan, answer, commission.asked.budget)
+        distilled = distillers.fit_answer(plan, answer, commission.asked.budget, target=commission.target)
     except NothingToKeep:
         raise EndpointFailed(reason="empty") from None
     return Made(distilled, body(commission, distilled), (request, answer))
@@ -392,6 +417,7 @@ def republish(commission: Commission, *, now: datetime) -> None:
         "sourceCount": archive.source_count,
         "corpusCount": archive.corpus_count,
         "tokenBudget": archive.token_budget,
+        "targetTokens": commission.target,
         "tokensUsed": archive.tokens_used,
         "outputTokens": archive.output_tokens,
         "indexUpdated": commission.asked.index,
@@ -523,7 +549,7 @@ def _anew(row: Archive, clock: Callable[[], datetime]) -> str | None:
     commission = Commission(work, scope, gathered, asked, policy, row.keep_until)
     if commission.sources_sha256 != row.sources_sha256:
         return None
-    plan = distillers.distil(gathered.sources, asked.budget)
+    plan = distillers.distil(gathered.sources, asked.budget, target=commission.target)
     return hashlib.sha256(body(commission, plan)).hexdigest()
 
 

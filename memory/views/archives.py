@@ -176,7 +176,7 @@ def distill(request: HttpRequest) -> HttpResponse:
         request.POST if request.method == "POST" else None, initial={"ref": pages.text_of(request, "ref")}
     )
     if request.method == "POST":
-        called = {"tokenBudget": "budget", "memoryRef": "ref"}
+        called = {"tokenBudget": "budget", "targetTokens": "target", "memoryRef": "ref"}
         sent = pages.submit(form, lambda data: _order(scope, data, now), called=called, not_found="ref")
         if sent.result:
             return redirect("pass", ids.wire("pass", sent.result.id))
@@ -187,7 +187,7 @@ def distill(request: HttpRequest) -> HttpResponse:
 @transaction.atomic
 def _order(scope: TenantScope, data: dict[str, Any], now: datetime) -> Pass:
     """On record and queued together, or neither."""
-    options = {"tokenBudget": data["budget"]} if data["budget"] else {}
+    options = distillation.options_of(budget=data["budget"], target=data["target"])
     row = orders.order_now(scope, Wanted(archives.DISTILL, data["ref"], options, dry_run=data["dry_run"]), now=now)
     tasks.enqueue_pass(row)
     return row

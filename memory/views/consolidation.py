@@ -16,7 +16,7 @@ from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.passes import orders, pass_reports, schedules
+from memory.passes import distillation, orders, pass_reports, schedules
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.schedules import PassTimes
 from memory.views.passes import document
@@ -125,7 +125,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
     sent = pages.submit(
         times,
         lambda data: schedules.set_schedule(scope, _times(data), now=timezone.now()),
-        called={"tokenBudget": "budget", "memoryRef": "ref"},
+        called={"tokenBudget": "budget", "targetTokens": "target", "memoryRef": "ref"},
         not_found="ref",
     )
     if sent.result:
@@ -140,7 +140,7 @@ def _times(data: dict[str, Any]) -> PassTimes:
         data["ref"],
         data["cron"],
         data["timezone"] or "UTC",
-        {"tokenBudget": data["budget"]} if data["budget"] else {},
+        distillation.options_of(budget=data["budget"], target=data["target"]),
         enabled=not data["rests"],
         keeps_options=True,
     )

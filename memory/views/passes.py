@@ -34,6 +34,7 @@ FIGURES = {
     "corpusCount": "Entries under the ref",
     "byteSize": "Bytes",
     "tokenBudget": "Token budget",
+    "targetTokens": "Target tokens",
     "tokensUsed": "Tokens used",
     "outputTokens": "Tokens of the archive",
     "indexUpdated": "Index updated",

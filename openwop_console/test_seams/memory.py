@@ -80,7 +80,9 @@ COMPACTED = closed("SeamCompacted", type={"const": "memory.compacted"}, payload=
 def distill(request: Request) -> Response:
     given = checked(wire.DistillMemory, request.data).validated_data
     scope, canary = scope_of(request), given.get("includeSecretCanary", False)
-    options = {name: given[name] for name in ("tokenBudget", "indexEmitted", "sources") if name in given}
+    options = {
+        name: given[name] for name in ("tokenBudget", "targetTokens", "indexEmitted", "sources") if name in given
+    }
     memory = _memory(scope, Wanted("distill", given["memoryRef"], options))
     if "sources" in options:
         options["sources"] = _clean_sources(scope, options["sources"], canary=canary, now=timezone.now())

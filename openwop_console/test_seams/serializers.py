@@ -39,6 +39,7 @@ class DistillMemory(Closed):
 
     memoryRef = Text()
     tokenBudget = serializers.IntegerField(min_value=1, required=False)
+    targetTokens = serializers.IntegerField(min_value=1, required=False)
     sources = serializers.ListField(child=Source(), required=False, allow_empty=False, max_length=1000)
     indexEmitted = serializers.BooleanField(required=False)
     includeSecretCanary = serializers.BooleanField(required=False)

@@ -98,6 +98,7 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
         "timezone": "UTC",
         "commitmentWorkflow": "",
         "distiller": "extractive",
+        "targetTokens": 0,
         "endpointUrl": "",
         "endpointModel": "",
         "endpointSecret": "",

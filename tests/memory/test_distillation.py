@@ -24,6 +24,7 @@ from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.passes import archives, distillation, orders
 from memory.passes.orders import Wanted
 from memory.retention import collect_archives
+from memory.text import token_budget
 from memory.text.encodings import forms_of
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
@@ -166,7 +167,25 @@ def test_given_sources_count_by_their_content_alone() -> None:
 
 def test_these_bytes_are_those_of_every_engine_and_every_start() -> None:
     work = distil(building.scope(), "conformance-distill", sources=list(CONTENTS), tokenBudget=8000)
-    assert work.outcome["archiveChecksum"] == "58ea95e01875ad924ab69102371491130ec371c8432dff206123b15e085c6052"
+    assert work.outcome["archiveChecksum"] == "4ba74d9ac2b4060a03599fc8b0783003d3df3ea122e0fa6febfb3e69fc41876f"
+
+
+def test_an_archive_has_a_quarter_of_what_there_was_to_read_unless_the_policy_or_the_pass_says_otherwise() -> None:
+    acme = building.scope()
+    texts = [f"Customer {n} is served by team {n % 7} from {n % 28 + 1} May on." for n in range(60)]
+    remember(acme, *texts)
+    read = sum(map(token_budget.count, texts))
+    usual = distil(acme)
+    assert usual.outcome["targetTokens"] == document_of(usual)["targetTokens"] == read // 4
+    assert read // 5 < usual.outcome["outputTokens"] <= read // 4
+    assert usual.outcome["sourceCount"] == 60
+    policies.change(acme, {"target_tokens": 150}, now=timezone.now())
+    assert 100 < distil(acme).outcome["outputTokens"] <= 150
+    asked = distil(acme, targetTokens=80)
+    assert asked.outcome["outputTokens"] <= asked.outcome["targetTokens"] == 80
+    assert asked.outcome["archiveChecksum"] != usual.outcome["archiveChecksum"]
+    with pytest.raises(Invalid):
+        policies.change(acme, {"target_tokens": 100_001}, now=timezone.now())
 
 
 def test_a_budget_that_cannot_be_met_leaves_nothing_behind_and_its_minimum_is_enough() -> None:
@@ -484,6 +503,8 @@ def test_a_pass_that_is_cancelled_while_it_weighs_leaves_nothing_behind(monkeypa
         ({"tokenBudget": 0}, "tokenBudget"),
         ({"tokenBudget": True}, "tokenBudget"),
         ({"tokenBudget": "many"}, "tokenBudget"),
+        ({"targetTokens": 0}, "targetTokens"),
+        ({"targetTokens": 2.5}, "targetTokens"),
         ({"indexEmitted": "yes"}, "indexEmitted"),
         ({"includeArchives": 1}, "includeArchives"),
         ({"includeExpiring": "yes"}, "includeExpiring"),
@@ -557,7 +578,7 @@ def test_an_endpoint_is_asked_once_for_the_same_sources_and_budget(monkeypatch: 
     assert second.outcome["archiveChecksum"] == first.outcome["archiveChecksum"]
     document = document_of(second)
     assert (document["distiller"], document["model"]) == ("endpoint/1", "small")
-    assert document["text"].endswith("- Acme renews for 24 months.\n- Invoices go to Berlin.")
+    assert document["text"].endswith("\nAcme renews for 24 months.\nInvoices go to Berlin.")
     assert len(document["sources"]) == 3
 
 

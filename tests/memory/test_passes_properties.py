@@ -76,7 +76,8 @@ class World:
             vault.put(scope.tenant_id, "till", SECRET, now=timezone.now())
 
     def carried_out(self, kind: str, *, dry_run: bool = False) -> Pass:
-        work = orders.order(self.acme, Wanted(kind, "notes", {}, dry_run), now=timezone.now())
+        options = {"targetTokens": 5000} if kind == "distill" else {}
+        work = orders.order(self.acme, Wanted(kind, "notes", options, dry_run), now=timezone.now())
         ended = orders.carry_out(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
         assert ended is not None
         assert ended.state in {"done", "refused"}, ended.code

@@ -338,6 +338,7 @@ def test_archives_are_walked_without_scripts(plain: Page, live_server: Any, drai
     browsing.sign_in(plain, live_server.url, "/archives")
     plain.get_by_role("link", name="Distill now").click()
     plain.get_by_label("Memory ref").fill("notes")
+    plain.get_by_label("Target tokens").fill("500")
     plain.get_by_role("button", name="Distill").click()
     drain()
     plain.goto(f"{live_server.url}/archives")

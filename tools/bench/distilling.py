@@ -44,6 +44,7 @@ def archived(plan: Plan) -> Iterator[Outcome]:
         distilled,
         memory_ref="bench/archived",
         token_budget_given=3 * case.tokens,
+        target_tokens=3 * case.tokens,
         method=distillers.EXTRACTIVE,
         digests={each.id: hashlib.sha256(each.text.encode()).hexdigest() for each in case.notes},
     )

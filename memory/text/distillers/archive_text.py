@@ -1,6 +1,8 @@
 """An archive as text and as bytes: canonical JSON, the same for the same work (RFC 0062 B.4)."""
 
 import hashlib
+import heapq
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,11 @@ from memory.text.distillers.sources import Distilled, Kept, Section, Source
 
 SMALLEST = 3
 MOST_TOPICS = 12
-TITLE, TOPIC, ITEM = "# ", "## ", "- "
-VERSION = 1
+TITLE, TOPIC = "# ", "## "
+TITLE_WORDS, UNTITLED = 3, "Notes"
+NAME = 2.0  # how much more a name tells in a title
+ENDED = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
+VERSION = 2
 OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 SAFE_INTEGER = 2**53 - 1
 
@@ -26,30 +31,53 @@ def coverage(covered: int, corpus: int) -> str:
     return f"{covered:,} of {corpus:,} {'entry' if corpus == 1 else 'entries'}"
 
 
-def text_of(sections: Sequence[Section], *, covered: int, corpus: int) -> str:
-    lines = [title(covered, corpus)]
+def text_of(title: str, sections: Sequence[Section]) -> str:
+    """The title, and the sentences under their topics; those of one entry that follow each other are one line."""
+    lines = [heading(title)]
     for section in sections:
-        lines += [heading(section.topic)] if section.topic else []
-        lines += [item(sentence.text) for sentence in section.sentences]
+        lines += [heading(section.topic, TOPIC)] if section.topic else []
+        before: Kept | None = None
+        for sentence in section.sentences:
+            if before and before.sources[:1] == sentence.sources[:1] != () and before.text.endswith(ENDED):
+                lines[-1] = f"{before.text} "
+            lines.append(line(sentence.text))
+            before = sentence
     return "".join(lines).removesuffix("\n")
 
 
-def title(covered: int, corpus: int) -> str:
-    return f"{TITLE}{coverage(covered, corpus)}\n"
+def heading(words: str, mark: str = TITLE) -> str:
+    return f"{mark}{words}\n"
 
 
-def heading(topic: str) -> str:
-    return f"{TOPIC}{topic}\n"
-
-
-def item(sentence: str) -> str:
-    return f"{ITEM}{sentence}\n"
+def line(sentence: str) -> str:
+    return f"{sentence}\n"
 
 
 def body_of(text: str) -> str:
     """The sentences of an archive's text without what it says of itself: what a later archive takes from it."""
-    lines = [line for line in text.split("\n") if not line.startswith((TITLE, TOPIC))]
+    lines = [each for each in text.split("\n") if not each.startswith((TITLE, TOPIC))]
     return "\n".join(lines)
+
+
+def title_of(about: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str]) -> str:
+    """The terms that tell most of these sentences, spelt as the first of them spells it."""
+    told: dict[str, float] = {}
+    for terms in about:
+        for term, gain in terms:
+            told[term] = told.get(term, 0.0) + gain
+    pool = heapq.nsmallest(4 * TITLE_WORDS, told, key=lambda term: (-told[term], term))
+    spelt = {term: _spelt(term, about, texts) for term in pool}
+    pool.sort(key=lambda term: (-told[term] * (NAME if spelt[term] != spelt[term].casefold() else 1.0), term))
+    words = ", ".join([spelt[term] for term in pool[:TITLE_WORDS]])
+    return words[:1].upper() + words[1:] if words else UNTITLED
+
+
+def _spelt(term: str, about: Sequence[Sequence[tuple[str, float]]], texts: Sequence[str]) -> str:
+    """As in the middle of a sentence, where there is one: at its beginning everything has a capital."""
+    pattern = re.compile(rf"(?<=[^.!?:\s] ){re.escape(term)}\b", re.IGNORECASE)
+    holding = (text for terms, text in zip(about, texts, strict=True) if any(each == term for each, _ in terms))
+    found = (match[0] for text in holding if (match := pattern.search(text)))
+    return next(found, term)
 
 
 def topics_of(about: Sequence[Sequence[tuple[str, float]]]) -> list[str]:
@@ -97,7 +125,7 @@ class Method:
         return f"{self.name}/{self.version}"
 
 
-EXTRACTIVE = Method("extractive", "1")
+EXTRACTIVE = Method("extractive", "2")
 
 
 class ArchiveDocument(JSONObject):
@@ -125,7 +153,13 @@ def _beyond(value: object) -> bool:
 
 
 def document(
-    distilled: Distilled, *, memory_ref: str, token_budget_given: int, method: Method, digests: Mapping[str, str]
+    distilled: Distilled,
+    *,
+    memory_ref: str,
+    token_budget_given: int,
+    target_tokens: int,
+    method: Method,
+    digests: Mapping[str, str],
 ) -> ArchiveDocument:
     """The archive of a ref; ``digests`` are the SHA-256 of the contents of its sources, by their ids."""
     model = {"model": method.model} if method.model else {}
@@ -152,7 +186,9 @@ def document(
                 for section in distilled.sections
             ],
             "sources": [{"id": source, "sha256": digests[source]} for source in distilled.covered],
+            "targetTokens": target_tokens,
             "text": distilled.text,
+            "title": distilled.title,
             "tokenBudget": token_budget_given,
             "tokenizer": token_budget.TOKENIZER,
             "tokensUsed": distilled.tokens_used,
@@ -161,9 +197,11 @@ def document(
     )
 
 
-def digest_of(sources: Iterable[Source], *, memory_ref: str, budget: int, method: Method, about: Sequence[str]) -> str:
+def digest_of(
+    sources: Iterable[Source], *, memory_ref: str, budget: int, target: int, method: Method, about: Sequence[str]
+) -> str:
     """The digest of everything that an archive's bytes depend on: the same digest is the same work."""
-    found = hashlib.sha256(canonical([VERSION, str(method), method.model, *about, memory_ref, budget]))
+    found = hashlib.sha256(canonical([VERSION, str(method), method.model, *about, memory_ref, budget, target]))
     for source in sorted(sources, key=lambda each: (each.said_at, each.id)):
         said = [source.id, content_digest(source.text), source.said_at.isoformat(), *source.tags]
         found.update(canonical([*said, source.protected, source.corroboration, source.tokens]))

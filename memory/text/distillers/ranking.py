@@ -1,8 +1,9 @@
 """Every sentence of a corpus weighed, in about linear time: no two sentences are compared with each other. Pure.
 
-What counts: how it is worded, what numbers and names it has, how near it is to what the corpus is about, of how many
-sources it speaks (word for word, or through the same pairs of telling terms), how recent they are, and whether somebody
-protected one of them. Weights are made of ranks and counts of the corpus alone, so the same sources weigh the same.
+A sentence is worth the information that it adds: the sum of what its terms tell, times its weight. The weight is a
+product of what speaks for it (a date, a number, a name, somebody telling of themselves, an answer, a rule, more
+sources that say so) and against it (a question, a reaction, talk about whoever listens). Weights are made of words and
+counts of the corpus alone, so the same sources weigh the same.
 """
 
 import math
@@ -10,26 +11,23 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from memory.host.json_types import JSONObject
 from memory.text.distillers.sources import NothingToKeep, Source
 
 # A run of stops is looked at once, from its beginning: no text takes more than a moment.
 ENDS = re.compile(r"(?<![.!?…])[.!?…]++[\"'\u201d\u2019»)\]]*+(?=\s)|[。\uff01\uff1f｡]+[」』\u201d\u2019\uff09]*|\n\s*")
 MARK = re.compile(r"\[REDACTED:[^\]]*\]")
-BULLET = re.compile(r"(?:[-*+•‣\u2013]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+(?:\[[ xX]\]\s+)?")
+BULLET = re.compile(r"(?:[-*+•‣\u2013]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-z]\))\s+(?:\[[ xX]\]\s+)?")
 LETTER = re.compile(r"[^\W_]")
 LAST_WORD = re.compile(r"\S+\Z")
 WRAPPED = 40
 STEP = 1000
-TELLING = 4
 Step = Callable[[int, int], None]
 
 
@@ -91,10 +89,68 @@ CHATTER = _set(
 )
 
 
-WAYS = STRONG | WEAK | CHATTER | NEGATIONS
+# When something was or will be; who tells of themselves; whom they speak to. English, German, Spanish, French, Polish.
+WHEN = _set(
+    """yesterday today tomorrow tonight last next ago since week weeks weekend month months year years monday tuesday
+    wednesday thursday friday saturday sunday january february march april june july august september october
+    november december recently gestern heute morgen seit letzte letzten nächste nächsten woche monat jahr montag
+    dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz juni juli oktober dezember ayer hoy
+    mañana semana mes año lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio
+    julio agosto septiembre octubre noviembre diciembre hier demain semaine mois lundi mardi mercredi jeudi vendredi
+    samedi dimanche janvier février avril juin juillet août octobre novembre décembre wczoraj dziś dzisiaj jutro
+    tydzień tygodniu miesiąc rok roku poniedziałek wtorek środa czwartek piątek sobota niedziela"""
+)
 
 
-CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2))
+OWN = _set(
+    """i i'm i've i'd i'll my mine me we we're we've we'd we'll our ours us ich mein meine meinen meiner wir unser
+    unsere yo mi mis nosotros nuestro nuestra je j'ai mon ma mes nous notre nos mój moja moje mam nasz nasza"""
+)
+
+
+OTHER = _set("you you're you've you'd you'll your yours du dein deine ihr euer tú tu tus vous votre vos ty twój twoja")
+
+
+# A sentence that begins with such a word mostly answers with a feeling.
+REACTIONS = _set(
+    """wow yeah yes yep yup oh ah aw aww congrats congratulations that's sounds glad good great absolutely definitely
+    totally exactly bye wonderful amazing fantastic perfect right agreed ja nein genau toll sí claro vale oui bravo
+    tak"""
+)
+
+
+WAYS = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS
+
+
+CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5))
+SPEAKER = re.compile(r"[^\W\d_][\w.'\u2019-]*(?: [\w.'\u2019-]+){0,2}:\s+")
+# What multiplies the worth of a sentence, for each sign in it.
+DATED, TOLD, ANSWERING, NUMBERED, NAMED, RULED, MARKED = 1.8, 1.5, 1.3, 1.3, 1.2, 1.5, 1.2
+ASKING, ADDRESSED, REACTING, CHATTING = 0.4, 0.6, 0.7, 0.85
+# For each doubling of the sources that say so; and from the oldest to the newest source.
+BACKING, AGE, MOST_BITS = 0.6, 0.05, 4
+ELLIPTIC = 4
+
+
+# The noun at the end of what an article or a possessive begins: "the new support group.", "my painting of".
+HEAD = re.compile(
+    r"\b(?:the|an?|my|our|your|his|her|their|its|some|der|die|das|den|dem|eine?n?|el|las?|los|una?|les?|du|des|une)"
+    r"\s+(?:[^\W\d_][\w'-]*\s+){0,2}?([^\W\d_][\w-]*)(?=\s*(?:[.,;:!?)\n]|\Z)|\s+(?:and|or|of|in|on|at|for|to"
+    r"|with|from|by|that|which|who|is|are|was|were|will|has|had|have|must|can|und|ist|sind|von|de|est)\b)"
+)
+NOUNS_SHARE = 0.25
+
+
+def nouns_of(texts: Sequence[str]) -> frozenset[str]:
+    """The terms that name things, as far as articles and capitals tell: often enough used as such, or a name."""
+    heads: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    for text in texts:
+        folded = text.casefold()
+        seen.update(term for word in set(WORD.findall(folded)) for term in _known(word).terms)
+        heads.update(term for word in HEAD.findall(folded) for term in _known(word).terms)
+        heads.update(term for word in NAMES.findall(text) for term in _known(word.casefold()).terms)
+    return frozenset(term for term, count in heads.items() if count >= NOUNS_SHARE * seen[term])
 
 
 def may_head(term: str) -> bool:
@@ -118,30 +174,38 @@ class Wording(NamedTuple):
     guard: tuple[str, ...]
     numbers: int
     names: int
+    reacts: bool
     strong: int
     weak: int
     chatter: int
+    dated: int
+    own: int
+    other: int
 
 
 def wording(sentence: str) -> Wording:
     terms: list[str] = []
     guard: list[str] = []
-    counts = [0, 0, 0, 0]
+    counts = [0] * 7
     numbers = 0
-    for word in WORD.findall(sentence.casefold()):
+    folded = sentence.casefold().replace("\u2019", "'")
+    speaker = SPEAKER.match(folded)
+    opening = WORD.search(folded, speaker.end() if speaker else 0)
+    for word in WORD.findall(folded):
         known = _known(word)
         terms += known.terms
         counts[known.place] += 1
         if known.guards:
             guard.append(word)
             numbers += known.number
-    return Wording(tuple(terms), tuple(guard), numbers, len(NAMES.findall(sentence)), *counts[:3])
+    reacts = opening is not None and opening[0] in REACTIONS
+    return Wording(tuple(terms), tuple(guard), numbers, len(NAMES.findall(sentence)), reacts, *counts[:6])
 
 
 @lru_cache(maxsize=131_072)
 def _known(word: str) -> Known:
     number = any(map(str.isdigit, word))
-    place = next((place for words, place in CLASSES if word in words), 3)
+    place = next((place for words, place in CLASSES if word in words), -1)
     terms = () if word in STOP else _terms(word)
     return Known(terms, place, number or word in NEGATIONS, number)
 
@@ -231,7 +295,7 @@ def _line_ends(text: str, start: int, at: int, end: int, following: str) -> bool
 @dataclass(slots=True)
 class Saying:
     """One thing that is said, by all the sources that say it: ``texts`` are its variants, with their sources;
-    ``speakers`` are the sources of all of them, in their order.
+    ``speakers`` are the sources of all of them, in their order; ``question`` is the number of the one it answers.
     """
 
     texts: dict[str, list[int]]
@@ -239,6 +303,16 @@ class Saying:
     speakers: Sequence[int] = ()
     terms: tuple[int, ...] = ()
     weight: float = 0.0
+    question: int | None = None
+
+    @property
+    def asks(self) -> bool:
+        return next(iter(self.texts)).rstrip("\"')\u201d\u2019 ").endswith(("?", "\uff1f"))
+
+    @property
+    def needs_its_question(self) -> bool:
+        """Whether this says too little alone, and answers a question."""
+        return self.question is not None and len(self.words.terms) < ELLIPTIC and not self.words.own
 
     def text_of(self, source: int) -> str:
         """How this source says it."""
@@ -266,39 +340,46 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
         raise NothingToKeep("no source says anything")
     names, spoken = _numbered(sayings)
     gains = np.log1p(len(sources) / np.maximum(spoken, 1))
-    columns = {
-        "central": _central(sayings, gains),
-        "backed": _backed(sources, sayings, gains.tolist(), spoken.tolist()),
-        "recent": np.array([each.speakers[-1] for each in sayings]) / max(len(sources) - 1, 1),
-        "worded": np.array([_worded(each.words) for each in sayings]),
-    }
-    weights = _weights(columns)
-    for saying, weight in zip(sayings, weights.tolist(), strict=True):
-        saying.weight = round(weight, 6)
+    latest = max(len(sources) - 1, 1)
+    for saying in sayings:
+        backing = sum(sources[number].corroboration for number in saying.speakers)
+        bits = min(math.log2(max(backing, 1)), MOST_BITS)
+        recent = 1 + AGE * saying.speakers[-1] / latest
+        saying.weight = round(_weight(saying) * (1 + BACKING * bits) * recent, 6)
     tags = Counter(tag for source in sources for tag in source.tags)
     tag_gains = {tag: math.log1p(len(sources) / count) for tag, count in tags.items()}
     return Ranked(sources, sayings, gains.tolist(), names, tag_gains)
 
 
 def _gathered(sources: Sequence[Source], step: Step | None) -> list[Saying]:
-    found: dict[Any, Saying] = {}
-    same: dict[str, Saying] = {}
+    found: dict[Any, int] = {}
+    same: dict[str, int] = {}
+    sayings: list[Saying] = []
+    asked: int | None = None
     for number, source in enumerate(sources):
         if step and number % STEP == 0:
             step(number, len(sources))
+        answered, asked = (asked if source.in_order else None), None
         for text in split(source.text):
-            saying = same.get(text)
-            if saying is None:
+            at = same.get(text)
+            if at is None:
                 words = wording(text)
                 key = (tuple(sorted(set(words.terms))), words.guard) if words.terms else text.casefold()
-                saying = same[text] = found.setdefault(key, Saying({}, words))
+                at = same[text] = found.setdefault(key, len(sayings))
+                if at == len(sayings):
+                    sayings.append(Saying({text: []}, words))
+            saying = sayings[at]
+            if saying.asks:
+                asked = at
+            elif answered is not None and saying.question is None:
+                saying.question = answered
             numbers = saying.texts.setdefault(text, [])
             if not numbers or numbers[-1] != number:
                 numbers.append(number)
-    for saying in found.values():
+    for saying in sayings:
         said = list(saying.texts.values())
         saying.speakers = said[0] if len(said) == 1 else sorted({number for numbers in said for number in numbers})
-    return list(found.values())
+    return sayings
 
 
 def _numbered(sayings: list[Saying]) -> tuple[list[str], Any]:
@@ -312,48 +393,23 @@ def _numbered(sayings: list[Saying]) -> tuple[list[str], Any]:
     return list(vocabulary), np.bincount(np.frombuffer(flat, dtype=np.int64), minlength=len(vocabulary))
 
 
-def _central(sayings: list[Saying], gains: Any) -> Any:
-    """How much of what the corpus is about each saying is about: the cosine with the vector of the corpus, 0 to 1."""
-    sizes = np.array([len(each.terms) for each in sayings])
-    terms = np.fromiter((term for each in sayings for term in each.terms), dtype=np.int64, count=int(sizes.sum()))
-    rows = np.repeat(np.arange(len(sayings)), sizes)
-    values = gains[terms]
-    lengths = np.sqrt(np.bincount(rows, values * values, minlength=len(sayings)))
-    values = values / np.maximum(lengths[rows], 1e-9)
-    centre = np.bincount(terms, values, minlength=len(gains))
-    found = np.bincount(rows, values * centre[terms], minlength=len(sayings))
-    return found / max(float(found.max(initial=0.0)), 1e-9)
-
-
-def _backed(sources: Sequence[Source], sayings: list[Saying], gains: list[float], spoken: list[int]) -> Any:
-    """Of how many sources a saying speaks, and how many more say something near it: as bits, from 0 to 4."""
-    common = max(8, len(sources) // 50)
-    pairs = [list(_telling_pairs(each, gains, spoken, common)) for each in sayings]
-    shared = Counter(pair for found in pairs for pair in found)
-    near = [max((min(shared[pair], 8) - 1 for pair in found), default=0) for found in pairs]
-    own = [sum(sources[number].corroboration for number in each.speakers) for each in sayings]
-    return np.minimum(np.log2(np.array(own) + 0.5 * np.array(near)), 4.0)
-
-
-def _telling_pairs(saying: Saying, gains: list[float], spoken: list[int], common: int) -> Iterator[tuple[int, int]]:
-    terms = [term for term in saying.terms if 1 < spoken[term] <= common]
-    terms.sort(key=lambda term: (-gains[term], term))
-    return combinations(sorted(terms[:TELLING]), 2)
-
-
-def _worded(words: Wording) -> float:
-    marked = min(words.strong, 2) + 0.4 * min(words.weak, 2)
-    facts = 0.5 * min(words.numbers, 2) + 0.3 * min(words.names, 3)
-    small = 0.8 * min(words.chatter, 2) if not words.strong else 0.2 * min(words.chatter, 2)
-    short = 0.8 if len(words.terms) < 3 else 0.0
-    return marked + facts - small - short
-
-
-def _weights(columns: JSONObject) -> Any:
-    weight = (
-        1.0 + 0.8 * columns["worded"] + 0.6 * columns["central"] + 0.5 * columns["backed"] + 0.5 * columns["recent"]
-    )
-    return np.maximum(weight, 0.05)
+def _weight(saying: Saying) -> float:
+    """How much more, or less, what a saying tells is worth than that of a plain sentence."""
+    words = saying.words
+    weight = NAMED ** min(words.names, 2) * RULED ** min(words.strong, 2) * MARKED ** min(words.weak, 2)
+    for holds, factor in (
+        (words.dated, DATED),
+        (words.numbers, NUMBERED),
+        (words.own, TOLD),
+        (saying.question is not None, ANSWERING),
+        (saying.asks, ASKING),
+        (words.other and not words.numbers and not words.strong, ADDRESSED),
+        (words.reacts, REACTING),
+        (words.chatter, CHATTING),
+    ):
+        if holds:
+            weight *= factor
+    return weight
 
 
 def _holds(numbers: list[int], wanted: int) -> bool:

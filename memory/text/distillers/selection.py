@@ -1,7 +1,7 @@
 """What is chosen under a budget so far, what that cost, and what one more sentence would cost and be worth. Pure.
 
-A sentence costs its line and, once, the reading of an entry that says it. It is worth less the more of its terms have
-been said already.
+A sentence costs its line and, once, the reading of an entry that says it. It is worth what its terms tell, less the
+more of them have been said already. The budget bounds what is read and written together, the target what is written.
 """
 
 import heapq
@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 from memory.text import token_budget
 from memory.text.distillers import archive_text
-from memory.text.distillers.ranking import Ranked, Step, may_head, ranked, split
+from memory.text.distillers.ranking import Ranked, Step, may_head, nouns_of, ranked, split
 from memory.text.distillers.sources import BudgetTooSmall, Distilled, Kept, NothingToKeep, Section, Source
 
 MAX_TEXT_BYTES = 65_536
-SAID_AGAIN = 0.5
-NOVEL = 0.35
-THRIFT = 0.4
-TITLE_BYTES = 64
+SAID_AGAIN = 0.6
+THRIFT = 0.85
+SOMETHING = 0.05  # what a sentence of small words is worth, so that it is not nothing
+TITLE_BYTES = 160
+ROOM_FOR_TITLE = 16
 POOL = 16
 MISSES = 2000
 ENTIRE = 1.25
@@ -42,13 +43,13 @@ class Choice:
 class Selection:
     """What is chosen under one budget so far, the best first, and which sources had to be read for it."""
 
-    def __init__(self, ranked: Ranked, budget: int) -> None:
-        self.ranked, self.budget = ranked, budget
+    def __init__(self, ranked: Ranked, budget: int, target: int) -> None:
+        self.ranked, self.budget, self.target = ranked, budget, target
         self.chosen: list[Choice] = []
         self.covered: set[int] = set()
         self.extra: list[int] = []
         self.entire = False
-        self.left, self.room = budget, MAX_TEXT_BYTES - TITLE_BYTES
+        self.left, self.unsaid, self.room = budget, target, MAX_TEXT_BYTES - TITLE_BYTES
         self._said: Counter[int] = Counter()
         self._line: dict[str, int] = {}
         self._speaker: dict[int, int] = {}
@@ -61,8 +62,8 @@ class Selection:
         source = self._speaker[number]
         text = self.ranked.sayings[number].text_of(source)
         if text not in self._line:
-            self._line[text] = token_budget.count(archive_text.item(text))
-        return Choice(number, source, text, self._line[text], len(archive_text.item(text).encode()))
+            self._line[text] = token_budget.count(archive_text.line(text))
+        return Choice(number, source, text, self._line[text], len(archive_text.line(text).encode()))
 
     def let_speak(self, number: int, source: int) -> None:
         """The saying is taken from this source, which has been read anyway."""
@@ -73,20 +74,23 @@ class Selection:
         """What it costs to read a source: nothing the second time."""
         return 0 if source in self.covered else self.ranked.sources[source].tokens
 
-    def worth(self, number: int, tokens: int, size: int) -> float:
-        """What saying this now is worth for ``tokens`` of the budget and ``size`` bytes of the text."""
-        gains, saying = self.ranked.gains, self.ranked.sayings[number]
-        whole = sum(gains[term] for term in saying.terms)
-        new = sum(gains[term] * SAID_AGAIN ** self._said[term] for term in saying.terms) / whole if whole else 1.0
-        cost = tokens / self.budget + size / MAX_TEXT_BYTES
-        worth: float = saying.weight * (1 - NOVEL + NOVEL * new) / cost**THRIFT
+    def worth(self, number: int, reading: int, writing: int, size: int) -> float:
+        """What saying this now is worth for what it costs: tokens to read and to write, and bytes of the text."""
+        gains, said, saying = self.ranked.gains, self._said, self.ranked.sayings[number]
+        new = sum([gains[term] * SAID_AGAIN ** said[term] if term in said else gains[term] for term in saying.terms])
+        cost = (reading + writing) / self.budget + writing / self.target + size / MAX_TEXT_BYTES
+        worth: float = saying.weight * (new + SOMETHING) / cost**THRIFT
         return round(worth, 6)
 
-    def fits(self, choice: Choice) -> bool:
-        return choice.tokens + self.reading(choice.source) <= self.left and choice.size <= self.room
+    def fits(self, choices: Sequence[Choice]) -> bool:
+        reading = sum(self.reading(source) for source in {each.source for each in choices})
+        writing = sum(each.tokens for each in choices)
+        room = sum(each.size for each in choices)
+        return reading + writing <= self.left and writing <= self.unsaid and room <= self.room
 
     def take(self, choice: Choice) -> None:
         self.left -= choice.tokens + self.reading(choice.source)
+        self.unsaid -= choice.tokens
         self.room -= choice.size
         self.covered.add(choice.source)
         self.chosen.append(choice)
@@ -105,46 +109,53 @@ class Selection:
         self.left -= self.reading(source)
         self.covered.add(source)
 
-    def alone(self, choice: Choice, *, covered: int) -> int:
+    def alone(self, choice: Choice) -> int:
         """The tokens of an archive of this one sentence."""
         section = Section("", (Kept(choice.text, ()),))
-        text = archive_text.text_of((section,), covered=covered, corpus=len(self.ranked.sources))
-        return token_budget.count(text)
+        title = archive_text.title_of(_about(self, [choice]), [choice.text])
+        return token_budget.count(archive_text.text_of(title, (section,)))
 
 
-def select(ranked: Ranked, budget: int) -> Selection:
-    """The selection under ``budget``: at least one sentence. Raises ``BudgetTooSmall`` when there is room for none."""
-    selection = Selection(ranked, budget)
+def select(ranked: Ranked, budget: int, target: int) -> Selection:
+    """The selection under ``budget``: at least one sentence, and else no more than ``target`` tokens of them.
+
+    Raises ``BudgetTooSmall`` when there is room for none.
+    """
+    selection = Selection(ranked, budget, target)
     protected = _best_of_protected(ranked)
-    first = _first(selection, protected)
-    count = len(ranked.sources)
-    selection.left -= token_budget.count(archive_text.title(count, count)) + min(budget // 16, ROOM_FOR_TOPICS)
+    heap = _queue(selection, frozenset(protected))
+    first = _first(selection, protected or [number for _, _, number in heapq.nsmallest(POOL, heap)])
+    count, total = len(ranked.sources), sum(source.tokens for source in ranked.sources)
+    headings = ROOM_FOR_TITLE + min(min(budget, target) // 16, ROOM_FOR_TOPICS)
+    selection.left, selection.unsaid = selection.left - headings, selection.unsaid - headings
     selection.room -= BYTES_FOR_TOPICS
-    total = sum(source.tokens for source in ranked.sources)
-    if max(total * ENTIRE, total + selection.alone(first, covered=count)) <= budget:
+    if max(total * ENTIRE, total + selection.alone(first)) <= budget:
         selection.entire = True
         for source in range(count):
             selection.cover(source)
-    selection.take(first)
-    _fill(selection, frozenset(protected))
+    question = _question(selection, first, set())
+    for each in [*question, first] if selection.fits([*question, first]) else [first]:
+        selection.take(each)
+    _fill(selection, frozenset(protected), heap)
     _read_on(selection)
     return selection
 
 
-def _first(selection: Selection, protected: list[int]) -> Choice:
-    """The best that may stand alone and fits: of the protected entries; where none is, of the weightiest sayings."""
-    sayings = selection.ranked.sayings
-    found = protected or sorted(range(len(sayings)), key=lambda number: (-sayings[number].weight, number))
-    roomy = (choice for choice in map(selection.choice, found) if choice.size <= selection.room)
-    pool = [choice for choice, _ in zip(roomy, found if protected else range(POOL), strict=False)]
-    if not pool:
+def _first(selection: Selection, pool: list[int]) -> Choice:
+    """The first of these that may stand alone and fits the target; where none does, the shortest in the budget."""
+    roomy = [choice for choice in map(selection.choice, pool) if choice.size <= selection.room]
+    if not roomy:
+        every = range(len(selection.ranked.sayings))
+        roomy = [choice for choice in map(selection.choice, every) if choice.size <= selection.room][:POOL]
+    if not roomy:
         raise NothingToKeep("no sentence is short enough for an archive")
-    sources = selection.ranked.sources
-    costs = [sources[each.source].tokens + selection.alone(each, covered=1) for each in pool]
-    fitting = [choice for choice, cost in zip(pool, costs, strict=True) if cost <= selection.budget]
+    written = {choice: selection.alone(choice) for choice in roomy}
+    costs = {choice: selection.ranked.sources[choice.source].tokens + written[choice] for choice in roomy}
+    fitting = [choice for choice in roomy if costs[choice] <= selection.budget]
     if not fitting:
-        raise BudgetTooSmall(min(costs))
-    return fitting[0]
+        raise BudgetTooSmall(min(costs.values()))
+    within = (choice for choice in fitting if written[choice] <= selection.target)
+    return next(within, min(fitting, key=lambda choice: written[choice]))
 
 
 def _best_of_protected(ranked: Ranked) -> list[int]:
@@ -160,9 +171,8 @@ def _best_of_protected(ranked: Ranked) -> list[int]:
     return list(dict.fromkeys(best.values()))
 
 
-def _fill(selection: Selection, protected: frozenset[int]) -> None:
-    """What is worth most for its cost is taken, until nothing more fits."""
-    heap = _queue(selection, protected)
+def _fill(selection: Selection, protected: frozenset[int], heap: list[Waiting]) -> None:
+    """What is worth most for its cost is taken, until nothing more fits; what needs its question, with it."""
     sayings_of = _by_source(selection.ranked)
     done, misses = {each.number for each in selection.chosen}, 0
     while heap and misses < MISSES:
@@ -173,17 +183,27 @@ def _fill(selection: Selection, protected: frozenset[int]) -> None:
         waiting = _waiting(selection, choice, protected)
         if waiting > (last, price, number) and heap and waiting > heap[0]:
             heapq.heappush(heap, waiting)
-        elif not selection.fits(choice):
+            continue
+        wanted = [choice, *_question(selection, choice, done)]
+        if not selection.fits(wanted):
             misses += 1
-        else:
-            misses = 0
-            done.add(number)
-            fresh = choice.source not in selection.covered
-            selection.take(choice)
-            for other in sayings_of[choice.source] if fresh else ():
+            continue
+        misses = 0
+        for each in wanted:
+            done.add(each.number)
+            fresh = each.source not in selection.covered
+            selection.take(each)
+            for other in sayings_of[each.source] if fresh else ():
                 if other not in done:
-                    selection.let_speak(other, choice.source)
+                    selection.let_speak(other, each.source)
                     heapq.heappush(heap, _waiting(selection, selection.choice(other), protected))
+
+
+def _question(selection: Selection, choice: Choice, done: set[int]) -> list[Choice]:
+    saying = selection.ranked.sayings[choice.number]
+    if not saying.needs_its_question or saying.question is None or saying.question in done:
+        return []
+    return [selection.choice(saying.question)]
 
 
 def _queue(selection: Selection, protected: frozenset[int]) -> list[Waiting]:
@@ -192,15 +212,15 @@ def _queue(selection: Selection, protected: frozenset[int]) -> list[Waiting]:
     for number, saying in enumerate(selection.ranked.sayings):
         reading = min(selection.reading(source) for source in saying.speakers)
         shortest = min(map(len, saying.texts))
-        worth = selection.worth(number, reading + shortest // 6 + 2, shortest)
+        worth = selection.worth(number, reading, shortest // 6 + 1, shortest)
         heap.append((number not in protected, -worth, number))
     heapq.heapify(heap)
     return heap
 
 
 def _waiting(selection: Selection, choice: Choice, protected: frozenset[int]) -> Waiting:
-    tokens = choice.tokens + selection.reading(choice.source)
-    return choice.number not in protected, -selection.worth(choice.number, tokens, choice.size), choice.number
+    worth = selection.worth(choice.number, selection.reading(choice.source), choice.tokens, choice.size)
+    return choice.number not in protected, -worth, choice.number
 
 
 def _by_source(ranked: Ranked) -> list[list[int]]:
@@ -225,68 +245,74 @@ def _read_on(selection: Selection) -> None:
             selection.extra.append(source)
 
 
-def distil(sources: Sequence[Source], budget: int, *, step: Step | None = None) -> Distilled:
+def distil(sources: Sequence[Source], budget: int, *, target: int | None = None, step: Step | None = None) -> Distilled:
     """What is worth keeping of ``sources``, in whatever order given, within ``budget`` tokens of input and output.
 
-    Raises ``BudgetTooSmall`` when nothing meaningful fits, and ``NothingToKeep`` when there is nothing, or nothing
-    short enough. ``step`` is told now and then how many of how many sources have been read.
+    Of output alone at most ``target`` tokens, unless one sentence is more than that. Raises ``BudgetTooSmall`` when
+    nothing meaningful fits, and ``NothingToKeep`` when there is nothing, or nothing short enough. ``step`` is told now
+    and then how many of how many sources have been read.
     """
     found = ranked(sorted(sources, key=lambda source: (source.said_at, source.id)), step)
-    selection = select(found, budget)
+    selection = select(found, budget, min(target or budget, budget))
     while True:
         made = _composed(selection)
-        if _fits(made, budget):
+        if _fits(made, budget, selection.target) or (_fits(made, budget, budget) and len(selection.chosen) == 1):
             return made
         selection.undo()
 
 
-def fit_answer(plan: Distilled, answer: str, budget: int) -> Distilled:
-    """What an endpoint said of the sources of ``plan``: as many of its sentences, whole, as the budget has room for.
+def fit_answer(plan: Distilled, answer: str, budget: int, *, target: int | None = None) -> Distilled:
+    """What an endpoint said of the sources of ``plan``: as many of its sentences, whole, as there is room for.
 
     They come from all the sources together. Raises ``NothingToKeep`` when none fits.
     """
-    title = archive_text.title(len(plan.covered), plan.corpus_count)
-    left = budget - plan.input_tokens - token_budget.count(title)
-    room = MAX_TEXT_BYTES - len(title)
+    title = archive_text.heading(plan.title)
+    left = min(budget - plan.input_tokens, target or budget) - token_budget.count(title)
+    room = MAX_TEXT_BYTES - len(title.encode())
     kept: list[Kept] = []
     for sentence in dict.fromkeys(split(answer)):
-        line = archive_text.item(sentence)
+        line = archive_text.line(sentence)
         tokens, size = token_budget.count(line), len(line.encode())
         if tokens <= left and size <= room:
             left, room = left - tokens, room - size
             kept.append(Kept(sentence, ()))
     while kept:
         made = _retold(plan, kept)
-        if _fits(made, budget):
+        if _fits(made, budget, target or budget):
             return made
         kept.pop()
     raise NothingToKeep("the endpoint answered with no sentence that fits")
 
 
-def _fits(made: Distilled, budget: int) -> bool:
-    return made.tokens_used <= budget and len(made.text.encode()) <= MAX_TEXT_BYTES
+def _fits(made: Distilled, budget: int, target: int) -> bool:
+    within = made.tokens_used <= budget and made.output_tokens <= target
+    return within and len(made.text.encode()) <= MAX_TEXT_BYTES
 
 
 def _retold(plan: Distilled, kept: list[Kept]) -> Distilled:
     sections = (Section("", tuple(kept)),)
-    text = archive_text.text_of(sections, covered=len(plan.covered), corpus=plan.corpus_count)
+    text = archive_text.text_of(plan.title, sections)
     return replace(plan, sections=sections, text=text, output_tokens=token_budget.count(text))
 
 
 def _composed(selection: Selection) -> Distilled:
-    """With as many topics as there is room for: all, or none."""
-    plain = _with_topics(selection, [""] * len(selection.chosen))
-    topics = archive_text.topics_of([_about(selection, choice) for choice in selection.chosen])
-    headed = _with_topics(selection, topics)
-    return headed if _fits(headed, selection.budget) else plain
-
-
-def _with_topics(selection: Selection, topics: list[str]) -> Distilled:
+    """In the order in which it was said, with as many topics as there is room for: all, or none."""
     sources = selection.ranked.sources
-    kept = [_kept(selection, choice) for choice in selection.chosen]
-    sections = archive_text.sections_of(kept, topics)
-    text = archive_text.text_of(sections, covered=len(selection.covered), corpus=len(sources))
+    choices = sorted(selection.chosen, key=lambda each: (each.source, sources[each.source].text.find(each.text)))
+    about = _about(selection, choices)
+    title = archive_text.title_of(about, [choice.text for choice in choices])
+    headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
+    if _fits(headed, selection.budget, selection.target):
+        return headed
+    return _with_topics(selection, title, choices, [""] * len(choices))
+
+
+def _with_topics(selection: Selection, title: str, choices: list[Choice], topics: list[str]) -> Distilled:
+    sources = selection.ranked.sources
+    sections = archive_text.sections_of([_kept(selection, choice) for choice in choices], topics)
+    text = archive_text.text_of(title, sections)
     return Distilled(
+        title,
         sections,
         tuple(sources[number].id for number in sorted(selection.covered)),
         len(sources),
@@ -303,13 +329,17 @@ def _kept(selection: Selection, choice: Choice) -> Kept:
     return Kept(choice.text, tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others))
 
 
-def _about(selection: Selection, choice: Choice) -> list[tuple[str, float]]:
-    """What a topic may be made of: the telling words of the sentence, and the tags of where it stands."""
-    found = selection.ranked
-    terms = ((found.names[term], found.gains[term] ** 2) for term in found.sayings[choice.number].terms)
-    words = {term: gain for term, gain in terms if may_head(term)}
-    tags = {tag: found.tag_gains[tag] ** 2 for tag in found.sources[choice.source].tags if _may_head(tag)}
-    return list((words | tags).items())
+def _about(selection: Selection, choices: Sequence[Choice]) -> list[list[tuple[str, float]]]:
+    """What topics may be made of: the nouns of each sentence (without any noun, its words), and the tags of its
+    source, each with how telling it is."""
+    found, nouns = selection.ranked, nouns_of([choice.text for choice in choices])
+    about = []
+    for choice in choices:
+        terms = ((found.names[term], found.gains[term] ** 2) for term in found.sayings[choice.number].terms)
+        words = {term: gain for term, gain in terms if may_head(term) and (not nouns or term in nouns)}
+        tags = {tag: found.tag_gains[tag] ** 2 for tag in found.sources[choice.source].tags if _may_head(tag)}
+        about.append(list((words | tags).items()))
+    return about
 
 
 def _may_head(tag: str) -> bool:

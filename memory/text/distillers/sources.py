@@ -7,7 +7,7 @@ from datetime import datetime
 @dataclass(frozen=True, slots=True)
 class Source:
     """An entry that may go into an archive. ``tokens`` is what reading it costs, ``corroboration``
-    of how many sources it speaks.
+    of how many sources it speaks; ``in_order``: it may answer the source before it.
     """
 
     id: str
@@ -17,6 +17,7 @@ class Source:
     tags: tuple[str, ...] = ()
     protected: bool = False
     corroboration: int = 1
+    in_order: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,11 @@ class Section:
 class Distilled:
     """What was kept of ``corpus_count`` entries; ``covered`` are those that were read, in their order.
 
-    ``input_tokens`` is the sum over the covered entries, ``output_tokens`` that of ``text``.
+    ``title`` says what it is about. ``input_tokens`` is the sum over the covered entries, ``output_tokens`` that of
+    ``text``.
     """
 
+    title: str
     sections: tuple[Section, ...]
     covered: tuple[str, ...]
     corpus_count: int
