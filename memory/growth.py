@@ -13,7 +13,6 @@ from memory.models import Archive, ArchiveState
 from memory.policies import Policy
 
 WEEKS = 8
-AGENTS_COUNTED = 200
 DAYS = ("archive_days", "restore_days", "stale_days")
 
 
@@ -54,9 +53,8 @@ class Growth:
 
 def by(scope: TenantScope, kind: str, *, now: datetime) -> list[Growth]:
     """Per ``agent`` or ``node``, those that added most first, over the last eight weeks, this one included."""
-    monday = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=now.weekday())
-    since = monday - (WEEKS - 1) * timedelta(days=7)
-    starts = [(since + timedelta(days=7 * week)).date() for week in range(WEEKS)]
+    since = now.date() - timedelta(days=now.weekday() + 7 * (WEEKS - 1))
+    starts = [since + timedelta(days=7 * week) for week in range(WEEKS)]
     found: dict[str, dict[int, WeekOf]] = defaultdict(dict)
     for row in adapter.growth_of(scope, kind, since=since):
         found[row.writer][row.week] = row
@@ -94,8 +92,7 @@ class Outlook:
 
 def outlook(scope: TenantScope, *, now: datetime) -> Outlook:
     """As it stands at ``now``; the agents with most entries that never expire first."""
-    agents = ["", *adapter.values_of(scope, "agent", limit=AGENTS_COUNTED)]
-    timeless = adapter.timeless_of(scope, agents, now=now)
+    timeless = adapter.timeless_of(scope)
     return Outlook(
         adapter.keeping_of(scope, now=now),
         policies.policy_of(scope.tenant_id),

@@ -100,22 +100,21 @@ def ledger_page(
     scope: TenantScope, wanted: LedgerFilter, *, after: UUID | None = None, seen: int = 0, size: int = 50, now: datetime
 ) -> LedgerPage:
     """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
-    matching = _matching(scope, wanted, now)
     if search_form(wanted.text):
-        return _page_by_words(scope, _Search.of(scope, wanted, matching, now), after, seen, size)
-    found = _behind(scope, matching, after, size + 1)
-    total, exact = _total(scope, wanted, matching, now)
+        return _page_by_words(scope, _Search.of(scope, wanted, now), after, seen, size)
+    found = _behind(scope, wanted, now, after, size + 1)
+    total, exact = _total(scope, wanted, now)
     shown, last = cut(found, size)
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
 
 
 def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:
     """All that match, newest first, however many; read in chunks, for a file."""
-    matching, after = _matching(scope, wanted, now), None
+    after = None
     if search_form(wanted.text):
-        yield from _every_by_words(scope, _Search.of(scope, wanted, matching, now))
+        yield from _every_by_words(scope, _Search.of(scope, wanted, now))
         return
-    while chunk := _behind(scope, matching, after, sql.CHUNK):
+    while chunk := _behind(scope, wanted, now, after, sql.CHUNK):
         yield from chunk
         after = chunk[-1].id
 
@@ -129,8 +128,10 @@ class _Search:
     rows: "QuerySet[MemoryEntry] | None"
 
     @classmethod
-    def of(cls, scope: TenantScope, wanted: LedgerFilter, shown: "QuerySet[MemoryEntry]", now: datetime) -> "_Search":
-        words = sought(wanted.text)
+    def of(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
+        words, shown = sought(wanted.text), _matching(scope, wanted, now)
+        if wanted.tag:
+            shown = adapter.tagged(shown, scope, wanted.tag)
         for literal in words.literals:
             shown = shown.filter(search_text__contains=literal)
         is_all = wanted == LedgerFilter(text=wanted.text) and not words.literals and adapter.shows_all(scope, now=now)
@@ -183,7 +184,7 @@ def within_budget(
         adapter.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound) if place else []
     )
     rows = adapter.by_ids(scope, [record.id for record in records], now=now)
-    total, exact = _total(scope, of_ref, _matching(scope, of_ref, now), now)
+    total, exact = _total(scope, of_ref, now)
     return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None)
 
 
@@ -197,30 +198,35 @@ def index_what_waits() -> int:
 
 
 def _behind(
-    scope: TenantScope, matching: "QuerySet[MemoryEntry]", after: UUID | None, size: int
+    scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
-    rows = matching if after is None else matching.filter(id__lt=after)
-    return adapter.with_addresses(scope, list(rows.select_related("run").only(*SHOWN).order_by("-id")[:size]))
+    rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)
+    return adapter.with_addresses(scope, list(rows[:size]))
 
 
-def _total(
-    scope: TenantScope, wanted: LedgerFilter, matching: "QuerySet[MemoryEntry]", now: datetime
-) -> tuple[int, bool]:
-    if wanted.is_empty and scope.principal.agent_ids is None:
-        return adapter.total(scope, now=now), True
-    counted = matching.order_by().values("id")[: adapter.COUNTED + 1].count()
+def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
+    """What matches behind ``after``, newest first."""
+    rows = _matching(scope, wanted, now)
+    if wanted.tag:
+        return adapter.newest_tagged(rows, scope, wanted.tag, after=after)
+    return (rows if after is None else rows.filter(id__lt=after)).order_by("-id")
+
+
+def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
+    if wanted == LedgerFilter(state=wanted.state) and scope.principal.agent_ids is None:
+        return adapter.total(scope, state=wanted.state, now=now), True
+    counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
     return min(counted, adapter.COUNTED), counted <= adapter.COUNTED
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
+    """What matches but for its tag, which leads to the rows where one is given."""
     rows = adapter.live(scope, now=now)
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
     if wanted.run:
         run_id = ids.parse("run", wanted.run)
         rows = rows.filter(run_id=run_id) if run_id else rows.none()
-    if wanted.tag:
-        rows = adapter.tagged(rows, scope, wanted.tag)
     rows = adapter.addressed(rows, scope, tier=wanted.tier, namespace=wanted.namespace, sensitivity=wanted.sensitivity)
     exact = {"agent_id": wanted.agent, "node_id": wanted.node, "memory_ref": wanted.memory_ref}
     return rows.filter(**{field: value for field, value in exact.items() if value})

@@ -141,7 +141,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
         overridden=overrides.lately(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),
-        writes=_writes(scope, days, now) if scope.can("memory:read") else [],
+        writes=_writes(scope, days) if scope.can("memory:read") else [],
         days=days,
     )
 
@@ -175,11 +175,10 @@ def _degraded(scope: TenantScope, document: Mapping[str, object], now: datetime)
     return [row for row in agents.agent_rows(scope, document, now=now) if row.entry.health == "degraded"]
 
 
-def _writes(scope: TenantScope, days: list[date], now: datetime) -> list[Writes]:
+def _writes(scope: TenantScope, days: list[date]) -> list[Writes]:
     """The agents that wrote most, and the others together."""
-    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
     counts: dict[str, dict[date, int]] = {}
-    for day, agent, number in adapter.writes_by_day(scope, since=since):
+    for day, agent, number in adapter.writes_by_day(scope, since=days[0]):
         counts.setdefault(agent, {})[day] = number
     ranked = sorted(counts, key=lambda agent: (-sum(counts[agent].values()), agent))
     drawn = [Writes(agent, [(day, counts[agent].get(day, 0)) for day in days]) for agent in ranked[:AGENTS_DRAWN]]

@@ -20,6 +20,7 @@ from memory.adapter.console import (
     by_ids,
     entry,
     live,
+    newest_tagged,
     shows_all,
     states_of,
     tagged,
@@ -28,7 +29,6 @@ from memory.adapter.console import (
     usage_of,
     values_of,
     with_addresses,
-    writes_by_day,
 )
 from memory.adapter.corpora import (
     CorpusEntry,
@@ -101,6 +101,7 @@ from memory.adapter.statistics import (
     tasks_remembered,
     timeless_of,
     was_written_to,
+    writes_by_day,
 )
 
 __all__ = [
@@ -157,6 +158,7 @@ __all__ = [
     "mentions",
     "named",
     "names_beside",
+    "newest_tagged",
     "news",
     "outline",
     "pinned_count",

@@ -1,7 +1,7 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
-from memory.host import ids, sql
+from memory.host import sql
 from memory.host.expiry import has_expired
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
@@ -26,8 +26,16 @@ def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
 
 
 def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` that carry ``tag``, found through the table of tags."""
+    """Those of ``rows`` that carry ``tag``, for a search that something else leads."""
     return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
+
+
+def newest_tagged(
+    rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, after: UUID | None
+) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` that carry ``tag`` behind ``after``, newest first: read from the table of tags in its order."""
+    behind = {} if after is None else {"tagged__id__lt": after}
+    return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **behind).order_by("-tagged__id")
 
 
 def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
@@ -80,11 +88,16 @@ def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -
     return found
 
 
-def total(scope: TenantScope, *, now: datetime) -> int:
-    """How many entries of the tenant can be read now: the maintained count, less what expired and was not swept."""
+def total(scope: TenantScope, *, state: str = "present", now: datetime) -> int:
+    """How many entries of the tenant are there: ``present`` (those that can be read now), ``retired`` or ``all``. The
+    maintained counts, less what expired and was not swept."""
     head = LedgerHead.objects.of(scope.tenant_id).first()
-    lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now).filter(retired_at=None).count()
-    return (head.entries if head else 0) - int(lapsed)
+    lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now)
+    present, retired = (head.entries, head.retired) if head else (0, 0)
+    if state == "all":
+        return present + retired - int(lapsed.count())
+    counted = present if state == "present" else retired
+    return counted - int(lapsed.filter(retired_at__isnull=state == "present").count())
 
 
 def shows_all(scope: TenantScope, *, now: datetime) -> bool:
@@ -139,16 +152,3 @@ def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(scope.tenant_id), limit])
         return [row[0] for row in cursor.fetchall()]
-
-
-def writes_by_day(scope: TenantScope, *, since: datetime) -> list[tuple[date, str, int]]:
-    """How many entries written since then are kept, by day (UTC) and agent. Ids rise with time, so by the key."""
-    scope.check("memory:read")
-    day = "(created_at AT TIME ZONE 'UTC')::date::text" if sql.is_postgres() else "substr(created_at, 1, 10)"
-    statement = (
-        f"SELECT {day} AS day, agent_id, COUNT(*) FROM memory_memoryentry "  # noqa: S608
-        "WHERE tenant_id = %s AND id >= %s GROUP BY day, agent_id ORDER BY day, agent_id"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(ids.first_of(since))])
-        return [(date.fromisoformat(day), agent, count) for day, agent, count in cursor.fetchall()]

@@ -2,23 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from operator import add
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from memory.adapter.console import COUNTED
-from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import Tier
-from memory.host import ids, sql
+from memory.host import ids
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
-from memory.models.entry import PLAIN, MemoryEntry, Strength
+from memory.models.entry import PLAIN, LedgerDay, MemoryEntry, RetiredKind, Strength
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
-DUPLICATES = ("merged", "superseded")
 
 
 # How much an agent remembers (RFC-0015, Agent Memory Summary): by tier, in which tasks, and beside its addresses.
@@ -67,8 +65,9 @@ def plain_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
 class Keeping:
     """What leaves a ledger by itself, and when.
 
-    ``lapsed`` entries have expired and wait for the sweep; no read finds them. ``taken_away`` counts, by kind, what
-    passes hid and nobody restored; it is removed for good when its restore window is over.
+    ``lapsed`` entries have expired and wait for the sweep; no read finds them. These and what expires soon are counted
+    up to ``COUNTED`` and one more. ``taken_away`` counts, by kind, what passes hid and nobody restored; it is removed
+    for good when its restore window is over.
     """
 
     in_a_day: int
@@ -84,22 +83,24 @@ class Keeping:
 
 
 def keeping_of(scope: TenantScope, *, now: datetime) -> Keeping:
-    """By the indexes of what expires and of what passes took away, whatever the size of the ledger."""
+    """By what is counted with each write; what expires is counted by its index, up to ``COUNTED`` and one more."""
     scope.check("memory:read")
     rows = MemoryEntry.objects.of(scope.tenant_id)
-    soon = rows.filter(expires_at__gt=now, expires_at__lte=now + WEEK)
-    coming = soon.aggregate(day=Count("id", filter=Q(expires_at__lte=now + DAY)), week=Count("id"))
-    lapsed = rows.expired(now).aggregate(n=Count("id"), first=Min("expires_at"))
-    taken = rows.exclude(retired_kind="").filter(retired_at__isnull=False).values("retired_kind")
-    kinds = list(taken.annotate(n=Count("id"), first=Min("retired_at")).order_by("retired_kind"))
+    soon = rows.filter(expires_at__gt=now)
+    taken = rows.exclude(retired_kind="").filter(retired_at__isnull=False)
+    counted = LedgerDay.objects.of(scope.tenant_id).aggregate(**{kind: Sum(kind) for kind in RetiredKind.values})
     return Keeping(
-        coming["day"],
-        coming["week"],
-        lapsed["n"],
-        lapsed["first"],
-        {each["retired_kind"]: each["n"] for each in kinds},
-        min((each["first"] for each in kinds), default=None),
+        _up_to_counted(soon.filter(expires_at__lte=now + DAY)),
+        _up_to_counted(soon.filter(expires_at__lte=now + WEEK)),
+        _up_to_counted(rows.expired(now)),
+        rows.expired(now).aggregate(first=Min("expires_at"))["first"],
+        {kind: count for kind, count in sorted(counted.items()) if count},
+        taken.aggregate(first=Min("retired_at"))["first"],
     )
+
+
+def _up_to_counted(rows: QuerySet[MemoryEntry]) -> int:
+    return int(rows.values("expires_at")[: COUNTED + 1].count())
 
 
 def taken_away_before(scope: TenantScope, before: datetime) -> int:
@@ -109,19 +110,11 @@ def taken_away_before(scope: TenantScope, before: datetime) -> int:
     return rows.exclude(retired_kind="").count()
 
 
-def timeless_of(scope: TenantScope, agent_ids: Sequence[str], *, now: datetime) -> dict[str, int]:
-    """How many entries of each of these agents can be read and never expire, counted up to ``COUNTED`` and one more."""
+def timeless_of(scope: TenantScope) -> dict[str, int]:
+    """How many entries of each agent can be read and never expire, of the agents that have any."""
     scope.check("memory:read")
-    if not agent_ids:
-        return {}
-    mine = f"e.tenant_id = %s AND e.agent_id = a.agent AND e.expires_at IS NULL AND {UNEXPIRED} AND {PRESENT}"
-    statement = (
-        f"WITH a(agent) AS (VALUES {', '.join(['(%s)'] * len(agent_ids))}) SELECT a.agent, "  # noqa: S608
-        f"(SELECT COUNT(*) FROM (SELECT 1 FROM memory_memoryentry e WHERE {mine} LIMIT %s) AS counted) FROM a"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [*agent_ids, sql.key(scope.tenant_id), sql.instant(now), COUNTED + 1])
-        return {agent: count for agent, count in cursor.fetchall() if count}
+    rows = LedgerDay.objects.of(scope.tenant_id).values("agent_id").annotate(n=Sum("timeless"))
+    return {agent: int(n) for agent, n in rows.filter(n__gt=0).values_list("agent_id", "n")}
 
 
 class WeekOf(NamedTuple):
@@ -137,27 +130,30 @@ class WeekOf(NamedTuple):
 
 
 WRITERS = {"agent": "agent_id", "node": "node_id"}
+GROWN = ("entries", "merged", "superseded", "tokens", "bytes")
 
 
-def growth_of(scope: TenantScope, by: str, *, since: datetime) -> list[WeekOf]:
-    """By agent or by node, week by week from ``since`` on, which is week 0. Ids rise with time, so by the key."""
+def growth_of(scope: TenantScope, by: str, *, since: date) -> list[WeekOf]:
+    """By agent or by node, week by week from the day ``since`` on, which begins week 0."""
     scope.check("memory:read")
-    postgres = sql.is_postgres()
-    week = (
-        "floor(extract(epoch FROM created_at - %s::timestamptz) / 604800)::int"
-        if postgres
-        else "CAST((julianday(created_at) - julianday(%s)) / 7 AS INTEGER)"
-    )
-    size = "octet_length(content)" if postgres else "length(CAST(content AS BLOB))"
-    statement = (
-        f"SELECT {WRITERS[by]} AS writer, {week} AS week, COUNT(*), "  # noqa: S608
-        f"SUM(CASE WHEN retired_kind IN (%s, %s) THEN 1 ELSE 0 END), SUM(tokens), SUM({size}) "
-        "FROM memory_memoryentry WHERE tenant_id = %s AND id >= %s GROUP BY writer, week ORDER BY writer, week"
-    )
-    start = [sql.instant(since), *DUPLICATES, sql.key(scope.tenant_id), sql.key(ids.first_of(since))]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, start)
-        return [WeekOf(writer, int(number), *map(int, rest)) for writer, number, *rest in cursor.fetchall()]
+    rows = LedgerDay.objects.of(scope.tenant_id).filter(day__gte=since)
+    sums = rows.values(WRITERS[by], "day").annotate(*(Sum(name) for name in GROWN))
+    weeks: dict[tuple[str, int], list[int]] = {}
+    for writer, day, *numbers in sums.values_list(WRITERS[by], "day", *(f"{name}__sum" for name in GROWN)):
+        week = weeks.setdefault((writer, (day - since).days // 7), [0] * len(GROWN))
+        week[:] = map(add, week, map(int, numbers))
+    return [
+        WeekOf(writer, week, entries, merged + superseded, tokens, size)
+        for (writer, week), (entries, merged, superseded, tokens, size) in sorted(weeks.items())
+    ]
+
+
+def writes_by_day(scope: TenantScope, *, since: date) -> list[tuple[date, str, int]]:
+    """How many entries written since that day (UTC) are kept, by day and agent."""
+    scope.check("memory:read")
+    rows = LedgerDay.objects.of(scope.tenant_id).filter(day__gte=since).values("day", "agent_id")
+    counted = rows.annotate(n=Sum("entries")).order_by("day", "agent_id")
+    return [(day, agent, int(n)) for day, agent, n in counted.values_list("day", "agent_id", "n")]
 
 
 def strengths_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, tuple[int, datetime]]:

@@ -147,6 +147,9 @@ class MemoryEntry(TenantOwned):
                 name="memory_entry_merged_away",
             ),
             models.Index(
+                fields=("tenant", "id"), condition=models.Q(retired_at__isnull=False), name="memory_entry_retired"
+            ),
+            models.Index(
                 fields=("tenant", "agent_id", "-created_at", "id"),
                 condition=PLAIN,
                 name="memory_entry_plain",
@@ -162,7 +165,7 @@ class EntryTag(TenantOwned):
     pk = models.CompositePrimaryKey("tenant_id", "tag", "id")
     tag = models.CharField(max_length=256)
 
-    entry = tenant_link("memory.MemoryEntry", "id")
+    entry = tenant_link("memory.MemoryEntry", "id", related_name="tagged")
 
     class Meta:
         constraints = (
@@ -224,6 +227,35 @@ class LedgerHead(TenantOwned):
                 condition=models.Q(entries__gte=0, retired__gte=0), name="a_ledger_counts_what_is_there"
             ),
         )
+
+
+class LedgerDay(TenantOwned):
+    """What one node wrote for one agent on one day (UTC), of what is there: counted by the database itself.
+
+    Triggers move these numbers with every change of an entry, in its transaction, so that no page counts entries.
+    Whoever changes entries has moved the head of the ledger before, so that these rows are behind its lock. ``live``
+    entries are not retired, ``timeless`` ones are live and never expire. A row goes with its last entry.
+    """
+
+    writer = "memory.ledger"
+    impersonal = {
+        "agent_id": "an agent that an entry names, which is forgotten there: the row goes with its last entry",
+        "node_id": NODE,
+    }
+
+    pk = models.CompositePrimaryKey("tenant_id", "day", "agent_id", "node_id")
+    id = None  # type: ignore[assignment]  # its key has other columns
+    day = models.DateField()
+    agent_id = models.CharField(max_length=256)
+    node_id = models.CharField(max_length=256)
+    entries = models.BigIntegerField()
+    live = models.BigIntegerField()
+    timeless = models.BigIntegerField()
+    merged = models.BigIntegerField()
+    superseded = models.BigIntegerField()
+    compacted = models.BigIntegerField()
+    tokens = models.BigIntegerField()
+    bytes = models.BigIntegerField()
 
 
 class Tombstone(TenantOwned):

@@ -183,6 +183,12 @@ def thousands(number: int | None) -> str:
 
 
 @register.filter
+def at_most(number: int, most: int = 10_000) -> str:
+    """``10,000+`` for a number that was counted no further."""
+    return f"{most:,}+" if number > most else thousands(number)
+
+
+@register.filter
 def counted(number: int, noun: str) -> str:
     """The ``noun``, given in the plural, as it stands behind this number: ``entries``, but of one ``entry``."""
     return " ".join(map(_singular, noun.split())).replace(" and ", " or ") if number == 1 else noun

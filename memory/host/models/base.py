@@ -68,14 +68,16 @@ class TenantFK(BaseConstraint):
     __hash__ = BaseConstraint.__hash__
 
 
-def tenant_link(to: str, column: str, *, null: bool = False) -> "models.ForeignObject[Any, Any]":
+def tenant_link(
+    to: str, column: str, *, null: bool = False, related_name: str = "+"
+) -> "models.ForeignObject[Any, Any]":
     """The ORM side of a ``TenantFK``: joins, ``select_related`` and attribute access."""
     return models.ForeignObject(
         to,
         on_delete=models.DO_NOTHING,
         from_fields=("tenant_id", column),
         to_fields=("tenant_id", "id"),
-        related_name="+",
+        related_name=related_name,
         null=null,
         serialize=False,
     )

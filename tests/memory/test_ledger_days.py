@@ -1,0 +1,142 @@
+"""What is counted with every write is what a recount finds, whatever became of the entries."""
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from memory import adapter, ledger
+from memory.addresses import Address, Tier
+from memory.host import runs
+from memory.ledger import Given, Hidden
+from memory.models.entry import LedgerDay, MemoryEntry
+from memory.openintent import entries
+from memory.openintent.tiers import Caller
+from tests import building
+from tests.memory.test_forgetting import MARTA, forget
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+NUMBERS = ("entries", "live", "timeless", "merged", "superseded", "compacted", "tokens", "bytes")
+Counts = dict[tuple[date, str, str], dict[str, int]]
+
+
+def counted() -> Counts:
+    return {
+        (row.day, row.agent_id, row.node_id): {name: getattr(row, name) for name in NUMBERS}
+        for row in LedgerDay.objects.all()
+    }
+
+
+def recounted() -> Counts:
+    found: dict[tuple[date, str, str], Counter[str]] = {}
+    for row in MemoryEntry.objects.all():
+        live = row.retired_at is None
+        numbers = found.setdefault(
+            (row.created_at.date(), row.agent_id, row.node_id), Counter(dict.fromkeys(NUMBERS, 0))
+        )
+        numbers["entries"] += 1
+        numbers["live"] += live
+        numbers["timeless"] += live and row.expires_at is None
+        numbers["tokens"] += row.tokens
+        numbers["bytes"] += len(row.content.encode())
+        if row.retired_kind:
+            numbers[row.retired_kind] += 1
+    return {key: dict(numbers) for key, numbers in found.items()}
+
+
+def agree() -> None:
+    assert counted() == recounted()
+
+
+def test_the_counts_are_a_recount_s_after_each_step_of_a_mixed_story() -> None:
+    acme, run = building.scope(), building.open_run(building.scope())
+    late = datetime(2026, 3, 1, 23, 59, 59, 999000, tzinfo=UTC)
+    made = [
+        building.write(
+            acme,
+            run,
+            f"Zoë's note {number}",
+            agent_id=f"agent-{number % 2}",
+            node_id=f"node-{number % 3}",
+            now=late + timedelta(hours=number),
+            expires_at=timezone.now() + timedelta(days=9) if number % 4 == 0 else None,
+        ).id
+        for number in range(12)
+    ]
+    agree()
+    assert sum(row["entries"] for row in counted().values()) == 12
+    assert len({day for day, _, _ in counted()}) == 2
+
+    now = timezone.now()
+    ledger.retire_entry(acme, made[0], reason="old", now=now)
+    kinds = ("merged", "superseded", "compacted")
+    ledger.hide_entries(acme.tenant_id, [Hidden(made[at], kinds[at % 3]) for at in range(1, 6)], now=now)
+    agree()
+    assert sum(row["superseded"] for row in counted().values()) == 2
+    ledger.restore_entry(acme, made[0], now=now)
+    ledger.unhide_entries(acme, made[1:3], now=now)
+    agree()
+
+    caller = Caller(building.scope(role="agent"), "agent-9")
+    place = Address(Tier.EPISODIC, "agent-9", "ns", "key")
+    row = entries.create(caller, Given(place, {"n": 1}, ("tag",)), now=now)
+    with transaction.atomic():
+        held = ledger.locked(acme.tenant_id, row.id)
+        ledger.rewrite(acme, held, Given(place, {"n": "a longer value than before"}), actor="agent-9", now=now)
+    agree()
+    with transaction.atomic():
+        ledger.erase_names(acme.tenant_id, row.id, {"agent_id": "erased"})
+    agree()
+    assert "agent-9" not in {agent for _, agent, _ in counted()}
+
+    ledger.remove_entries(acme.tenant_id, made[3:8], reason="deleted", now=now)
+    agree()
+    ledger.remove_entries(acme.tenant_id, made, reason="deleted", now=now)
+    agree()
+    assert {agent for _, agent, _ in counted()} == {"erased"}
+
+
+def test_the_counts_are_a_recount_s_after_a_forget() -> None:
+    building.remember("acme", f"{MARTA} called.", "Somebody else wrote.")
+    forget(building.scope())
+    agree()
+
+
+def test_a_change_that_was_rolled_back_is_not_counted() -> None:
+    acme, run = building.scope(), building.open_run(building.scope())
+    building.write(acme, run, "kept")
+    before = counted()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        building.write(acme, run, "lost")
+        raise ZeroDivisionError
+    assert counted() == before
+
+
+def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
+    acme, run = building.scope(), runs.find(building.scope().tenant_id, building.open_run(building.scope()).id)
+    monday = datetime(2026, 3, 2, tzinfo=UTC)
+    for days in (0, 6, 7):
+        building.write(acme, run, "x" * 10, agent_id="a", node_id="n", now=monday + timedelta(days=days, hours=23))
+    asked: list[str] = []
+
+    def noted(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
+        asked.append(statement)
+        return execute(statement, parameters, many, context)
+
+    with connection.execute_wrapper(noted):
+        grown = adapter.growth_of(acme, "agent", since=monday.date())
+        by_node = adapter.growth_of(acme, "node", since=monday.date())
+        written = adapter.writes_by_day(acme, since=monday.date() + timedelta(days=6))
+        timeless = adapter.timeless_of(acme)
+    assert [(each.week, each.entries, each.bytes) for each in grown] == [(0, 2, 20), (1, 1, 10)]
+    assert [each.writer for each in by_node] == ["n", "n"]
+    assert [(day.isoformat(), agent, number) for day, agent, number in written] == [
+        ("2026-03-08", "a", 1),
+        ("2026-03-09", "a", 1),
+    ]
+    assert timeless == {"a": 3}
+    assert not [each for each in asked if "memory_memoryentry" in each]
+    assert adapter.timeless_of(building.scope("globex")) == {}

@@ -1,0 +1,101 @@
+"""What a page asks of the database: as many queries however long the ledger is, each led by an index.
+
+SQLite keeps no statistics, so its plan is the same at any size; PostgreSQL is asked not to read whole tables, which it
+rightly does while they are small.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import ledger
+from memory.host import sql
+from tests import building
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+GROWING = ("memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_ledgerday", "host_runevent")
+PAGES = {
+    "/": 16,
+    "/memory": 16,
+    "/memory?state=retired": 16,
+    "/memory?state=all": 16,
+    "/memory?tag=common": 15,
+    "/memory?tag=rare": 15,
+    "/memory?agent=agent-1": 15,
+    "/memory?ref=notes": 15,
+    "/retention": 20,
+}
+
+
+@pytest.fixture
+def filled() -> None:
+    acme, run = building.scope(), building.open_run(building.scope())
+    made = [
+        building.write(acme, run, f"note {number}", tags=("common", f"t{number}"), agent_id=f"agent-{number % 3}").id
+        for number in range(60)
+    ]
+    building.write(acme, run, "odd", tags=("rare",))
+    for each in made[:3]:
+        ledger.retire_entry(acme, each, reason="", now=timezone.now())
+
+
+@pytest.fixture
+def plan() -> Iterator[Any]:
+    with connection.cursor() as cursor:
+        if sql.is_postgres():
+            cursor.execute("ANALYZE")
+            for way in ("seqscan", "bitmapscan"):
+                cursor.execute(f"SET LOCAL enable_{way} = off")
+        explain = "EXPLAIN" if sql.is_postgres() else "EXPLAIN QUERY PLAN"
+
+        def planned(statement: str) -> str:
+            cursor.execute(f"{explain} {statement}")
+            return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+        yield planned
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("url", PAGES)
+def test_a_page_asks_no_more_than_it_did_and_reads_no_table_whole(ada: Client, plan: Any, url: str) -> None:
+    ada.get(url)
+    with CaptureQueriesContext(connection) as asked:
+        assert ada.get(url).status_code == 200
+    statements = [each["sql"] for each in asked.captured_queries if each["sql"].startswith(("SELECT", "WITH"))]
+    assert len(statements) <= PAGES[url]
+    for statement in statements:
+        if not any(table in statement for table in GROWING):
+            continue
+        lines = plan(statement).splitlines()
+        for line in lines:
+            assert not any(f"SCAN {table}" in line or f"Seq Scan on {table}" in line for table in GROWING), statement
+        if "LIMIT 51" in statement and "memory_memoryentry" in statement:
+            assert not any("TEMP B-TREE" in line or "Sort" in line for line in lines), statement
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("tag", ["common", "rare"])
+def test_a_page_of_a_tag_and_its_count_are_led_by_the_tag(ada: Client, plan: Any, tag: str) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        ada.get(f"/memory?tag={tag}")
+    about = [each["sql"] for each in asked.captured_queries if f"'{tag}'" in each["sql"] and "LIMIT" in each["sql"]]
+    assert len(about) == 2
+    for statement in about:
+        lines = [
+            line for line in plan(statement).splitlines() if "memory_entrytag" in line or "memory_memoryentry" in line
+        ]
+        assert "memory_entrytag" in lines[0]
+        assert "tag" in plan(statement)
+
+
+@pytest.mark.usefixtures("filled")
+def test_retired_entries_are_found_among_themselves(ada: Client, plan: Any) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        ada.get("/memory?state=retired")
+    (listed,) = [each["sql"] for each in asked.captured_queries if "LIMIT 51" in each["sql"]]
+    assert "memory_entry_retired" in plan(listed)
