@@ -11,6 +11,8 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -35,7 +37,16 @@ def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], Ge
     return around
 
 
+class HtmlCompression(GZipMiddleware):
+    """Compresses HTML that was asked for by GET (the decision: docs/decisions/0073-compressed-pages.md)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        is_html = response.get("Content-Type", "").startswith("text/html")
+        return super().process_response(request, response) if is_html and request.method == "GET" else response
+
+
 static_files = only(WhiteNoiseMiddleware)
+compression = only(HtmlCompression)
 content_policy = only(CSPMiddleware)
 sessions = only(SessionMiddleware)
 authentication = only(AuthenticationMiddleware)

@@ -139,6 +139,7 @@ MIDDLEWARE = [
     "openwop_console.middleware.end_redirect_loop",
     "django.middleware.security.SecurityMiddleware",
     "openwop_console.for_pages.static_files",
+    "openwop_console.for_pages.compression",
     "openwop_console.for_pages.content_policy",
     "openwop_console.for_pages.sessions",
     "django.middleware.common.CommonMiddleware",
