@@ -1,6 +1,6 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -53,6 +53,15 @@ def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEn
         for row in rows:
             row.address = found.get(row.id)
     return rows
+
+
+def live_in_order(scope: TenantScope, *, now: datetime) -> Iterator[MemoryEntry]:
+    """Every entry that can be read now, with its address, in the order in which they were written; read in chunks."""
+    scope.check("memory:read")
+    rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
+    while chunk := list(rows.filter(position__gt=position)[: sql.CHUNK]):
+        yield from with_addresses(scope, chunk)
+        position = chunk[-1].position
 
 
 def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:

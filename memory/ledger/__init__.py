@@ -9,6 +9,7 @@ from memory.ledger.addressed import (
     New,
     find_at,
     find_at_any,
+    import_addressed,
     kept_addresses,
     locked,
     locked_all,
@@ -17,7 +18,7 @@ from memory.ledger.addressed import (
     touch,
     write_addressed,
 )
-from memory.ledger.bulk import write_entries
+from memory.ledger.bulk import Imported, import_drafts, known_ids, write_entries
 from memory.ledger.derived import Derivation, protect, strengthen, write_derived
 from memory.ledger.entries import Written, require_durable, require_writable, write_entry
 from memory.ledger.erase import (
@@ -41,6 +42,7 @@ __all__ = [
     "Derivation",
     "Given",
     "Hidden",
+    "Imported",
     "New",
     "Written",
     "behind",
@@ -53,7 +55,10 @@ __all__ = [
     "find_at_any",
     "hide_entries",
     "hold",
+    "import_addressed",
+    "import_drafts",
     "kept_addresses",
+    "known_ids",
     "last_erased",
     "locked",
     "locked_all",

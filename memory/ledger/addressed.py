@@ -17,9 +17,10 @@ from memory.host import sql, tenancy, vault
 from memory.host.errors import Invalid, KeyExists, NotFound
 from memory.host.events import EntryCreated, EntryUpdated, Event, MemoryWritten
 from memory.host.json_types import JSONObject
+from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import bulk, entries, index
-from memory.ledger.bulk import Prepared
+from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Redraft
 from memory.ledger.lifecycle import lifecycle_event, note_of
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
@@ -231,6 +232,7 @@ class New:
     given: Given
     run_id: UUID
     node_id: str
+    imported: Imported | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +244,19 @@ class _Ready:
     address: EntryAddress
 
 
+def import_addressed(scope: TenantScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
+    """``write_addressed`` for entries from elsewhere, by a run of the host."""
+    new = [New(each.what, run.id, "", each) for each in imported if isinstance(each.what, Given)]
+    write_addressed(scope, new, actor="", now=now)
+
+
 def write_addressed(scope: TenantScope, new: Sequence[New], *, actor: str, now: datetime) -> list[EntryAddress]:
     """The entries are stored at their addresses in their order, each with ``memory.written`` and RFC-0015's fact on its
     run; all or none. Refuses with ``KeyExists`` when an address is taken, and otherwise as ``write_entry`` does."""
     redactor = harness.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
-    ready = [_ready(scope, each.given, redact, actor, now) for each in new]
+    ready = [_ready(scope, each, redact, actor, now) for each in new]
     prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
     try:
         with transaction.atomic():
@@ -260,7 +268,7 @@ def write_addressed(scope: TenantScope, new: Sequence[New], *, actor: str, now: 
     except IntegrityError:
         raise KeyExists from None
     for made, each, row in zip(ready, prepared, stored, strict=True):
-        made.address.entry = bulk.stored_entry(scope.tenant_id, each, row, now)
+        made.address.entry = bulk.stored_entry(scope.tenant_id, each, row, each.created_at or now)
     return [each.address for each in ready]
 
 
@@ -300,9 +308,14 @@ def rewrite_all(
     return rows
 
 
-def _ready(scope: TenantScope, given: Given, redact: Redact, actor: str, now: datetime) -> _Ready:
-    redacted, count = redact_given(redact, given, actor=actor, names=True)
-    return _fitted(scope, redacted, count, None, now)
+def _ready(scope: TenantScope, new: New, redact: Redact, actor: str, now: datetime) -> _Ready:
+    redacted, count = redact_given(redact, new.given, actor=actor, names=True)
+    if new.imported is None:
+        return _fitted(scope, redacted, count, None, now)
+    made = _fitted(scope, redacted, count, new.imported.entry_id, now)
+    row, at = made.address, new.imported.created_at
+    row.created_at = row.updated_at = row.accessed_at = at
+    return made
 
 
 def _renewed(
@@ -318,7 +331,8 @@ def _fitted(scope: TenantScope, given: Given, count: int, known: UUID | None, no
     entries.require_open(place)
     draft = draft_of(given)
     entry = entries.redacted(place, draft, lambda text: redaction.Redacted(text, count), now)
-    return _Ready(draft, entry, _row(scope.tenant_id, known or entry.id, given, now))
+    entry = replace(entry, id=known) if known else entry
+    return _Ready(draft, entry, _row(scope.tenant_id, entry.id, given, now))
 
 
 def _row(tenant_id: UUID, entry_id: UUID, given: Given, now: datetime) -> EntryAddress:
@@ -383,7 +397,13 @@ def _tell(tenant_id: UUID, facts: Iterable[Told], now: datetime) -> None:
 def _prepared(new: New, made: _Ready) -> Prepared:
     address = made.address
     return Prepared(
-        made.entry, made.draft, new.run_id, new.node_id, protected=address.pinned, sealed=address.sealed is not None
+        made.entry,
+        made.draft,
+        new.run_id,
+        new.node_id,
+        protected=address.pinned,
+        sealed=address.sealed is not None,
+        created_at=new.imported.created_at if new.imported else None,
     )
 
 

@@ -1,10 +1,10 @@
 """Many entries stored in one go: looked through together, as rows instead of objects, one statement for each table."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,10 +18,13 @@ from memory.host.tenancy import MemoryScope
 from memory.ledger import entries, index
 from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written
 from memory.ledger.rows import WRITER, move_head
-from memory.models.entry import EntryTag, MemoryEntry
+from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 from memory.redaction import Redactor, unchanged
 from memory.text.matching import hidden_form
 from memory.text.words import words_of
+
+if TYPE_CHECKING:
+    from memory.ledger.addressed import Given
 
 # Texts are looked through together by as many entries: those beside a secret are looked through again one by one.
 TOGETHER = 50
@@ -40,6 +43,7 @@ class Prepared:
     derived: str = ""
     protected: bool = False
     sealed: bool = False
+    created_at: datetime | None = None  # when that was not now
 
     @property
     def fact(self) -> MemoryWritten:
@@ -68,6 +72,39 @@ def write_entries(
     return written(made, rows, now)
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An entry from elsewhere, which keeps its id and its time: with an address, or without one as a draft."""
+
+    entry_id: UUID
+    created_at: datetime
+    what: "EntryDraft | Given"
+
+
+def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
+    """The entries are under ``scope``, without any secret of the tenant, each with its fact on ``run``; all or none."""
+    entries.require_plain_ref(scope)
+    entries.require_writable(scope, run)
+    redactor = harness.for_tenant(run.tenant_id)
+    made = []
+    for part in sql.in_chunks(imported, TOGETHER):
+        drafts = [each.what for each in part if isinstance(each.what, EntryDraft)]
+        redact = redactor_of(redactor, (scope.memory_ref, *(text for draft in drafts for text in draft.texts)))
+        for each, draft in zip(part, drafts, strict=True):
+            entry = replace(entries.redacted(scope, draft, redact, now), id=each.entry_id)
+            made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
+    with transaction.atomic():
+        event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
+        insert_entries(run.tenant_id, made, now=now)
+
+
+def known_ids(tenant_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Those of these ids that entries of the tenant have or had, with why one is gone."""
+    here = MemoryEntry.objects.of(tenant_id).filter(id__in=entry_ids).values_list("id", flat=True)
+    stones = Tombstone.objects.of(tenant_id).filter(id__in=entry_ids).values_list("id", "reason")
+    return dict.fromkeys(here, "") | dict(stones)
+
+
 def redactor_of(redactor: Redactor, texts: Iterable[str]) -> entries.Redact:
     """What redacts each of ``texts``: nothing, when all of them together hold no secret."""
     return unchanged if redactor.is_clean(texts) else redactor.redact
@@ -82,7 +119,9 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     tenant, hidden = sql.key(tenant_id), cache(hidden_form)
     rows = [
         [
-            *entries.row_of(each.entry, each.draft, tenant_id, each.run_id, each.node_id, now, hidden=hidden),
+            *entries.row_of(
+                each.entry, each.draft, tenant_id, each.run_id, each.node_id, each.created_at or now, hidden=hidden
+            ),
             each.derived,
             each.protected,
             each.sealed,

@@ -49,6 +49,16 @@ def refusals_as_errors() -> Iterator[None]:
         raise CommandError(f"{refusal.message}{f' ({fields})' if fields else ''}") from None
 
 
+def refusal_of(act: Callable[[], object]) -> str:
+    """Why ``act`` was refused, in one line; empty when it was done."""
+    try:
+        with refusals_as_errors():
+            act()
+    except CommandError as refused:
+        return str(refused)
+    return ""
+
+
 def tenant_named(slug: str) -> Tenant:
     """The tenant with that slug; a ``CommandError`` when there is none."""
     tenant = access.tenant_by_slug(slug)

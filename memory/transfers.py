@@ -1,0 +1,263 @@
+"""The ledger as a file of JSON lines: out of one host, and into another with the same ids.
+
+A line is one entry. What is imported is written by a run of the host's own, which no node is named for: which run wrote
+an entry elsewhere was not seen here. An entry that is here already, or was here and is gone, is left as it is, so an
+import that broke off is simply begun again.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, addresses, ledger
+from memory.addresses import Address, Sensitivity, Tier
+from memory.drafts import EntryDraft
+from memory.host import audit, ids, runs, tenancy
+from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
+from memory.host.models import Run
+from memory.host.run_orders import RunOrder
+from memory.host.tenancy import TenantScope
+from memory.ledger import Given, Imported
+from memory.openintent import namespaces
+
+WORKFLOW = "host-import"
+DEFINITION = {
+    "id": WORKFLOW,
+    "name": "An import of memory",
+    "version": "1.0",
+    "nodes": [],
+    "edges": [],
+    "triggers": [{"id": "host", "type": "event"}],
+    "variables": [],
+    "metadata": {},
+    "settings": {},
+}
+STORED, THERE = "stored", "already here"
+
+
+# Out.
+
+
+def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, str]]:
+    """Every entry that can be read now, in the order in which it was written: its id and its line. The line of an entry
+    whose value is kept encrypted is empty: that leaves only where somebody asks for it and is on record."""
+    for entry in adapter.live_in_order(scope, now=now):
+        yield ids.wire("mem", entry.id), "" if entry.sealed else _line_of(entry)
+
+
+def _line_of(entry: Any) -> str:
+    told: JSONObject = {
+        "id": ids.wire("mem", entry.id),
+        "memoryRef": entry.memory_ref,
+        "tags": entry.tags,
+        "subject": entry.subject,
+        "agentId": entry.agent_id,
+        "createdAt": entry.created_at.isoformat(),
+        "expiresAt": entry.expires_at and entry.expires_at.isoformat(),
+    }
+    if entry.address is None:
+        return json.dumps({**told, "content": entry.content}, ensure_ascii=False)
+    own = {name: getattr(entry.address, name) for name in ADDRESS} | {"priority": entry.address.priority_word}
+    return json.dumps({**told, "value": json.loads(entry.content), "address": own}, ensure_ascii=False)
+
+
+def record_export(scope: TenantScope, counts: Mapping[str, int], *, now: datetime) -> None:
+    """How much has left is on record."""
+    with transaction.atomic():
+        audit.append(scope.tenant_id, actor=scope.principal.id, action="memory.exported", details=dict(counts), now=now)
+
+
+# In.
+
+ADDRESS = ("tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "ttl", "created_by", "curated_by")
+
+MOST = {
+    "namespace": addresses.MAX_NAME,
+    "key": addresses.MAX_NAME,
+    "task_id": addresses.MAX_SCOPE_ID,
+    "intent_id": addresses.MAX_SCOPE_ID,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A line that could be read: the entry, and the ref under which one without an address stands."""
+
+    entry: Imported
+    memory_ref: str
+
+
+def read_line(line: str, form: str, *, now: datetime) -> Incoming:
+    """The entry in a line of a file of that form; refuses what is none."""
+    try:
+        said = json.loads(line)
+        if not isinstance(said, dict):
+            raise TypeError
+        return FORMS[form](said, now)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise Invalid("The line is not an entry of this form.") from None
+
+
+def _of_ours(said: JSONObject, now: datetime) -> Incoming:
+    entry_id = ids.parse("mem", said["id"])
+    if entry_id is None:
+        raise ValueError
+    created_at, expires_at = _time(said["createdAt"], now), _time(said["expiresAt"]) if said.get("expiresAt") else None
+    tags = tuple(map(_text, said.get("tags", [])))
+    if "address" in said:
+        given = Given(_address(said["address"]), _object(said["value"]), tags, expires_at)
+        return Incoming(Imported(entry_id, created_at, given), "")
+    draft = EntryDraft(
+        _text(said["content"]), tags, _text(said.get("subject", "")), _text(said.get("agentId", "")), expires_at
+    )
+    return Incoming(Imported(entry_id, created_at, draft), _text(said["memoryRef"]))
+
+
+def _of_mem0(said: JSONObject, now: datetime) -> Incoming:
+    """A memory of mem0, as ``get_all`` answers it."""
+    metadata = said.get("metadata") or {}
+    tags = tuple(map(_text, said.get("categories") or metadata.get("categories") or ()))
+    draft = EntryDraft(_text(said["memory"]), tags, said.get("user_id") or "", said.get("agent_id") or "")
+    created_at = _time(said["created_at"], now)
+    return Incoming(Imported(_id_of(created_at, "mem0", _text(said["id"])), created_at, draft), "mem0")
+
+
+def _of_langgraph(said: JSONObject, now: datetime) -> Incoming:
+    """An item of a store of LangGraph: its value is the content, and its key a tag."""
+    prefix, key, value = said["prefix"], _text(said["key"]), _object(said["value"])
+    parts = prefix.split(".") if isinstance(prefix, str) else list(map(_text, prefix))
+    created_at, memory_ref = _time(said["created_at"], now), "/".join(("langgraph", *parts))
+    entry_id = _id_of(created_at, "langgraph", memory_ref, key)
+    return Incoming(Imported(entry_id, created_at, EntryDraft(addresses.canonical(value), (key,))), memory_ref)
+
+
+FORMS: Mapping[str, Callable[[JSONObject, datetime], Incoming]] = {
+    "jsonl": _of_ours,
+    "mem0": _of_mem0,
+    "langgraph": _of_langgraph,
+}
+
+
+def _id_of(created_at: datetime, *names: str) -> UUID:
+    """An id that is the same at every import, and stands among ours by its time (RFC 9562 UUIDv8 in the form of v7)."""
+    digest = int.from_bytes(hashlib.sha256(json.dumps(names).encode()).digest()[:10])
+    milliseconds = int(created_at.timestamp() * 1000)
+    return UUID(int=(milliseconds << 80 | digest) & ~(0xF << 76 | 0x3 << 62) | 8 << 76 | 2 << 62)
+
+
+def _address(said: JSONObject) -> Address:
+    texts = {name: _text(said.get(name, "")) for name in ADDRESS if name not in ("tier", "pinned")}
+    priority, sensitivity = _text(said.get("priority", "normal")), _text(said.get("sensitivity", ""))
+    fits = all(len(text) <= MOST.get(name, addresses.MAX_AGENT) and text.isprintable() for name, text in texts.items())
+    if priority not in addresses.PRIORITIES or not addresses.is_agent_id(texts["agent_id"]) or not fits:
+        raise ValueError
+    return Address(
+        Tier(said["tier"]),
+        pinned=said.get("pinned", False) is True,
+        priority=priority,
+        sensitivity=Sensitivity(sensitivity) if sensitivity else "",
+        **texts,
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _object(value: object) -> JSONObject:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _time(text: str, until: datetime | None = None) -> datetime:
+    """A time in a file; without a zone it is UTC's. Not behind ``until``, which is the present."""
+    found = datetime.fromisoformat(text)
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if until and found > until:
+        raise ValueError
+    return found
+
+
+@transaction.atomic
+def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
+    """The run that writes what the file with this digest has; the same one when an import of it broke off."""
+    scope_id = f"import:{digest}"
+    there = runs.active_in(scope.tenant_id, scope_id)
+    if there is None:
+        definition = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
+        order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True, scope_id=scope_id)
+        there = runs.open_run(scope.tenant_id, order, now=now, ready=False)
+        runs.start(there, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    return runs.find(scope.tenant_id, there.id)
+
+
+@transaction.atomic
+def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
+    """What became of each: ``STORED``, or why it was left. Refuses all of them for what is wrong with one."""
+    known = ledger.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
+    outcomes: list[str] = []
+    wanted: dict[UUID, Incoming] = {}
+    for each in incoming:
+        entry_id = each.entry.entry_id
+        if entry_id in known or entry_id in wanted:
+            reason = known.get(entry_id)
+            outcomes.append(f"was here and is gone ({reason})" if reason else THERE)
+            continue
+        wanted[entry_id] = each
+        outcomes.append(STORED)
+    plain: dict[str, list[Imported]] = {}
+    for each in wanted.values():
+        plain.setdefault(each.memory_ref, []).append(each.entry)
+    _import_addressed(scope, run, plain.pop("", []), now)
+    for memory_ref, entries in plain.items():
+        tenancy.require_well_formed(memory_ref)
+        place = tenancy.memory_scope(scope, memory_ref)
+        if place is None:
+            raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
+        ledger.import_drafts(place, entries, run=run, now=now)
+    return outcomes
+
+
+def try_entries(scope: TenantScope, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
+    """What would become of each; nothing is changed."""
+    with transaction.atomic():
+        run = begin_import(scope, "", now=now)
+        outcomes = import_entries(scope, run, incoming, now=now)
+        transaction.set_rollback(True)
+    return [f"would be {each}" if each == STORED else each for each in outcomes]
+
+
+def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[Imported], now: datetime) -> None:
+    if not entries:
+        return
+    given = [each.what for each in entries if isinstance(each.what, Given)]
+    for name in sorted({each.address.namespace for each in given if each.address.tier == Tier.SEMANTIC}):
+        namespaces.kept_name(scope, name)
+        made = namespaces.declare(scope.tenant_id, name, (), scope.principal.id, now)
+        namespaces.put_on_record(made, actor=scope.principal.id, now=now)
+    ledger.import_addressed(scope, entries, run=run, now=now)
+
+
+@transaction.atomic
+def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: datetime) -> None:
+    """The run is over; how many lines became what is on record."""
+    runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
+    target = ids.wire("run", run.id)
+    audit.append(
+        scope.tenant_id,
+        actor=scope.principal.id,
+        action="memory.imported",
+        target=target,
+        details=dict(counts),
+        now=now,
+    )

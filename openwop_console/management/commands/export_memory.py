@@ -1,0 +1,31 @@
+"""``manage.py export_memory --tenant SLUG``."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from memory import transfers
+from memory.host import tenancy
+from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
+
+
+class Command(DatabaseCommand):
+    help = "Print every memory entry that can be read, one line of JSON each, for import_memory on another host."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--tenant", required=True, metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=frozenset({"memory:read"}))
+        told = left = 0
+        with refusals_as_errors():
+            for entry_id, line in transfers.export_lines(scope, now=timezone.now()):
+                if line:
+                    told += 1
+                    self.stdout.write(line)
+                else:
+                    left += 1
+                    self.stderr.write(f"{entry_id}: left out, its value is kept encrypted")
+            transfers.record_export(scope, {"entries": told, "leftOut": left}, now=timezone.now())
+        self.stderr.write(f"{told:,} entries, {left:,} left out.")

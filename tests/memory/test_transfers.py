@@ -1,0 +1,193 @@
+"""Memory as a file: exported here, imported there with the same ids; and from other stores."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from memory import ledger, transfers
+from memory.addresses import Address, Tier
+from memory.host import audit, ids, runs, vault
+from memory.ledger import Given, New
+from memory.models.address import EntryAddress
+from memory.models.entry import MemoryEntry
+from tests import building
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+
+
+@pytest.fixture(autouse=True)
+def tenants() -> None:
+    building.tenant("acme")
+    building.tenant("globex")
+
+
+def run_import(capsys: Any, file: Path, *words: str, tenant: str = "globex") -> list[str]:
+    """The report, a line for each line of the file."""
+    capsys.readouterr()
+    call_command("import_memory", str(file), "--tenant", tenant, *words)
+    return capsys.readouterr().out.splitlines()
+
+
+def export(capsys: Any, tenant: str = "acme") -> str:
+    capsys.readouterr()
+    call_command("export_memory", "--tenant", tenant)
+    return str(capsys.readouterr().out)
+
+
+def stored(slug: str) -> list[tuple[Any, ...]]:
+    columns = ("id", "memory_ref", "content", "tags", "subject", "agent_id", "created_at", "expires_at", "search_text")
+    return list(MemoryEntry.objects.of(building.tenant(slug).id).order_by("position").values_list(*columns))
+
+
+def line(number: int, **more: Any) -> str:
+    said = {
+        "id": ids.wire("mem", ids.new_id()),
+        "memoryRef": "notes",
+        "content": f"entry {number}",
+        "createdAt": timezone.now().isoformat(),
+    }
+    return json.dumps(said | more)
+
+
+def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(tmp_path: Path, capsys: Any) -> None:
+    acme = building.scope()
+    run = building.open_run(acme)
+    for number in range(3):
+        building.write(acme, run, f"Ça va {number}?", tags=("crm", "ü"), subject="Ana", agent_id="acme.bot")
+    gone = building.write(acme, run, "retired")
+    ledger.retire_entry(building.scope(), gone.id, reason="", now=timezone.now())
+    (tmp_path / "memory").write_text(export(capsys))
+    assert len(run_import(capsys, tmp_path / "memory")) == 3
+    expected = [row for row in stored("acme") if row[0] != gone.id]
+    assert stored("globex") == expected
+    assert export(capsys, "globex") == (tmp_path / "memory").read_text()
+    actions = audit.actions_of(building.tenant("globex").id)
+    assert {"memory.imported", "memory.exported"} <= set(actions)
+
+
+def test_entries_with_addresses_are_exported_too_but_no_sealed_value(tmp_path: Path, capsys: Any) -> None:
+    acme, now = building.scope(), timezone.now()
+    run = building.open_run(acme)
+    places = [
+        Address(Tier.SEMANTIC, "bot", "facts", "k1", priority="high", created_by="bot"),
+        Address(Tier.EPISODIC, "bot", "facts", "k2", pinned=True),
+        Address(Tier.WORKING, "bot", "facts", "k3", task_id="t-1"),
+        Address(Tier.EPISODIC, "bot", "facts", "secret", sensitivity="restricted"),
+    ]
+    new = [New(Given(place, {"n": 1, "say": "ü"}, ("t",)), run.id, "node") for place in places]
+    ledger.write_addressed(acme, new, actor="bot", now=now)
+    (tmp_path / "memory").write_text(export(capsys))
+    assert len(run_import(capsys, tmp_path / "memory")) == 3
+    assert stored("globex") == [row for row in stored("acme") if "sealed" not in row[2]]
+    columns = (
+        "id",
+        "tier",
+        "agent_id",
+        "namespace",
+        "key",
+        "task_id",
+        "pinned",
+        "priority",
+        "created_by",
+        "updated_at",
+    )
+    rows = [
+        list(
+            EntryAddress.objects.of(building.tenant(slug).id).exclude(key="secret").order_by("id").values_list(*columns)
+        )
+        for slug in ("acme", "globex")
+    ]
+    assert rows[0] == rows[1]
+    assert export(capsys, "globex") == (tmp_path / "memory").read_text()
+
+
+def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: Any) -> None:
+    globex, lines = building.scope("globex"), [line(number) for number in range(4)]
+    now = timezone.now()
+    file = tmp_path / "memory"
+    file.write_text("\n".join([*lines, lines[0]]))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    broken_off = transfers.begin_import(globex, digest, now=now)
+    read = [transfers.read_line(each, "jsonl", now=now) for each in lines[:2]]
+    assert transfers.import_entries(globex, broken_off, read, now=now) == ["stored", "stored"]
+    ledger.remove_entries(globex.tenant_id, [read[0].entry.entry_id], reason="forgotten", now=now)
+    outcomes = [
+        "was here and is gone (forgotten)",
+        "already here",
+        "stored",
+        "stored",
+        "was here and is gone (forgotten)",
+    ]
+    assert run_import(capsys, file) == [f"{number}: {each}" for number, each in enumerate(outcomes, 1)]
+    assert [row[2] for row in stored("globex")] == ["entry 1", "entry 2", "entry 3"]
+    run_ids = set(MemoryEntry.objects.of(globex.tenant_id).values_list("run_id", flat=True))
+    assert run_ids == {broken_off.id}
+    assert runs.find(globex.tenant_id, broken_off.id).status == "completed"
+    assert run_import(capsys, file)[1:] == [
+        "2: already here",
+        "3: already here",
+        "4: already here",
+        "5: " + outcomes[0],
+    ]
+
+
+def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys: Any) -> None:
+    bad = [
+        "not json",
+        "[]",
+        line(1, id="mem_1"),
+        line(1, content=""),
+        line(1, content="a\0b"),
+        line(1, memoryRef="../x"),
+        line(1, memoryRef="openintent/semantic/x"),
+        line(1, memoryRef="tenant/acme/x"),
+        line(1, createdAt="2999-01-01T00:00:00Z"),
+        line(1, expiresAt="2001-01-01T00:00:00Z"),
+        line(1, tags=["x" * 300]),
+        line(1, value={}, address={"tier": "episodic", "agent_id": "a", "namespace": "n", "key": "k" * 300}),
+        line(1, value={}, address={"tier": "semantic", "agent_id": "a", "namespace": "..", "key": "k"}),
+    ]
+    file = tmp_path / "memory"
+    file.write_text("\n".join([line(0), *bad, line(2)]))
+    for words, outcome, expected in ((["--dry-run"], "would be stored", 0), ([], "stored", 2)):
+        with pytest.raises(CommandError, match="13 lines"):
+            run_import(capsys, file, *words)
+        told = capsys.readouterr().out.splitlines()
+        assert (told[0], told[-1]) == (f"1: {outcome}", f"15: {outcome}")
+        assert all(": refused: " in each for each in told[1:-1]), told
+        assert len(stored("globex")) == expected
+
+
+def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: Any) -> None:
+    vault.put(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    (tmp_path / "memory").write_text(
+        "\n".join([line(1), line(2, content="it is tok-93fb0c1d7e", tags=["tok-93fb0c1d7e"])])
+    )
+    assert run_import(capsys, tmp_path / "memory") == ["1: stored", "2: stored"]
+    assert [row[2] for row in stored("globex")] == ["entry 1", "it is [REDACTED:crm]"]
+    assert "tok-93" not in str(stored("globex"))
+
+
+def test_memories_of_other_stores_keep_one_id_however_often_they_come(tmp_path: Path, capsys: Any) -> None:
+    mem0 = {
+        "id": "3f1c2f9e-0f4e-4a3e-9c52-6f1f6f1c8a11",
+        "memory": "Likes tea",
+        "user_id": "ana",
+        "metadata": None,
+        "created_at": "2025-01-02T03:04:05-08:00",
+    }
+    item = {"prefix": ["users", "ana"], "key": "k", "value": {"b": 1, "a": "x"}, "created_at": "2025-01-02T03:04:05"}
+    for form, said, expected in (
+        ("mem0", mem0, ("mem0", "Likes tea", [], "ana")),
+        ("langgraph", item, ("langgraph/users/ana", '{"a":"x","b":1}', ["k"], "")),
+    ):
+        (tmp_path / form).write_text(json.dumps(said))
+        assert run_import(capsys, tmp_path / form, "--format", form) == ["1: stored"]
+        assert run_import(capsys, tmp_path / form, "--format", form) == ["1: already here"]
+        assert stored("globex")[-1][1:5] == expected
+        assert stored("globex")[-1][6].isoformat().startswith("2025-01-02T")
