@@ -20,6 +20,7 @@ import httpx
 import psutil
 import pytest
 
+from memory.host.runs import ENDS, LEASE
 from openwop_console.sqlite.base import TURNSTILE
 from tests import building, plugin
 from tests.conformance import dreaming
@@ -239,12 +240,14 @@ class Story:
         return str(self.order(tenant, "/v1/runs", {"workflowId": workflow_id, "inputs": inputs})["runId"])
 
     def until(self, tenant: str, run_id: str, *statuses: str) -> dict[str, Any]:
-        def reached() -> bool:
-            self.before[run_id] = self.ask(tenant, f"/v1/runs/{run_id}")
-            return self.before[run_id]["status"] in statuses
-
-        until(reached, f"{run_id} does not get to {statuses}")
-        return dict(self.before.pop(run_id))
+        """The run as it is when it gets there. What a kill interrupted waits for the end of one lease after the other
+        where the database, too, was interrupted."""
+        deadline = time.monotonic() + 6 * LEASE.lasts.total_seconds()
+        while (snapshot := self.ask(tenant, f"/v1/runs/{run_id}"))["status"] not in statuses:
+            assert snapshot["status"] not in ENDS, snapshot
+            assert time.monotonic() < deadline, snapshot
+            time.sleep(0.1)
+        return dict(snapshot)
 
     def events(self, tenant: str, run_id: str) -> list[dict[str, Any]]:
         return list(self.ask(tenant, f"/v1/runs/{run_id}/events")["events"])
