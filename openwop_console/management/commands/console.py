@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from memory import retention
 from memory.host.json_types import JSONObject
+from openwop_console import health
 from openwop_console.process import data_folder, listening, scheduler, supervision
 
 WEB, WORKER = "web", "worker"
@@ -33,6 +34,7 @@ class Command(BaseCommand):
     """Web and worker run until Ctrl-C or SIGTERM; both then end, and no work is lost."""
 
     help = "Run web and worker together, or one of them, in the foreground."
+    requires_system_checks: list[str] = []  # they import every view, which the web process does
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--only", choices=(WEB, WORKER), help="run one part; the other one is started apart")
@@ -175,7 +177,8 @@ def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
     a console without durable memory remembered is gone, unless its other part still runs."""
     _require_database()
     with _migrating_alone():
-        call_command("migrate", interactive=False, verbosity=0)
+        if health.unapplied_migrations():
+            call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
     if WEB in parts:
         call_command("collectstatic", interactive=False, verbosity=0)
