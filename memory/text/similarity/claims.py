@@ -8,6 +8,7 @@ under a condition (over $100) claims nothing: a newer event replaces no older on
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from memory.text.similarity import values
 from memory.text.similarity.statements import Leaf, Spoken
@@ -23,9 +24,11 @@ from memory.text.similarity.tokens import (
     NEGATION,
     PREFERS,
     PREPOSITION,
+    PRONOUN,
     SAID,
     STATUS,
     TURN,
+    UNKNOWN,
     VALUE,
     WORD,
     Token,
@@ -62,6 +65,17 @@ SORTS = frozenset("money percent number date time version phone email".split())
 SALT = {name: code_of(f"claim {name}") for name in (*SORTS, "slot", "preference", "status")}
 SLOT = code_of("claimed here")
 MOST_RUNS = 6
+MOST_IN_A_NAME = 4
+ALIKE = 0.75
+CLAIMING = MASKED | PREFERS | TURN | STATUS | VALUE | CAPITAL
+NAMED = "is named"
+DEFINITE = frozenset(
+    "the our my your his her their its der die das unser unsere mein el la los nuestro le notre il lo de het".split()
+)
+# Where every noun has a capital, or none has an article.
+OTHER_ARTICLES = frozenset("der die das unser unsere mein".split())
+INDEFINITE = frozenset("a an some any every each this that these those one another ein eine un una une".split())
+BEEN = frozenset("was were has have been be is are got gets".split())
 
 
 for _phrase in sorted((phrase.split() for phrase in values.STATUSES), key=len, reverse=True):
@@ -111,13 +125,13 @@ def _without_rejected(tokens: list[Token]) -> tuple[list[Token], bool]:
     return tokens, False
 
 
-def status(said: Spoken, _raws: set[str]) -> Slot | None:
+def status(said: Spoken, raws: set[str]) -> Slot | None:
     """One word or phrase for a state, said of the one thing that the statement is about: "is (now) closed"."""
     tokens = said.tokens
     found = [(at, size) for at in range(len(tokens)) if (size := _status_at(tokens, at))]
     apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
-    stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size)]
-    if len(stated) != 1:
+    stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size) or _is_done(tokens, at)]
+    if len(stated) != 1 or raws & values.REPORTING:
         return None
     [(at, size)] = stated
     if any(token.raw in CONDITIONS for token in tokens[:at]):
@@ -136,6 +150,12 @@ def _status_at(tokens: list[Token], at: int) -> int:
     return 0
 
 
+def _is_done(tokens: list[Token], at: int) -> bool:
+    """Whether it is a step that was taken: "was shipped", "has been closed"."""
+    before = next((token.raw for token in reversed(tokens[:at]) if not token.kind & FILLER), "")
+    return before == "been" or (before in ("was", "were", "wurde", "got") and tokens[at].raw in values.PROGRESS)
+
+
 def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
     """Whether it is said of something: behind "is", "=" or "priority", or as "a gold customer", "high priority"."""
     back = at - 1
@@ -151,7 +171,7 @@ def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
 def turned(said: Spoken, raws: set[str]) -> Slot | None:
     """ "The owner of X is now Y", "X moved to Y", "X lives in Y"."""
     tokens = said.tokens
-    if raws.isdisjoint(MOVING):
+    if raws.isdisjoint(MOVING) and raws.isdisjoint(values.IS):
         return None
     turn = next((at for at, token in enumerate(tokens) if token.raw in values.TURNS), len(tokens))
     end = next((at for at in range(turn, len(tokens)) if tokens[at].raw not in TURNING), len(tokens))
@@ -163,7 +183,10 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
     moved, lives = bool(raws & values.MOVES), bool(raws & values.LIVES)
     if not any(token.kind & SAID for token in before) or not 0 < len(after) <= MOST_IN_A_SLOT or "from" in raws:
         return None
-    if (not owned and not (place and (moved or lives))) or any(token.raw in JOINING for token in after):
+    named_place = place and any(token.kind & (VALUE | CAPITAL) for token in after) and _is_definite(before)
+    if (not owned and not (place and (moved or lives)) and not named_place) or any(
+        token.raw in JOINING for token in after
+    ):
         return None
     housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & OFFICES)
     named = [token for token in after if housed or token.code in said.named or token.kind & VALUE]
@@ -178,6 +201,102 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         explicit=moved or housed or bool(raws & values.NOW),
         sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
     )
+
+
+def defined(said: Spoken, raws: set[str]) -> Slot | None:
+    """ "The owner of X is Y", "X was switched to Y", "Y is the owner of X": a name for what there is one of."""
+    tokens = said.tokens
+    verb = next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
+    if not verb:
+        return _switched(tokens, raws)
+    before, after = tokens[:verb], tokens[verb + 1 :]
+    if any(token.raw in values.IS for token in after) or raws & (CONDITIONS | values.REPORTING):
+        return None
+    after, tail = _until_break(after), len(_until_break(after)) < len(after)
+    if tail or not before or not after:
+        return None
+    if _is_definite(before) and _sort_of(after):
+        return _defined(before, after)
+    if after[0].raw in DEFINITE and _is_definite(after) and _is_named(before) and _is_office(after):
+        return _defined(after, before)
+    return None
+
+
+def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
+    """ "The level was lowered to INFO"."""
+    at = next((at for at, token in enumerate(tokens) if token.raw in values.CHANGES | values.MOVES), 0)
+    if not at or "from" in raws or at + 2 > len(tokens) or tokens[at + 1].raw != "to" or raws & values.REPORTING:
+        return None
+    before = [token for token in tokens[:at] if token.raw not in BEEN]
+    after = tokens[at + 2 :]
+    return _defined(before, after) if _is_definite(before) and _sort_of(after) else None
+
+
+def _defined(before: list[Token], after: list[Token]) -> Slot:
+    before = [token for token in before if token.raw not in ("new", "current")]
+    end = len(before) + len(after)
+    return Slot("slot", "value", [*before, *after], len(before), end, explicit=True, sort=_sort_of(after))
+
+
+def _sort_of(tokens: list[Token]) -> str:
+    """What two values must have in common: both are names, or both of one line; empty for anything else."""
+    said = [token for token in tokens if not token.kind & FILLER and token.raw]
+    if len(said) == 1 and said[0].raw in values.KINDS_OF_PREFERENCE:
+        return f"is {values.KINDS_OF_PREFERENCE[said[0].raw]}"
+    return NAMED if _is_named(tokens) else ""
+
+
+def final(said: Spoken, raws: set[str]) -> Slot | None:
+    """ "Petra now works for Bosch": the name, the value or one of a line that a statement ends with."""
+    tokens = [token for token in said.tokens if token.raw not in values.NOW]
+    start = len(tokens)
+    while start > 1 and (tokens[start - 1].kind & (VALUE | CAPITAL | UNKNOWN) or _sort_of(tokens[start - 1 : start])):
+        start -= 1
+        if tokens[start - 1].kind & BREAK:
+            break
+    after = tokens[start:]
+    valued = bool(after) and all(token.kind & VALUE for token in after)
+    sort = "value" if valued else _sort_of(after) if after else ""
+    if not sort or not any(token.kind & WORD for token in tokens[:start]) or raws & (values.REPORTING | CONDITIONS):
+        return None
+    explicit = bool(raws & values.NOW) and "from" not in raws
+    return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _until_break(tokens: list[Token]) -> list[Token]:
+    end = next((at + 1 for at, token in enumerate(tokens) if token.kind & BREAK), len(tokens))
+    return tokens[:end]
+
+
+def _is_definite(tokens: list[Token]) -> bool:
+    """Whether there is one of what it names: with an article, a possessive, or an office, and with a common noun."""
+    head = next((at for at, token in enumerate(tokens) if at and token.kind & PREPOSITION), len(tokens))
+    nouns = [token for token in tokens[:head] if token.kind & WORD]
+    if not nouns or tokens[0].raw in INDEFINITE or any(token.kind & BREAK for token in tokens[:-1]):
+        return False
+    last = nouns[-1]
+    if last.kind & CAPITAL and tokens[0].raw not in OTHER_ARTICLES and last is not tokens[0]:
+        return False
+    known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES
+    return bool(known) and not (last.raw.endswith("s") and not last.raw.endswith(("ss", "us", "is")))
+
+
+def _is_office(tokens: list[Token]) -> bool:
+    head = next((at for at, token in enumerate(tokens) if at and token.kind & PREPOSITION), len(tokens))
+    return any(token.raw in values.ATTRIBUTES for token in tokens[1:head])
+
+
+def _is_named(tokens: list[Token]) -> bool:
+    """Whether all of it is a name or a code; a nationality is none."""
+    tokens = [token for token in tokens if token.raw and not token.kind & FILLER]
+    said = [token for token in tokens if token.kind & SAID]
+    if not 0 < len(said) <= MOST_IN_A_NAME or len(said) < len(tokens):
+        return False
+    if any(token.raw in values.DEMONYMS or token.kind & NEGATION for token in said):
+        return False
+    words = [token for token in said if token.kind & WORD]
+    codes = [token for token in said if token.kind & VALUE and not token.mask]
+    return bool(words or codes) and all(token.kind & (CAPITAL | UNKNOWN) for token in words)
 
 
 def _end_of_place(tokens: list[Token], start: int) -> int:
@@ -204,13 +323,19 @@ def claims_of(said: Spoken) -> list[Claim]:
     if said.leaves:
         return [_leaf(leaf) for leaf in said.leaves if leaf.changes]
     tokens, kinds = said.tokens, said.kinds
-    if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & (MASKED | PREFERS | TURN | STATUS):
+    if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & CLAIMING:
         return []
     raws = {token.raw for token in tokens}
     found: list[Claim] = []
     if kinds & MASKED and not (kinds & HAPPENS and _happened(tokens)):
         found += _values(tokens, raws)
-    for bit, claims in ((PREFERS, preferred), (STATUS, status), (TURN, turned)):
+    for bit, claims in (
+        (PREFERS, preferred),
+        (STATUS, status),
+        (TURN, turned),
+        (TURN, defined),
+        (VALUE | CAPITAL, final),
+    ):
         slot = claims(said, raws) if kinds & bit else None
         if slot:
             found.append(_claim(tokens, slot))
@@ -229,8 +354,14 @@ def _leaf(leaf: Leaf) -> Claim:
 def _claim(tokens: list[Token], slot: Slot) -> Claim:
     rest = _marked(slot.tokens, slot.start, slot.end, "")
     key = (_key(rest) + code_of(slot.sort) + SALT[slot.kind]) & BITS
-    said = tuple(token.word for token in tokens_said(slot))
+    said = tuple(token.word.casefold().removeprefix("as written ") for token in tokens_said(slot))
     return Claim(key, slot.why, said, rest, slot.explicit, slot.sort)
+
+
+def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the two names may be one, of which one is mistyped, or two that are easily taken for each other."""
+    a, b = " ".join(one), " ".join(other)
+    return not any(map(str.isdigit, a + b)) and SequenceMatcher(None, a, b, autojunk=False).ratio() > ALIKE
 
 
 def tokens_said(slot: Slot) -> list[Token]:

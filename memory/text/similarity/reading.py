@@ -14,12 +14,15 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.text.similarity.changes import Against, against, bag_of
 from memory.text.similarity.claims import Claim, claims_of
 from memory.text.similarity.ordering import same_order
+from memory.text.similarity.phrasing import possessed, with_adverbs_last
 from memory.text.similarity.statements import Spoken, parse_statement
 from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, Token, Tokens
 from memory.text.similarity.words import IDENTITY_TAGS
 
+OPPOSING = NEGATION | PREPOSITION
 BINDING = (NEGATION, DIRECTION)
 Keys = NDArray[np.uint64]
 Owners = NDArray[np.int64]
@@ -30,9 +33,16 @@ Ids = NDArray[np.void]
 Short = NDArray[np.uint32]
 ID = np.dtype("V16")
 CUT = np.uint64(0xFFFFFFFF)
-TABLES = ("exact", "slips", "odd", "claimed")
+TABLES = ("exact", "slips", "odd", "claimed", "bags", "opposed")
 # What a new statement's table is looked up in: a slip where it was meant, and the other way round.
-COUNTERPARTS = (("exact", "exact"), ("slips", "exact"), ("exact", "slips"), ("claimed", "claimed"))
+COUNTERPARTS = (
+    ("exact", "exact"),
+    ("slips", "exact"),
+    ("exact", "slips"),
+    ("claimed", "claimed"),
+    ("bags", "opposed"),
+    ("opposed", "bags"),
+)
 
 
 def agree(a: Spoken, b: Spoken) -> bool:
@@ -41,9 +51,17 @@ def agree(a: Spoken, b: Spoken) -> bool:
         return a.strict == b.strict
     if (a.kinds ^ b.kinds) & PAST or not (a.persons <= b.persons or b.persons <= a.persons):
         return False
-    if not same_order(a.tokens, b.tokens, pronouns=a.persons == b.persons):
+    if not say_the_same(a.tokens, b.tokens, pronouns=a.persons == b.persons):
         return False
     return all(a.bound(kind) == b.bound(kind) or a.bound(kind, True) == b.bound(kind, True) for kind in BINDING)
+
+
+def say_the_same(one: Sequence[Token], other: Sequence[Token], *, pronouns: bool) -> bool:
+    """Whether they do in their order, or with possessives and adverbs where they may stand as well."""
+    if same_order(one, other, pronouns=pronouns):
+        return True
+    forms = [with_adverbs_last(possessed(list(tokens))) for tokens in (one, other)]
+    return same_order(forms[0], forms[1], pronouns=pronouns)
 
 
 def still_about(newer: tuple[Token, ...], older: tuple[Token, ...]) -> bool:
@@ -51,7 +69,7 @@ def still_about(newer: tuple[Token, ...], older: tuple[Token, ...]) -> bool:
     if newer == older:
         return True
     speaking = [frozenset(token.code for token in each if token.kind & PRONOUN) for each in (newer, older)]
-    return speaking[0] == speaking[1] and same_order(newer, older, pronouns=True)
+    return speaking[0] == speaking[1] and say_the_same(newer, older, pronouns=True)
 
 
 def owners(tags: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -124,6 +142,8 @@ class Reading:
         self.spoken: list[Spoken] = []
         self.claims: dict[int, list[Claim]] = {}
         self.exact, self.slips, self.odd, self.claimed = Table(), Table(), Table(), Table()
+        self.bags, self.opposed = Table(), Table()
+        self.against: dict[int, list[Against]] = {}
         self.used_before: Short = np.empty(0, np.uint32)
         self._looked_into = np.zeros(len(self.statements), dtype=bool)
         for number, statement in enumerate(self.statements):
@@ -147,17 +167,24 @@ class Reading:
             key = said.key
             self.slips.add(number, [(key - slip.code + word.code) & BITS for slip, word in slips])
             self.odd.add(number, sorted({slip.code for slip, _ in slips}))
+        bag = bag_of(said)
+        if bag:
+            self.bags.add(number, [bag])
+        found = against(said) if said.kinds & OPPOSING else []
+        if found:
+            self.against[number] = found
+            self.opposed.add(number, [key for each in found for key in each.keys])
         claims = claims_of(said)
         if claims:
             self.claims[number] = claims
             self.claimed.add(number, [claim.key for claim in claims])
 
-    def used_once(self, left: NDArray[np.bool_]) -> frozenset[int]:
-        """The codes of odd words in one statement alone, of those that are left and those that were not read."""
+    def uses(self, left: NDArray[np.bool_]) -> dict[int, int]:
+        """How many of the statements that are left use each odd word; none that one uses which was not read."""
         self.look_into(left)
         codes, counts = np.unique(self.odd.keys[left[self.odd.owners]], return_counts=True)
-        once = codes[counts == 1]
-        return frozenset(once[~np.isin((once & CUT).astype(np.uint32), self.used_before)].tolist())
+        known = np.isin((codes & CUT).astype(np.uint32), self.used_before)
+        return dict(zip(codes[~known].tolist(), counts[~known].tolist(), strict=True))
 
     def owner(self, number: int) -> dict[str, frozenset[str]]:
         tags = self.statements[number].tags

@@ -13,7 +13,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.text.similarity.claims import Claim
+from memory.text.similarity.changes import Against, opposite
+from memory.text.similarity.claims import NAMED, Claim, spelled_nearly_alike
 from memory.text.similarity.reading import (
     OFTEN,
     Keys,
@@ -87,7 +88,7 @@ class _Work:
         self.steps = 0
 
     def done(self) -> Reconciliation:
-        while any((self._equals(), self._slips(), self._claims())):
+        while any((self._equals(), self._slips(), self._claims(), self._opposed())):
             pass
         ids = [statement.id for statement in self.reading.statements]
         merges = tuple(
@@ -181,17 +182,21 @@ class _Work:
     def _slips(self) -> int:
         """A statement with a slip of the pen is that with the word that was meant, where only one word can be meant.
 
-        A word that anything else uses is no slip.
+        A word that anything else uses is no slip: wherever it stands, the same with the other word is there as well.
         """
-        self.reading.look_into(self.left)
-        once = self.reading.used_once(self.left)
+        uses = self.reading.uses(self.left)
         meant: dict[int, dict[str, list[int]]] = {}
+        slips: dict[int, set[int]] = {}
         for mistyped, well, slip, word in self._slipped():
             self._step()
-            if slip.code in once and self._agree(mistyped, well, slip, word):
+            if self._agree(mistyped, well, slip, word):
                 meant.setdefault(mistyped, {}).setdefault(word.word, []).append(well)
+                slips.setdefault(slip.code, set()).add(mistyped)
+        odd = {number for code, found in slips.items() if uses.get(code) != len(found) for number in found}
         done = 0
         for mistyped, words in sorted(meant.items()):
+            if mistyped in odd:
+                continue
             wells = [well for well in next(iter(words.values())) if self.left[well] and self.left[mistyped]]
             fits = [well for well in wells if is_owned_alike(self.reading.owner(mistyped), self.reading.owner(well))]
             if len(words) == 1 and fits:
@@ -264,11 +269,47 @@ class _Work:
                 done += 1
         return done
 
+    def _opposed(self) -> int:
+        """Of two statements of which one is against the other, the last one said is left."""
+        reading = self.reading
+        keys, owners = _kept(reading.opposed, self.left)
+        bags, bagged = _kept(reading.bags, self.left)
+        found = np.isin(bags, keys)
+        others: dict[int, list[int]] = {}
+        for bag, other in zip(bags[found].tolist(), bagged[found].tolist(), strict=True):
+            others.setdefault(bag, []).append(other)
+        met = np.isin(keys, bags)
+        done = 0
+        for number in sorted(set(owners[met].tolist()), key=self._moment, reverse=True):
+            for each in reading.against[number]:
+                for other in [other for key in each.keys for other in others.get(key, ())]:
+                    self._step()
+                    done += self._oppose(number, each, other)
+        return done
+
+    def _oppose(self, number: int, what: Against, other: int) -> bool:
+        """The newer of the two replaces the other, if they are about the same; a change only what was before it."""
+        reading = self.reading
+        newer, older = sorted((number, other), key=self._moment, reverse=True)
+        if number == other or not (self.left[number] and self.left[other]) or not (what.denied or newer == number):
+            return False
+        if reading.said_by(number) != reading.said_by(other):
+            return False
+        if not same_owner(reading.owner(number), reading.owner(other)):
+            return False
+        if what.denied and not opposite(what, reading.spoken[other]):
+            return False
+        self.left[older] = False
+        self.superseded[older] = (newer, "negation" if what.denied else "value")
+        return True
+
     def _moment(self, number: int) -> tuple[datetime, UUID]:
         return self._said(number), self.reading.statements[number].id
 
     def _replaces(self, newer: int, last: Claim, older: int, claim: Claim) -> bool:
         if not last.explicit or last.values == claim.values or last.sort != claim.sort:
+            return False
+        if NAMED in last.sort and spelled_nearly_alike(last.values, claim.values):
             return False
         if not same_owner(self.reading.owner(newer), self.reading.owner(older)):
             return False

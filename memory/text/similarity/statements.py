@@ -15,6 +15,8 @@ from functools import reduce
 from operator import or_
 
 from memory.text.similarity import values
+from memory.text.similarity.notation import normalised
+from memory.text.similarity.phrasing import rephrased
 from memory.text.similarity.tokens import (
     AND,
     ASIDE,
@@ -26,13 +28,17 @@ from memory.text.similarity.tokens import (
     END,
     FOREIGN,
     HALT,
+    IDIOM,
+    NEGATION,
     PHRASE,
+    PREPOSITION,
     PRONOUN,
     PROPER,
     SAID,
     SHOUTED,
     TALK,
     UNKNOWN,
+    VALUE,
     WORD,
     Token,
     Tokens,
@@ -186,6 +192,13 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         kinds |= token.kind
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
+    if kinds & (IDIOM | NEGATION | PREPOSITION):
+        again = rephrased(found, kinds)
+        if again != found:
+            found, kinds = again, reduce(or_, [token.kind for token in again], 0)
+    if kinds & VALUE or " every " in text or " each " in text:
+        found = normalised(found)
+        kinds = reduce(or_, [token.kind for token in found], 0)
     if kinds & PHRASE:
         found = _without_phrases(found)
     if kinds & ASIDE:

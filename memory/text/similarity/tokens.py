@@ -22,7 +22,7 @@ WORD, VALUE, NEGATION, STOP, FILLER, PRONOUN, PREPOSITION, DIRECTION = (1 << pla
 TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFERS, TURN, PHRASE = (
     1 << place for place in range(8, 21)
 )
-BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER = (1 << place for place in range(21, 29))
+BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM = (1 << place for place in range(21, 30))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -32,7 +32,7 @@ class Token:
     """``word`` stands for its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
 
     ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``meant`` are
-    the words of which it may be a slip.
+    the words of which it may be a slip, and ``base`` stands for the word in any number.
     """
 
     word: str
@@ -42,6 +42,13 @@ class Token:
     kind: int
     mask: str = ""
     meant: "tuple[Token, ...]" = ()
+    base: int = 0
+
+    def with_kind(self, bits: int) -> "Token":
+        return replace(self, kind=self.kind | bits) if bits else self
+
+    def without_kind(self, bits: int) -> "Token":
+        return replace(self, kind=self.kind & ~bits) if self.kind & bits else self
 
 
 PIECES = re.compile(
@@ -73,6 +80,8 @@ MASKS = {
     "time": TIME,
     "number": NUMBER,
 }
+# Between two values or words, without blanks, a long dash joins as a hyphen does.
+DASHES = re.compile(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
 WITH_UNIT = re.compile(r"([+\-−]?\d[\d.,]*)([a-z]+)")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 CENTS = re.compile(r"(?<=\d)\.0+(?=$|[kmb]$)")
@@ -88,10 +97,11 @@ EMPHASIS = re.compile(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 LIKE_A_NAME = re.compile(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
 DIGITS = "0123456789"
 ALPHABETIC = re.compile(r"[A-Za-z0-9]+")
-CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+CLITICS = ("'s", "'re", "'ve", "'d", "'m")
 # The word of each phrase that most statements do not have.
 STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
 TELLING = frozenset(max(phrase, key=lambda word: (word not in words.STOP, len(word))) for phrase in words.PHRASES)
+IDIOMATIC = frozenset(max(phrase, key=lambda word: (word not in words.STOP, len(word))) for phrase in words.IDIOMS)
 LATIN_END = 0x250
 
 
@@ -112,7 +122,7 @@ class Tokens(dict[str, tuple[Token, ...]]):
         """The tokens of ``text`` in their order."""
         if "+" in text:
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
-        whole = text if text.isascii() else unicodedata.normalize("NFKC", text)
+        whole = text if text.isascii() else DASHES.sub("-", unicodedata.normalize("NFKC", text))
         return [token for chunk in whole.split() for token in self[chunk]]
 
 
@@ -176,7 +186,8 @@ def _is_mixed(part: str) -> bool:
 def proper(token: Token) -> Token:
     """The word as a name: IT is not it, nor is the A of Vitamin A an article."""
     code = code_of(f"w proper {token.raw}")
-    return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), WORD | CAPITAL | token.kind & BREAKING)
+    kind = WORD | CAPITAL | token.kind & BREAKING
+    return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), kind, base=code)
 
 
 def _marked(found: list[Token], sign: str) -> list[Token]:
@@ -193,6 +204,10 @@ def _of_piece(text: str, capital: int) -> list[Token]:
     if text.endswith("n't"):
         stem = {"ca": "can", "wo": "will", "sha": "shall"}.get(text[:-3], text[:-3])
         return [*_of_piece(stem, capital), _negation("not", text)]
+    if text == "&":
+        return [_word("and", 0)]
+    if text.endswith("'ll"):
+        return [*_of_piece(text[:-3], capital), _word("will", 0)]
     clitic = next((end for end in CLITICS if text.endswith(end)), "")
     text = text.removesuffix(clitic) if clitic else text
     if text in words.NEGATIONS:
@@ -207,7 +222,7 @@ def _of_piece(text: str, capital: int) -> list[Token]:
 def _negation(word: str, raw: str) -> Token:
     code = code_of(f"n {word}")
     direction = DIRECTION if word in words.DIRECTIONS else 0
-    return Token(word, raw, code, code.to_bytes(8, "little"), NEGATION | direction)
+    return Token(word, raw, code, code.to_bytes(8, "little"), NEGATION | direction, base=code)
 
 
 def _values(text: str) -> list[Token]:
@@ -227,9 +242,17 @@ def _values(text: str) -> list[Token]:
     return _value(plain, text, mask)
 
 
-def _value(text: str, raw: str, mask: str) -> list[Token]:
+def value_token(text: str, raw: str, mask: str) -> Token:
     code = code_of(f"v {text}")
-    return [Token(text, raw, code, code.to_bytes(8, "little"), VALUE | (MASKED if mask else 0), mask)]
+    return Token(text, raw, code, code.to_bytes(8, "little"), VALUE | (MASKED if mask else 0), mask, (), code)
+
+
+def _value(text: str, raw: str, mask: str) -> list[Token]:
+    return [value_token(text, raw, mask)]
+
+
+def word_token(text: str) -> Token:
+    return _word(text, 0)
 
 
 def _word(text: str, capital: int) -> Token:
@@ -237,8 +260,11 @@ def _word(text: str, capital: int) -> Token:
     if base in values.WEEKDAYS or base in values.MONTHS:
         unsure = base in ("may", "march") and not capital
         return _value(base, text, "" if unsure else "date")[0]
-    if text in values.NUMBER_WORDS:
-        return _value(values.NUMBER_WORDS[text], text, "number")[0]
+    number = _number_of(text)
+    if number:
+        return value_token(number, text, "number")
+    if text in values.NAMED_TIMES:
+        return value_token(values.NAMED_TIMES[text], text, "time")
     kind = capital | _roles(text)
     if not kind & (STOP | FILLER | PRONOUN):
         kind |= WORD | _spelled(text, base, capital)
@@ -249,7 +275,16 @@ def _word(text: str, capital: int) -> Token:
     code = code_of(f"w {base}") if kind & WORD else code_of(f"p {words.PRONOUNS[text]}") if kind & PRONOUN else 0
     shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
     meant = tuple(_of_piece(word, 0)[0] for word in words.meant_by(text)) if kind & UNKNOWN else ()
-    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", meant)
+    any_number = code_of(f"base {words.without_number(base)}") if kind & WORD else 0
+    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", meant, any_number)
+
+
+def _number_of(text: str) -> str:
+    """The digits of a number word, also of "twenty-five"; empty for any other word."""
+    tens, _, ones = text.partition("-")
+    if tens not in values.NUMBER_WORDS or not ones:
+        return values.NUMBER_WORDS.get(text, "")
+    return str(int(values.NUMBER_WORDS[tens]) + int(values.NUMBER_WORDS[ones])) if ones in values.NUMBER_WORDS else ""
 
 
 def _roles(text: str) -> int:
@@ -264,6 +299,7 @@ def _roles(text: str) -> int:
         (text in words.DIRECTIONS, DIRECTION),
         (text in words.DISCOURSE, TALK | ASIDE),
         (text in TELLING, PHRASE),
+        (text in IDIOMATIC, IDIOM),
         (text in values.PREFERS, PREFERS),
         (text in STATING, STATUS),
         (_happens(text), HAPPENS),

@@ -1,6 +1,8 @@
 """Words for values: times, units, and what makes a number a name (order 1001) or a count (30 seats). Data alone."""
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
+from decimal import Decimal
+
 MONTHS = "january february march april may june july august september october november december".split()
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
@@ -22,6 +24,66 @@ NUMBER_WORDS = {
     "thousand": "1000",
     "million": "1000000",
 }
+
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+MONEY = {
+    sign: code
+    for code, signs in {
+        "usd": "$ usd us$ dollar dollars",
+        "eur": "€ eur euro euros",
+        "gbp": "£ gbp pound pounds",
+        "jpy": "¥ jpy yen",
+        "inr": "₹ inr rupee rupees",
+        "pln": "pln zł zloty zlotys złotych złote",
+        "chf": "chf franken",
+        **{code: code for code in "czk sek nok dkk huf ron cad aud nzd cny sgd hkd brl mxn zar".split()},
+    }.items()
+    for sign in signs.split()
+}
+# What stands before its amount as well as behind it.
+CODES = frozenset(sign for sign in MONEY if len(sign) == 3 and sign != "yen") | {"€", "$", "£", "us$"}
+# What is counted in: how many of the smallest unit of its line it is, and the name of that unit.
+MEASURES = {
+    name: (Decimal(factor), unit)
+    for unit, factor, names in (
+        ("gram", "1", "g gram grams gramme grammes gramm gramos"),
+        ("gram", "1000", "kg kilo kilos kilogram kilograms kilogramm kilogramos"),
+        ("gram", "1000000", "tonne tonnes"),
+        ("milligram", "1", "mg milligram milligrams"),
+        ("millimeter", "1", "mm millimeter millimeters millimetre millimetres"),
+        ("millimeter", "10", "cm centimeter centimeters centimetre centimetres zentimeter"),
+        ("millimeter", "1000", "meter meters metre metres metros"),
+        ("millimeter", "1000000", "km kilometer kilometers kilometre kilometres kilómetros"),
+        ("foot", "1", "ft foot feet"),
+        ("mile", "1", "mi mile miles"),
+        ("lb", "1", "lb lbs"),
+        ("milliliter", "1", "ml milliliter milliliters millilitre millilitres"),
+        ("milliliter", "1000", "l liter liters litre litres litros"),
+        ("ms", "1", "ms millisecond milliseconds millisekunden"),
+        ("ms", "1000", "s sec secs second seconds sekunde sekunden segundos"),
+        ("ms", "60000", "min mins minute minutes minuten minutos minut"),
+        ("ms", "3600000", "h hr hrs hour hours stunde stunden horas godzin"),
+        ("day", "1", "day days tag tage tagen día días dni"),
+        ("day", "7", "week weeks woche wochen semana semanas tygodni"),
+        ("month", "1", "month months monat monate monaten mes meses"),
+        ("month", "12", "year years jahr jahre jahren año años"),
+        ("kb", "1", "kb kilobyte kilobytes"),
+        ("mb", "1", "mb megabyte megabytes"),
+        ("gb", "1", "gb gigabyte gigabytes"),
+        ("tb", "1", "tb terabyte terabytes"),
+        ("watt", "1", "w watt watts"),
+        ("watt", "1000", "kw kilowatt kilowatts"),
+        ("volt", "1", "v volt volts"),
+        ("hz", "1", "hz hertz"),
+        ("celsius", "1", "°c celsius"),
+    )
+    for name in names.split()
+}
+NAMED_TIMES = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
+SHORT_DAYS = {name[:3]: name for name in (*WEEKDAYS, *MONTHS)} | {
+    "tues": "tuesday", "wednes": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september",
+}  # fmt: skip
+PERIODS = {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "annually"}
 
 CURRENCIES = frozenset(
     "usd eur gbp chf jpy pln czk sek nok dkk huf ron cad aud nzd inr cny sgd hkd brl mxn zar "
@@ -94,7 +156,9 @@ CHANGES = frozenset(
     grown shrunk doubled pushed brought forward modified upped bumped
     """.split()
 )
-NOW = frozenset("now currently presently nowadays instead henceforth longer anymore".split())
+NOW = frozenset(
+    "now currently presently nowadays instead henceforth longer anymore jetzt nun ahora teraz maintenant adesso".split()
+)
 
 # A preference for one of a line is replaced by one for another of the same line, and by nothing else.
 KINDS_OF_PREFERENCE = {
@@ -138,14 +202,29 @@ ATTRIBUTES = frozenset(
     colour format location office headquarters name title role supplier vendor carrier provider method timezone region
     edition theme phone mobile email number representative rep sponsor assignee approver reviewer password-policy
     frequency schedule slot venue position department team employer nickname extension terms stage priority severity
+    treasurer president chair chairman chairwoman chairperson captain coach secretary maintainer editor administrator
+    principal dean mayor landlord accountant auditor deputy leader boss chief spokesperson moderator organizer organiser
+    mentor adviser advisor trainer dentist physician liaison steward warden delegate locale tutor locator successor
     supervisor director ceo cto cfo coordinator host hosting account-manager backup default engine framework database
     """.split()
 )
 PLACES = frozenset("in at on to".split())
 LIVES = frozenset("live lives lived based located headquartered reside resides sits situated".split())
-COPULAS = frozenset({"is", "are"})
+COPULAS = frozenset("is are ist sind es está están jest są est sont è é".split())
+# Of one alone.
+IS = frozenset("is ist es está jest est è é".split())
+# They have a capital and are no names.
+DEMONYMS = frozenset(
+    """
+    american british english german french spanish italian portuguese polish dutch swedish danish norwegian finnish
+    czech slovak japanese chinese korean russian ukrainian turkish arabic hebrew hindi greek hungarian romanian swiss
+    austrian belgian irish scottish welsh canadian mexican brazilian argentinian indian pakistani thai vietnamese
+    european asian african australian israeli egyptian iranian iraqi croatian serbian slovenian bulgarian catalan
+    catholic protestant christian jewish muslim hindu buddhist orthodox
+    """.split()
+)
 MOVES = frozenset("moved relocated transferred migrated rescheduled postponed".split())
-TURNS = COPULAS | MOVES | LIVES
+TURNS = COPULAS | MOVES | LIVES | CHANGES
 STATUSES = {
     phrase: sort
     for sort, phrases in {
@@ -159,14 +238,41 @@ STATUSES = {
             completed, done, draft, approved, rejected, accepted, published, archived, locked, unlocked, paid, unpaid,
             overdue, signed, unsigned, verified, unverified, confirmed, live, deprecated, retired, planned, escalated,
             waiting, waiting for the customer, waiting for customer, waiting for us, ready,
-            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off
+            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off,
+            lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired, broken, working,
+            refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved, booked, cleared,
+            settled, under investigation, under way, out of order, out of service, in service, in preparation, on leave,
+            on vacation, on schedule, on track, at risk, assigned, unassigned, required, optional, allowed, forbidden,
+            mandatory, supported, unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found,
+            in force, in effect, suspended, revoked, granted, requested, submitted, scheduled, started, installed,
+            uninstalled, connected, disconnected, stable, unstable, up to date, outdated, public, private,
+            offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt,
+            verfügbar, ausverkauft, genehmigt, abgelehnt, gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt,
+            abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado, pagada,
+            cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada,
+            rechazado, rechazada, resuelto, resuelta, terminado, terminada,
+            otwarty, otwarta, otwarte, zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny,
+            nieaktywna, opłacony, opłacona, opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona,
+            dostarczone, wysłany, wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe,
+            zakończony, zakończona, zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne,
+            ouvert, ouverte, fermé, fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé,
+            terminée, en cours, en attente, actif, active, inactif, inactive
         """,
+        "marriage": "single, engaged, married, divorced, widowed, separated",
         "tier": "bronze, silver, gold, platinum, diamond, basic, standard, premium, pro, enterprise, free, starter",
         "level": "low, medium, high, normal, urgent, critical, minor, major, moderate",
         "color": "red, green, amber, yellow",
     }.items()
     for phrase in " ".join(phrases.split()).split(", ")
 }
+# Steps that something takes once and that stay: "was shipped" says how it is.
+PROGRESS = frozenset(
+    """
+    delivered shipped dispatched sent returned cancelled canceled completed resolved fixed merged deployed released
+    approved rejected paid refunded signed published archived launched finished installed repaired sold confirmed
+    retired deprecated lost won settled accepted granted revoked submitted escalated processed verified cleared
+    """.split()
+)
 STATUS_NOUNS = frozenset("status state priority severity level tier plan customer client risk stage phase".split())
 # Keys of records whose values change, and those of records of what happened.
 CHANGING = frozenset(
@@ -179,4 +285,15 @@ CHANGING = frozenset(
 )
 HAPPENING = frozenset("event timestamp paid happened occurred transaction payment refund logged visit created".split())
 DROPPED = NOW | CHANGES
+# What somebody says, asks, supposes or promises is not so for that.
+REPORTING = frozenset(
+    """
+    say says said wrote writes asked asks ask claims claimed believes believe believed thinks think thought hopes hope
+    hoped supposes suppose supposed assume assumes assumed imagine suggests suggested promises promised promise
+    proposes proposed proposal considers considered considering wonders wondered expects rumor rumour allegedly
+    reportedly might would could maybe perhaps possibly probably if whether pretend quote quoted told tells
+    """.split()
+)
+CONDITIONAL = frozenset("if when whenever once while unless until".split())
+REPLACING = CHANGES | MOVES | frozenset("instead rather not switched upgraded downgraded".split())
 UNEVENTFUL = STANDING | CHANGES | STATES | LIVES | DATED

@@ -27,6 +27,7 @@ FILLERS = frozenset(
     totally completely well so ok okay yes please kindly fyi btw tbh imo imho afaik nb ps anyway anyhow however
     moreover furthermore additionally besides therefore thus hence then currently presently now nowadays still
     already generally basically overall ultimately importantly notably specifically particularly interestingly
+    jetzt nun ahora teraz maintenant adesso
     incidentally hopefully fortunately unfortunately hey hi hello um uh er hmm oh again but
     """.split()
 )
@@ -47,6 +48,7 @@ DISCOURSE = frozenset(
     appears turns turned out worth case you we i me us your our my
     conversation call chat earlier previously previous last far fact course general
     short brief long way point reference future quick quickly small little important let want wanted add added adding
+    correction correcting corrected correct
     seen sources according based everything else things thing state stated stating report reported heard
     learned learnt found notice noticed observe observed speaking words word simple put repeat repeating
     reiterate time being moment honest sake completeness recall correctly
@@ -205,6 +207,112 @@ NAMES = frozenset(
     taylor turner fisher king brown green black white gray young long hill wood woods field fields bell bush banks
     wells rivers waters marsh moss love price rice cross church knight parker porter potter walker weaver carver
     christian major noble paris robin guy buddy destiny harmony mercy patience prudence trinity winter berry
+    """.split()
+)
+# Set phrases, and the words that stand for them.
+IDIOMS = {
+    tuple(phrase.split()): tuple(meaning.split())
+    for meaning, phrases in {
+        "must": "have to, has to, need to, needs to, is required to, are required to, is obliged to, are obliged to",
+        "can": "is able to, are able to, is capable of, are capable of",
+        "may": "is allowed to, are allowed to, is permitted to, are permitted to",
+        "over": "more than, in excess of",
+        "under": "less than, fewer than",
+        "at least": "no less than, no fewer than, not less than, a minimum of, minimum of",
+        "up to": "at most, no more than, not more than, a maximum of, maximum of",
+        "because of": "due to, owing to, on account of",
+        "to": "in order to, so as to",
+        "and": "as well as",
+        "many": "a lot of, lots of, plenty of, a large number of, a great deal of",
+        "several": "a number of, a couple of, a handful of",
+        "hate": "can not stand, can not bear",
+        "hates": "can not stands",
+        "happens": "takes place",
+        "happen": "take place",
+        "happened": "took place",
+        "responsible for": "in charge of",
+        "use": "make use of",
+        "uses": "makes use of",
+        "remove": "get rid of",
+        "handle": "take care of, deal with",
+        "handles": "takes care of, deals with",
+        "postponed": "put off",
+        "cancelled": "called off",
+        "cancel": "call off",
+        "submit": "hand in, turn in",
+        "rejected": "turned down",
+        "reject": "turn down",
+        "collect": "pick up",
+        "collects": "picks up",
+        "collected": "picked up",
+        "wait": "hold on",
+        "perform": "carry out",
+        "performs": "carries out",
+        "performed": "carried out",
+        "discover": "find out",
+        "discovered": "found out",
+        "discuss": "talk about",
+        "about": "with regard to, with respect to, in regard to",
+        "before": "prior to, ahead of",
+        "after": "subsequent to",
+        "during": "in the course of",
+        "like": "be fond of",
+        "likes": "is fond of",
+        "has": "is equipped with, comes with, is in possession of",
+        "have": "are equipped with, come with",
+        "contains": "consists of, is made up of, is composed of, comprises",
+        "contain": "consist of, are made up of, are composed of, comprise",
+        "by": "by means of, with the help of",
+        "if": "in case, provided that",
+        "although": "even though, despite the fact that",
+        "birthday": "date of birth",
+        "will": "is going to, are going to",
+        "going to": "gonna",
+        "want to": "wanna",
+        "must not": "is not allowed to, are not allowed to, is forbidden to, are forbidden to, is not permitted to",
+        "forbidden": "not allowed, not permitted, prohibited, banned",
+        "two times": "twice",
+        "half": "50 percent of",
+        "works for": "is employed by, is employed at, works at",
+        "lives in": "is based in, resides in, is resident in, has home in",
+        "is in": "is located in, is situated in, lies in",
+        "are in": "are located in, are situated in, lie in",
+        "is called": "is named, is known as, goes by the name of",
+        "without": "free of, free from",
+    }.items()
+    for phrase in phrases.split(", ")
+}
+# Of these one or the other holds.
+OPPOSITES = {
+    one: other
+    for pair in """
+    open/closed allowed/forbidden possible/impossible available/unavailable active/inactive valid/invalid
+    locked/unlocked online/offline true/false complete/incomplete paid/unpaid signed/unsigned verified/unverified
+    enabled/disabled correct/incorrect safe/unsafe known/unknown visible/invisible legal/illegal necessary/unnecessary
+    stable/unstable used/unused limited/unlimited encrypted/unencrypted confirmed/unconfirmed supported/unsupported
+    mandatory/optional required/optional compatible/incompatible reliable/unreliable happy/unhappy aware/unaware
+    married/unmarried able/unable present/absent healthy/unhealthy
+    """.split()
+    for one, other in (pair.split("/"), pair.split("/")[::-1])
+    if (one, other) != ("optional", "mandatory")
+}
+# What stands behind "by" and does nothing.
+MEANS = frozenset(
+    """
+    email mail post phone card cash bank transfer invoice cheque check hand car train plane bus bike bicycle foot
+    air sea road rail default design law accident mistake far now then noon midnight tomorrow today tonight
+    """.split()
+)
+# Participles with a past of their own.
+PARTICIPLES = dict(
+    pair.split("/")
+    for pair in """
+    written/wrote given/gave taken/took driven/drove spoken/spoke chosen/chose broken/broke stolen/stole
+    drawn/drew known/knew grown/grew thrown/threw flown/flew shown/showed seen/saw eaten/ate forgotten/forgot
+    begun/began sung/sang worn/wore torn/tore bitten/bit hidden/hid ridden/rode
+    made/made built/built sent/sent bought/bought brought/brought taught/taught caught/caught sold/sold told/told
+    held/held kept/kept left/left lost/lost found/found paid/paid said/said led/led met/met read/read run/ran
+    won/won spent/spent lent/lent cut/cut put/put set/set hit/hit shut/shut done/did hung/hung
     """.split()
 )
 # Verbs, in their base form; regular forms are made by the rules of English, the irregular ones stand below.
@@ -446,6 +554,36 @@ def _rank(word: str) -> int:
     """The place of a word that is one token, a small number when it is a frequent one; 0 for any other."""
     found = _vocabulary().encode(f" {word}")
     return int(found[0]) if len(found) == 1 else 0
+
+
+def base_of(participle: str) -> str:
+    """The verb of a regular participle, by what the vocabulary has; empty for others."""
+    if not participle.endswith("ed"):
+        return ""
+    forms = [participle[:-1], participle[:-2], participle[:-3]]
+    if participle.endswith("ied"):
+        return participle[:-3] + "y"
+    if len(participle) > 5 and participle[-3] == participle[-4] and participle[-3] not in "sl":
+        return participle[:-3]
+    return next((form for form in forms[:2] if standing(form) == COMMON), "")
+
+
+def third_person(verb: str) -> str:
+    if verb.endswith(("s", "sh", "ch", "x", "z")):
+        return verb + "es"
+    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else verb + "s"
+
+
+def without_number(word: str) -> str:
+    """The word of a table without its ending, and any other without the "s" of its plural or third person."""
+    stem, _, ending = word.partition("+")
+    if ending:
+        return stem if ending == "s" else word
+    if len(word) < SHORTEST or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("shes", "ches", "xes", "zes", "sses")) else word[:-1]
 
 
 def standing(word: str) -> str:

@@ -1,0 +1,345 @@
+"""One way of writing for each value: numbers, percentages, amounts, measures, dates, times and ranges. Pure.
+
+Works on the tokens of a statement: "1,200,000", "1 200 000" and "1.2 million" become one token, and so do
+"May 5th, 2027", "5 May 2027" and "2027-05-05". What is not understood stays as it is written.
+"""
+# ruff: noqa: RUF001 -- the signs are meant
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from memory.text.similarity import values
+from memory.text.similarity.tokens import BREAKING, VALUE, Token, value_token, word_token
+
+GROUP = re.compile(r"\d{3}")
+PLAIN = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
+AMOUNT = re.compile(r"([+\-−]?)([$€£¥₹])(\d+(?:\.\d+)?)([kmb]?)")
+CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::00)?(am|pm)?")
+DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})")
+ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+YEAR = re.compile(r"(?:19|20)\d{2}")
+VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
+SPAN = re.compile(r"(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))-(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))")
+COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
+# In a statement of one of these, "from 5 to 7" is a change.
+MOVED = values.CHANGES | values.MOVES
+TO = frozenset(["to", "bis", "do", "à", "a", "al", "through"])
+FROM = frozenset(["from", "von", "od", "de", "between"])
+Found = tuple[list[Token], int]
+
+
+def normalised(tokens: list[Token]) -> list[Token]:
+    """The tokens with each value written in one way."""
+    moved = any(token.raw in MOVED for token in tokens)
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        made = _value_at(tokens, at, moved) if tokens[at].kind & VALUE or tokens[at].raw in values.CODES else None
+        if made is None:
+            found.append(tokens[at])
+            at += 1
+        else:
+            new, end = made
+            if " to " in new[0].word:
+                _drop_from(found)
+            found += [*new[:-1], new[-1].with_kind(tokens[end - 1].kind & BREAKING)]
+            at = end
+    return _per_period(found if moved else _spans(found))
+
+
+def _drop_from(found: list[Token]) -> None:
+    if found and found[-1].raw in FROM and not found[-1].kind & BREAKING:
+        found.pop()
+
+
+def _value_at(tokens: Sequence[Token], at: int, moved: bool) -> Found | None:
+    rules = RULES if moved else (*RULES[:-1], _range, *RULES[-1:])
+    return next((made for rule in rules if (made := rule(tokens, at)) is not None), None)
+
+
+def _raw(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].raw if at < len(tokens) else ""
+
+
+def _joined(tokens: Sequence[Token], at: int) -> bool:
+    """Whether nothing that ends a clause stands before that place."""
+    return at < len(tokens) and not tokens[at - 1].kind & BREAKING
+
+
+# Numbers and what is counted.
+
+
+def _number(tokens: Sequence[Token], at: int) -> tuple[Decimal, int] | None:
+    """The number that begins there, and where it ends: digits, digits in groups, words, and scales behind either."""
+    token = tokens[at]
+    if token.raw in values.NUMBER_WORDS and token.kind & VALUE:
+        return _spelled_out(tokens, at)
+    word = token.word.removesuffix("k").replace("−", "-")
+    if not token.kind & VALUE or not PLAIN.fullmatch(word):
+        return None
+    number = Decimal(word) * (1000 if token.word.endswith("k") else 1)
+    end = at + 1
+    if word.isdigit() and len(word) <= 3 and word[0] != "0":
+        while _joined(tokens, end) and GROUP.fullmatch(_raw(tokens, end)):
+            number, end = number * 1000 + int(tokens[end].raw), end + 1
+    while _joined(tokens, end) and _raw(tokens, end) in values.SCALES:
+        number, end = number * values.SCALES[tokens[end].raw], end + 1
+    return number, end
+
+
+def _spelled_out(tokens: Sequence[Token], at: int) -> tuple[Decimal, int]:
+    """ "Twenty five", "two hundred and fifty", "three million"."""
+    total, part, end = 0, 0, at
+    while end < len(tokens):
+        raw = tokens[end].raw
+        if raw == "and" and end > at and part >= 100 and _raw(tokens, end + 1) in values.NUMBER_WORDS:
+            end += 1
+            continue
+        if raw not in values.NUMBER_WORDS or (end > at and not _joined(tokens, end)):
+            break
+        number = int(values.NUMBER_WORDS[raw])
+        if raw in values.SCALES:
+            part = max(part, 1) * number
+            total, part = (total + part, 0) if number >= 1000 else (total, part)
+        elif end > at and part % 100 and not (part % 10 == 0 and part % 100 >= 20 and number < 10):
+            break
+        else:
+            part += number
+        end += 1
+    return Decimal(total + part), end
+
+
+def _written(number: Decimal) -> str:
+    return f"{number.normalize():f}"
+
+
+def _measured(tokens: Sequence[Token], at: int) -> Found | None:
+    """A number with its percent sign, currency or unit."""
+    counted = _number(tokens, at)
+    if counted is None:
+        return None
+    number, end = counted
+    made, behind = _with_unit([number], tokens, end)
+    return (made, behind) if behind > at + 1 or tokens[at].word.endswith("k") else None
+
+
+def _range(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "2-3 weeks", "2 to 3 weeks", "from 2 to 3 weeks" and "between 2 and 3 weeks"."""
+    written = SPAN.fullmatch(tokens[at].word)
+    if written and not tokens[at].mask and all(PLAIN.fullmatch(end) for end in written.groups()):
+        return _with_unit([Decimal(end) for end in written.groups()], tokens, at + 1)
+    low = _number(tokens, at)
+    between = _raw(tokens, low[1]) if low and _joined(tokens, low[1]) else ""
+    if not low or not (between in TO or (between == "and" and at and tokens[at - 1].raw == "between")):
+        return None
+    high = _number(tokens, low[1] + 1) if low[1] + 1 < len(tokens) else None
+    return _with_unit([low[0], high[0]], tokens, high[1]) if high else None
+
+
+def _with_unit(numbers: list[Decimal], tokens: Sequence[Token], end: int) -> Found:
+    """The number, or the two of a range, in what stands behind it."""
+    raw, after = tokens[end - 1].raw, _raw(tokens, end) if _joined(tokens, end) else ""
+    if after in values.PERCENT or (after and tokens[end].word == "percent"):
+        return [_of_each(numbers, "{}%", raw, "percent")], end + 1
+    if after == "per" and _raw(tokens, end + 1) == "cent":
+        return [_of_each(numbers, "{}%", raw, "percent")], end + 2
+    if after in values.MONEY:
+        return [_of_each(numbers, "{} " + values.MONEY[after], raw, "money")], end + 1
+    if after in values.MEASURES:
+        factor, name = values.MEASURES[after]
+        return [_of_each([number * factor for number in numbers], "{}", raw, "number"), word_token(name)], end + 1
+    return [_of_each(numbers, "{}", raw, "number")], end
+
+
+def _of_each(numbers: list[Decimal], form: str, raw: str, mask: str) -> Token:
+    return value_token(" to ".join(form.format(_written(number)) for number in numbers), raw, mask)
+
+
+def _money(number: Decimal, currency: str, raw: str) -> Token:
+    return value_token(f"{_written(number)} {currency}", raw, "money")
+
+
+def _amount(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "$2,450.00", "USD 2450", "€ 5 million"."""
+    written = AMOUNT.fullmatch(tokens[at].word)
+    if written:
+        sign, currency, digits, scale = written.groups()
+        number = Decimal(digits) * {"": 1, "k": 1000, "m": 10**6, "b": 10**9}[scale]
+        end = at + 1
+        while _joined(tokens, end) and _raw(tokens, end) in values.SCALES:
+            number, end = number * values.SCALES[tokens[end].raw], end + 1
+        if _raw(tokens, end) in values.MONEY and _joined(tokens, end):
+            end += 1
+        return [_money(-number if sign in "-−" and sign else number, values.MONEY[currency], tokens[at].raw)], end
+    if tokens[at].raw in values.CODES and _joined(tokens, at + 1):
+        counted = _number(tokens, at + 1)
+        if counted:
+            return [_money(counted[0], values.MONEY[tokens[at].raw], tokens[at].raw)], counted[1]
+    return None
+
+
+def _compound(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "A 30-day trial" is one of 30 days."""
+    found = COMPOUND.fullmatch(tokens[at].word)
+    unit = values.MEASURES.get(found.group(2)) if found else None
+    if not found or not unit:
+        return None
+    number = _written(Decimal(found.group(1)) * unit[0])
+    return [value_token(number, tokens[at].raw, "number"), word_token(unit[1])], at + 1
+
+
+def _version(tokens: Sequence[Token], at: int) -> Found | None:
+    """ "v1.29" is 1.29, and of "version 1.29" the word may be missing."""
+    found = VERSION.fullmatch(tokens[at].word)
+    return ([value_token(found.group(1), tokens[at].raw, "version")], at + 1) if found else None
+
+
+# Dates and times.
+
+
+def _month(token: Token) -> int:
+    return values.MONTHS.index(token.word) + 1 if token.kind & VALUE and token.word in values.MONTHS else 0
+
+
+def _day(tokens: Sequence[Token], at: int) -> int:
+    found = DAY.fullmatch(_raw(tokens, at).removesuffix("."))
+    return int(found.group(1)) if found and 0 < int(found.group(1)) <= 31 else 0
+
+
+def _date(tokens: Sequence[Token], at: int) -> Found | None:
+    """A day of a month, with its year if it is given."""
+    for form, order in ((ISO, (0, 1, 2)), (DOTTED, (2, 1, 0)), (SLASHED, (2, 0, 1))):
+        found = form.fullmatch(tokens[at].word)
+        if found:
+            given, month, day = (int(found.groups()[place]) for place in order)
+            if form is SLASHED and month <= 12 and day <= 12 and month != day:
+                return None
+            month, day = (day, month) if month > 12 else (month, day)
+            return ([_day_token(month, day, f"{given:04}", tokens[at].raw)], at + 1) if month <= 12 else None
+    month, end = _month(tokens[at]), at + 1
+    if month:
+        end += _raw(tokens, end) == "the"
+        day = _day(tokens, end) if _joined(tokens, at + 1) else 0
+        if not day and YEAR.fullmatch(_raw(tokens, at + 1)):
+            return [value_token(f"{tokens[at + 1].raw}-{month:02}", tokens[at].raw, "date")], at + 2
+    else:
+        day = _day(tokens, at) if tokens[at].mask in ("number", "date") else 0
+        end += _raw(tokens, end) == "of"
+        month = _month(tokens[end]) if day and end < len(tokens) else 0
+    if not month or not day:
+        return None
+    end += 1
+    year = _raw(tokens, end) if YEAR.fullmatch(_raw(tokens, end)) else ""
+    return [_day_token(month, day, year, tokens[at].raw)], end + bool(year)
+
+
+def _day_token(month: int, day: int, year: str, raw: str) -> Token:
+    return value_token(f"{year}-{month:02}-{day:02}" if year else f"{month:02}-{day:02}", raw, "date")
+
+
+def _time(tokens: Sequence[Token], at: int) -> Found | None:
+    """A time of day, of 24 hours."""
+    raw = tokens[at].raw
+    found = CLOCK.fullmatch(raw.replace(".", ":") if _raw(tokens, at + 1) == "uhr" else raw)
+    if not found:
+        return None
+    hour, minute, half, end = int(found.group(1)), int(found.group(2) or 0), found.group(3), at + 1
+    said = bool(half or found.group(2))
+    after = _raw(tokens, end).replace(".", "") if _joined(tokens, end) else ""
+    if not half and after in ("am", "pm"):
+        half, end = after, end + 1
+    if after in ("uhr", "o'clock", "hrs"):
+        said, end = True, end + 1
+    if not (said or half) or hour > 24 or minute > 59 or (half and not 0 < hour <= 12):
+        return None
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    return [value_token(f"{hour}:{minute:02}", raw, "time")], end
+
+
+# What lies between two values, and how often.
+
+
+def _spans(tokens: list[Token]) -> list[Token]:
+    """ "9:00-17:00", "9:00 to 17:00", "Monday to Friday" and "Mon-Fri" as one value."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        end = _span_at(tokens, at) if tokens[at].kind & VALUE else 0
+        if end:
+            _drop_from(found)
+            last = tokens[end - 1]
+            found.append(value_token(f"{tokens[at].word} to {last.word}", tokens[at].raw, last.mask))
+            found[-1] = found[-1].with_kind(last.kind & BREAKING)
+            at = end
+        else:
+            found += (_split(tokens[at]) if "-" in tokens[at].raw else []) or [tokens[at]]
+            at += 1
+    return found
+
+
+def _span_at(tokens: Sequence[Token], at: int) -> int:
+    if at + 2 >= len(tokens) or not _joined(tokens, at + 1) or not _joined(tokens, at + 2):
+        return 0
+    first, between, last = tokens[at : at + 3]
+    if not first.kind & VALUE or not last.kind & VALUE or not first.mask or first.mask != last.mask:
+        return 0
+    either = at > 0 and tokens[at - 1].raw == "between" and between.raw == "and"
+    return at + 3 if between.raw in TO or either else 0
+
+
+def _split(token: Token) -> list[Token]:
+    found = SPAN.fullmatch(token.word)
+    if found and token.kind & VALUE and not token.mask:
+        ends = [_clock(end) for end in found.groups()]
+        mask = "time" if ":" in ends[0] or ":" in ends[1] else "number"
+        return [value_token(" to ".join(ends), token.raw, mask).with_kind(token.kind & BREAKING)]
+    ends = [values.SHORT_DAYS.get(part, part) for part in token.raw.split("-")]
+    if len(ends) == 2 and all(end in values.WEEKDAYS or end in values.MONTHS for end in ends):
+        return [value_token(" to ".join(ends), token.raw, "date").with_kind(token.kind & BREAKING)]
+    return []
+
+
+def _clock(text: str) -> str:
+    found = CLOCK.fullmatch(text) if not text.isdigit() else None
+    if not found:
+        return text
+    hour = int(found.group(1)) % 12 + 12 * (found.group(3) == "pm") if found.group(3) else int(found.group(1))
+    return f"{hour}:{found.group(2) or '00'}"
+
+
+def _per_period(tokens: list[Token]) -> list[Token]:
+    """ "Every year", "once a year" and "annually" as one word; "a month" and "/month" behind a value."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token, end = tokens[at], at + 1
+        period = values.PERIODS.get(_raw(tokens, end), "")
+        once = token.raw == "once" and tokens[at + 1 : at + 2] and _raw(tokens, end) in ("a", "per", "every", "each")
+        behind = bool(found) and bool(found[-1].kind & VALUE or found[-1].raw in ("times", "once", "twice"))
+        if once and _raw(tokens, end + 1) in values.PERIODS:
+            period, end = values.PERIODS[_raw(tokens, end + 1)], end + 2
+        elif behind and token.raw in values.PERIODS and found[-1].mask == "money":
+            period = values.PERIODS[token.raw]
+        elif period and (token.raw in ("every", "each", "per", "/") or (token.raw == "a" and behind)):
+            end += 1
+        else:
+            period = ""
+        if period:
+            found.append(word_token(period).with_kind(tokens[end - 1].kind & BREAKING))
+        else:
+            found.append(token)
+        at = end
+    return found
+
+
+RULES: tuple[Callable[[Sequence[Token], int], Found | None], ...] = (
+    _date,
+    _time,
+    _amount,
+    _compound,
+    _version,
+    _measured,
+)

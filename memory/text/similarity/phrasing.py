@@ -1,0 +1,176 @@
+"""One way of saying for what English says in several: set phrases, passives, opposites. Pure.
+
+Works on the tokens of a statement. A rule speaks of closed classes of words and of their order, never of a subject.
+"""
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+from collections.abc import Iterator
+
+from memory.text.similarity import words
+from memory.text.similarity.tokens import (
+    BREAKING,
+    CAPITAL,
+    IDIOM,
+    NEGATION,
+    PREPOSITION,
+    SAID,
+    VALUE,
+    WORD,
+    Token,
+    Tokens,
+)
+
+_spelled = Tokens()
+BE = frozenset("is are was were be been being".split())
+NOW_BE, THEN_BE = frozenset("is are".split()), frozenset("was were".split())
+PLACES = frozenset("in at on".split())
+MOST_IN_A_NAME = 4
+STARTING: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+
+for _phrase, _meaning in words.IDIOMS.items():
+    STARTING.setdefault(_phrase[0], []).append((_phrase, _meaning))
+for _choices in STARTING.values():
+    _choices.sort(key=lambda each: -len(each[0]))
+
+
+def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
+    """The tokens in the wording that the others are compared in."""
+    if kinds & IDIOM:
+        tokens = list(_plainly(tokens))
+    if kinds & NEGATION:
+        tokens = list(_without_denial(tokens))
+    raws = {token.raw for token in tokens}
+    if "by" in raws and raws & BE:
+        tokens = _active(tokens)
+    if "there" in raws:
+        tokens = _having(tokens)
+    return tokens
+
+
+def _said(word: str) -> Token:
+    return _spelled[word][0]
+
+
+def _plainly(tokens: list[Token]) -> Iterator[Token]:
+    at = 0
+    while at < len(tokens):
+        meaning, size = _idiom_at(tokens, at)
+        if size:
+            ending = tokens[at + size - 1].kind & BREAKING
+            made = [_said(word) for word in meaning]
+            yield from (*made[:-1], made[-1].with_kind(ending))
+        else:
+            yield tokens[at]
+        at += size or 1
+
+
+def _idiom_at(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
+    for phrase, meaning in STARTING.get(tokens[at].raw, ()):
+        size = len(phrase)
+        part = tokens[at : at + size]
+        if tuple(token.raw for token in part) == phrase and not any(token.kind & BREAKING for token in part[:-1]):
+            return meaning, size
+    return (), 0
+
+
+def _without_denial(tokens: list[Token]) -> Iterator[Token]:
+    """ "Not open" is closed, and "not locked" unlocked."""
+    at = 0
+    while at < len(tokens):
+        other = ""
+        if tokens[at].word == "not" and at + 1 < len(tokens) and not tokens[at].kind & BREAKING:
+            other = words.OPPOSITES.get(tokens[at + 1].raw, "")
+        if other:
+            yield _said(other).with_kind(tokens[at + 1].kind & BREAKING)
+        else:
+            yield tokens[at]
+        at += 2 if other else 1
+
+
+def _active(tokens: list[Token]) -> list[Token]:
+    """ "The report was written by Ana" is "Ana wrote the report"."""
+    by = next(at for at, token in enumerate(tokens) if token.raw == "by")
+    verb = by - 1
+    be = next((at for at in range(verb - 1, 0, -1) if tokens[at].raw in BE), 0)
+    end = next((at for at in range(by + 1, len(tokens)) if _ends_a_name(tokens, at, by + 1)), len(tokens))
+    doer, done = tokens[by + 1 : end], tokens[:be]
+    if not be or verb - be != 1 or not doer or len(done) > 2 * MOST_IN_A_NAME:
+        return tokens
+    if any(token.kind & (BREAKING | NEGATION) for token in (*done, *tokens[be:by])) or not _is_a_doer(doer):
+        return tokens
+    form = _active_form(tokens[verb].raw, tokens[be].raw, doer)
+    if not form or any(token.kind & PREPOSITION and token.raw not in ("of", "for") for token in done):
+        return tokens
+    ending = doer[-1].kind & BREAKING
+    doer = [*doer[:-1], doer[-1].without_kind(BREAKING)]
+    whole = [*doer, _said(form), *done]
+    return [*whole[:-1], whole[-1].with_kind(ending), *tokens[end:]]
+
+
+def _ends_a_name(tokens: list[Token], at: int, start: int) -> bool:
+    return bool(tokens[at - 1].kind & BREAKING and at > start) or bool(tokens[at].kind & (PREPOSITION | VALUE))
+
+
+def _is_a_doer(tokens: list[Token]) -> bool:
+    said = [token for token in tokens if token.kind & SAID]
+    return 0 < len(said) <= MOST_IN_A_NAME and all(
+        token.kind & WORD and not token.raw.endswith("ing") and token.raw not in words.MEANS for token in said
+    )
+
+
+def _active_form(participle: str, be: str, doer: list[Token]) -> str:
+    past = words.PARTICIPLES.get(participle, participle if participle.endswith("ed") else "")
+    if be in THEN_BE or not past:
+        return past
+    base = words.base_of(participle)
+    if be not in NOW_BE or not base:
+        return ""
+    last = doer[-1].raw
+    plural = doer[-1].kind & CAPITAL == 0 and last.endswith("s") and not last.endswith("ss")
+    return base if plural else words.third_person(base)
+
+
+def _having(tokens: list[Token]) -> list[Token]:
+    """ "There is a lift in the house" is "the house has a lift"."""
+    if len(tokens) < 4 or tokens[0].raw != "there" or tokens[1].raw not in NOW_BE:
+        return tokens
+    places = [at for at, token in enumerate(tokens) if token.kind & PREPOSITION and token.raw != "of"]
+    if len(places) != 1 or tokens[places[0]].raw not in PLACES or any(token.kind & BREAKING for token in tokens[:-1]):
+        return tokens
+    at = places[0]
+    where, what = tokens[at + 1 :], tokens[2:at]
+    if not where or not what or any(token.kind & (VALUE | NEGATION) for token in where):
+        return tokens
+    return [*where[:-1], where[-1].without_kind(BREAKING), _said("has"), *what]
+
+
+def possessed(tokens: list[Token]) -> list[Token]:
+    """ "The desk of Ana" as "Ana's desk"."""
+    found = list(tokens)
+    for at in range(1, len(found) - 1):
+        if found[at].raw != "of" or not found[at - 1].kind & WORD or found[at - 1].kind & (BREAKING | CAPITAL):
+            continue
+        start = at + 1 + (found[at + 1].raw in words.ARTICLES)
+        end = start
+        while end < len(found) and found[end].kind & WORD and (end == start or found[end].kind & CAPITAL):
+            end += 1
+            if found[end - 1].kind & BREAKING:
+                break
+        if end > start:
+            ending = found[end - 1].kind & BREAKING
+            owner = [token.without_kind(BREAKING) for token in found[start:end]]
+            owned = found[at - 1].with_kind(ending)
+            found[at - 1 : end] = [*owner, owned, *[_said("the")] * (end - at - len(owner))]
+    return [token for token in found if token.raw not in words.ARTICLES]
+
+
+def with_adverbs_last(tokens: list[Token]) -> list[Token]:
+    """Adverbs of manner may stand anywhere in a clause."""
+    loose = [token for token in tokens if _is_adverb(token)]
+    return [*(token for token in tokens if not _is_adverb(token)), *loose]
+
+
+def _is_adverb(token: Token) -> bool:
+    raw = token.raw
+    return bool(token.kind & WORD) and len(raw) > 5 and raw.endswith("ly") and words.standing(raw[:-2]) != words.UNKNOWN
