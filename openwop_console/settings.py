@@ -255,7 +255,8 @@ Q_CLUSTER = {
     "ack_failures": True,
     "scheduler": False,
     "save_limit": -1,  # keeping successes halves the speed
-    "poll": 0.2,
+    "broker_class": "openwop_console.process.queue.Queue",
+    "poll": 0,  # the queue waits by itself, until it is woken
 }
 
 # --- who may come in ------------------------------------------------------------------------------------------------

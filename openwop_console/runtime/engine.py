@@ -15,7 +15,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from memory import event_notes, ledger, provenance
 from memory.drafts import EntryDraft
-from memory.host import ids, interrupts, runs, tenancy
+from memory.host import ids, interrupts, runs, tenancy, waking
 from memory.host.effects import is_replay
 from memory.host.events import (
     ApprovalReceived,
@@ -30,6 +30,7 @@ from memory.host.events import (
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
+from memory.host.waking import Topic
 from openwop_console.runtime import chains, endings, graph, limits, replay, steps, workflows
 from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
@@ -77,11 +78,15 @@ def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
     try:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            return _next(run, clock)
+            more = _next(run, clock)
+            waking.wake(Topic.EVENTS)
+            return more
     except NodeFailed as failed:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
-            return _fail_node(run, failed, clock())
+            more = _fail_node(run, failed, clock())
+            waking.wake(Topic.EVENTS)
+            return more
 
 
 def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:

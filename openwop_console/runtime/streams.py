@@ -26,11 +26,14 @@ from memory.host.event_log import Recorded
 from memory.host.events import NodeSuspended, RunCancelled, RunCompleted, RunFailed
 from memory.host.runs import ENDS
 from memory.host.tenancy import Principal, TenantScope
+from memory.host.waking import Topic, Waiter
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.runs import RunState
 
 log = logging.getLogger(__name__)
+# How often the logs are looked at when nobody says that one has grown, and the pause when many do.
 EVERY = 0.1
+PAUSE = 0.005
 CREDENTIALS_EVERY = 1.0
 AFTER_A_FAILURE = 2.0
 RETRY_AFTER_MS = 5000
@@ -156,14 +159,18 @@ def end() -> None:
 
 
 def _tell_until_nobody_waits() -> None:
-    looked = time.monotonic()
+    looked, waiter = time.monotonic(), Waiter(Topic.EVENTS)
     try:
         while places := _waiting():
             if time.monotonic() >= looked + CREDENTIALS_EVERY:
                 _wake_the_lost(places)
                 looked = time.monotonic()
-            time.sleep(EVERY if _tell(places) else AFTER_A_FAILURE)
+            if not _tell(places):
+                time.sleep(AFTER_A_FAILURE)
+            elif waiter.wait(EVERY):
+                time.sleep(PAUSE)
     finally:
+        waiter.close()
         connection.close()
 
 

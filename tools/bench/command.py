@@ -19,6 +19,7 @@ from tools.bench import (
     reading,
     reconciling,
     redacting,
+    running,
     searching,
     serving,
     throwaway,
@@ -29,6 +30,8 @@ from tools.bench.plan import Plan
 
 ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B1": discovery.discovered,
+    "B2": running.carried_out,
+    "B3": running.told,
     "B5": reading.listed,
     "B6": reading.got,
     "B7": reading.listed_to_objects,

@@ -1,0 +1,128 @@
+"""Wakes those who wait for something in the database: the worker for tasks, the notifier for events.
+
+Whoever waits looks again now and then by itself, and so misses nothing when it is not woken: a wake only shortens the
+wait. On PostgreSQL it is a NOTIFY, which is heard on every host when the transaction commits. On SQLite, where all
+processes live on one machine, each that waits has a named pipe in the data folder, into which a byte is written after
+the commit.
+"""
+
+import errno
+import os
+import select
+import time
+from contextlib import suppress
+from enum import StrEnum
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection, transaction
+
+from memory.host import sql
+
+FOLDER = "wake"
+_numbers = count()
+
+
+class Topic(StrEnum):
+    """What may be waited for."""
+
+    TASKS = "tasks"
+    EVENTS = "events"
+
+
+def wake(topic: Topic) -> None:
+    """Wake all that wait for ``topic``, when what this transaction changes can be seen."""
+    if sql.is_postgres():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, '')", [_channel(topic)])
+    else:
+        transaction.on_commit(partial(_write_to_pipes, topic))
+
+
+def _write_to_pipes(topic: Topic) -> None:
+    for pipe in _folder().glob(f"{topic}.*"):
+        try:
+            writing = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as refused:
+            if refused.errno == errno.ENXIO:  # whoever waited there was killed
+                pipe.unlink(missing_ok=True)
+            continue
+        with suppress(BlockingIOError):  # it is full, so its reader is awake
+            os.write(writing, b".")
+        os.close(writing)
+
+
+class Waiter:
+    """One who waits for a topic, in one thread: of a process that did not fork since it first waited."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._listening: Any = None
+        self._pipe: int | None = None
+        self._path: Path | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """Return when woken, or when the time is up; whether it was woken, or may have been before it listened."""
+        return self._wait_for_notice(seconds) if sql.is_postgres() else self._wait_at_pipe(seconds)
+
+    def close(self) -> None:
+        """Wait no more."""
+        if self._pipe is not None and self._path is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._pipe)
+            self._pipe = None
+        if self._listening is not None and connection.connection is self._listening:
+            with suppress(DatabaseError, InterfaceError), connection.wrap_database_errors:
+                self._listening.execute(f"UNLISTEN {_channel(self._topic)}")  # others will use the connection
+                for _ in self._listening.notifies(timeout=0):
+                    pass
+        self._listening = None
+
+    def _wait_for_notice(self, seconds: float) -> bool:
+        try:
+            connection.ensure_connection()
+            with connection.wrap_database_errors:
+                if connection.connection is not self._listening:
+                    connection.connection.execute(f"LISTEN {_channel(self._topic)}")
+                    self._listening = connection.connection
+                    return True
+                return bool(list(self._listening.notifies(timeout=seconds, stop_after=1)))
+        except (DatabaseError, InterfaceError):  # the next look at the database says so
+            self._listening = None
+            time.sleep(seconds)
+            return False
+
+    def _wait_at_pipe(self, seconds: float) -> bool:
+        if self._pipe is None:
+            self._make_pipe()
+            return True
+        waiting = select.poll()
+        waiting.register(self._pipe, select.POLLIN)
+        woken = bool(waiting.poll(seconds * 1000))
+        with suppress(BlockingIOError):
+            while woken and os.read(self._pipe, 4096):
+                pass
+        return woken
+
+    def _make_pipe(self) -> None:
+        """A pipe appears under its name only when it is open: one without a reader is removed by who finds it."""
+        folder = _folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{self._topic}.{os.getpid()}.{next(_numbers)}"
+        aside, self._path = folder / f".{name}", folder / name
+        aside.unlink(missing_ok=True)
+        os.mkfifo(aside, 0o600)
+        self._pipe = os.open(aside, os.O_RDWR | os.O_NONBLOCK)  # kept open for writing too, or it would be at its end
+        aside.rename(self._path)
+
+
+def _channel(topic: Topic) -> str:
+    return f"openwop_{topic}"
+
+
+def _folder() -> Path:
+    folder: Path = settings.OPENWOP_DATA_DIR
+    return folder / FOLDER
