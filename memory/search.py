@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 INDEXED_AT_ONCE = 512
+EXPORTED = 2000
 SHOWN = (
     "id",
     "memory_ref",
@@ -108,15 +109,15 @@ def ledger_page(
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
 
 
-def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator["MemoryEntry"]:
+def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.Exported]:
     """All that match, newest first, however many; read in chunks, for a file."""
-    after = None
     if search_form(wanted.text):
         yield from _every_by_words(scope, _Search.of(scope, wanted, now))
         return
-    while chunk := _behind(scope, wanted, now, after, sql.CHUNK):
+    after = None
+    while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[:EXPORTED]):
         yield from chunk
-        after = chunk[-1].id
+        after = ids.parse("mem", chunk[-1].id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +159,11 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
     return LedgerPage(entries, total, is_exact, seen + 1, more, is_partial)
 
 
-def _every_by_words(scope: TenantScope, search: _Search) -> Iterator["MemoryEntry"]:
+def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[adapter.Exported]:
     below: int | None = None
     while True:
         found = search.found(scope, below, sql.CHUNK)
-        yield from _at(scope, search.shown, found.positions)
+        yield from adapter.exported(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
             return

@@ -288,6 +288,17 @@ def as_instant(value: str | None) -> datetime | None:
     return None if value is None else at(value)
 
 
+def digits(value: Any) -> str:
+    """An id as the driver gives it, in the digits that the wire has; SQLite keeps just those."""
+    return value if isinstance(value, str) else value.hex
+
+
+def wire_instant(text: str) -> str:
+    """A time that the database casts to text, as the wire has it: UTC, to the millisecond."""
+    fraction = text[20:].partition("+")[0] if text[19:20] == "." else ""
+    return f"{text[:10]}T{text[11:19]}.{fraction[:3]:0<3}Z"
+
+
 def as_utc(value: Any) -> Any:
     """A time that a statement of the ORM selects, from PostgreSQL or from SQLite, which keeps UTC without saying so."""
     return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)

@@ -58,8 +58,10 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
     found = _found(scope, mem_id)
     told = provenance.provenance_of_entry(scope, found)
     if request.GET.get("format") == "json":
-        kin = pass_reports.kinship(scope, found, now=timezone.now())
-        return exports.document(row_of(found) | {"provenance": _document(told), "lineage": _lineage(kin)})
+        now = timezone.now()
+        kin = pass_reports.kinship(scope, found, now=now)
+        for row in adapter.exported(scope, adapter.live(scope, now=now).filter(id=found.id)):
+            return exports.document(row_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)})
     plain = found.address is not None and not found.sealed
     return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
 

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_safe
 
 from memory import adapter, search
 from memory.addresses import Sensitivity, Tier
-from memory.host import exports, ids, pages, tenancy
+from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
-from memory.wire import address_document, entry_document, instant
+from memory.wire import address_document
 
 if TYPE_CHECKING:
-    from memory.models.entry import MemoryEntry
+    from memory.models.address import EntryAddress
 
 FIELDS = {
     "agent": "agent",
@@ -45,9 +45,11 @@ WORDS = {
     "sensitivity": "Sensitivity",
 }
 LISTED, OFFERED = 8, 500
+OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
+NO_ADDRESS = ("",) * len(OF_ADDRESS)
 COLUMNS = (
     "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
-    "tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed",
+    *OF_ADDRESS,
 )  # fmt: skip
 
 
@@ -88,9 +90,12 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
-    if request.GET.get("format") in exports.FORMATS:
-        rows = _rows(scope, wanted, now, flat=request.GET["format"] == "csv")
-        return exports.listing(request.GET["format"], "entries", rows, columns=COLUMNS)
+    if request.GET.get("format") == "csv":
+        return exports.table("entries", COLUMNS, _cells(scope, wanted, now))
+    if request.GET.get("format") == "json":
+        return exports.listing(
+            "json", "entries", map(row_of, search.export_entries(scope, wanted, now=now)), columns=()
+        )
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= {} if pages.wants_fragment(request) else _around(scope, wanted)
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
@@ -145,20 +150,43 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
     return Facet(name, legend, options, folded=name == "ref" and not chosen)
 
 
-def _rows(scope: TenantScope, wanted: LedgerFilter, now: datetime, *, flat: bool) -> Iterator[dict[str, Any]]:
-    """Each entry as it is exported; in a table the parts of an address have columns of their own."""
-    rows = (row_of(entry) for entry in search.export_entries(scope, wanted, now=now))
-    return (row | row.pop("address", {}) for row in rows) if flat else rows
+def _cells(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[list[str]]:
+    """The cells of ``COLUMNS`` of each entry; in a table the parts of an address have columns of their own."""
+    cell = exports.cell
+    for entry in search.export_entries(scope, wanted, now=now):
+        at = entry.address
+        yield [
+            entry.id,
+            cell(entry.memory_ref),
+            cell(entry.agent_id),
+            cell(entry.node_id),
+            entry.run_id,
+            cell(entry.content),
+            cell(" ".join(entry.tags)),
+            entry.created_at,
+            entry.expires_at,
+            "retired" if entry.retired_at else "present",
+            *(NO_ADDRESS if at is None else _address_cells(at)),
+        ]
 
 
-def row_of(entry: "MemoryEntry") -> dict[str, Any]:
-    """The protocol's entry, and what the console knows beside it."""
-    document = entry_document(entry.id, entry.content, entry.tags, entry.created_at, entry.expires_at)
-    retired = {"retiredAt": instant(entry.retired_at)} if entry.retired_at else {}
+def _address_cells(at: "EntryAddress") -> list[str]:
+    document = address_document(at)["address"]
+    return [exports.cell(document[name]) for name in OF_ADDRESS]
+
+
+def row_of(entry: adapter.Exported) -> dict[str, Any]:
+    """An entry as files and APIs have it: the protocol's, and what the console knows beside it."""
+    expires = {"expiresAt": entry.expires_at} if entry.expires_at else {}
+    retired = {"retiredAt": entry.retired_at} if entry.retired_at else {}
     return {
-        **document,
+        "id": entry.id,
+        "content": entry.content,
+        "tags": entry.tags,
+        "createdAt": entry.created_at,
+        **expires,
         "memoryRef": entry.memory_ref,
-        "runId": ids.wire("run", entry.run_id),
+        "runId": entry.run_id,
         "nodeId": entry.node_id or None,
         "agentId": entry.agent_id or None,
         "state": "retired" if entry.retired_at else "present",

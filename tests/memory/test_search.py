@@ -22,6 +22,7 @@ from memory.ledger import index as ledger_index
 from memory.search import LedgerPage
 from memory.text.matching import search_form
 from memory.text.words import relevance, sought, stems_of, words_of
+from memory.wire import instant
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -352,3 +353,22 @@ def test_relevance_counts_whole_words_twice_and_beginnings_once() -> None:
     asked = words_of("refund order")
     texts = ["refund of the order", "refunds of the order", "refunds", "nothing"]
     assert [relevance(asked, text) for text in texts] == [4, 3, 1, 0]
+
+
+@pytest.mark.engines
+def test_a_file_has_what_the_orm_would_have_read() -> None:
+    acme, run = building.scope(), building.open_run(building.scope())
+    for micro in (0, 120_000, 123_456):
+        at = timezone.now().replace(microsecond=micro) - timedelta(hours=1)
+        building.write(acme, run, f"at {micro}", tags=["a", "b c"], now=at, expires_at=at + timedelta(days=1))
+    rows = list(search.export_entries(acme, search.LedgerFilter(memory_ref="notes"), now=timezone.now()))
+    page = search.ledger_page(acme, search.LedgerFilter(memory_ref="notes"), now=timezone.now())
+    assert [
+        (ids.wire("mem", each.id), each.content, each.tags, ids.wire("run", each.run_id), each.node_id, each.agent_id)
+        for each in page.entries
+    ] == [(row.id, row.content, row.tags, row.run_id, row.node_id, row.agent_id) for row in rows]
+    assert [(instant(each.created_at), instant(each.expires_at)) for each in page.entries if each.expires_at] == [
+        (row.created_at, row.expires_at) for row in rows
+    ]
+    assert [row.created_at[-4:] for row in rows] == ["123Z", "120Z", "000Z"]
+    assert {row.retired_at for row in rows} == {""}
