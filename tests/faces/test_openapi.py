@@ -45,22 +45,21 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return list(openapi.operations_in(openapi.document()))
 
 
-@pytest.mark.parametrize("path", ROUTES, ids=str)
-def test_every_route_of_a_face_is_in_the_document_with_all_its_methods(path: str) -> None:
-    view = ROUTES[path]
-    assert hasattr(view, "cls"), f"{path} is no endpoint of the REST framework"
-    methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
-    documented = {method.upper() for method in openapi.document()["paths"].get(path, {})}
-    assert documented == methods
+def test_every_route_of_a_face_is_in_the_document_with_all_its_methods() -> None:
+    assert len(ROUTES) > 100
+    document = openapi.document()
+    for path, view in ROUTES.items():
+        assert hasattr(view, "cls"), f"{path} is no endpoint of the REST framework"
+        methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
+        assert {method.upper() for method in document["paths"].get(path, {})} == methods, path
 
 
-@pytest.mark.parametrize("path", ROUTES, ids=str)
-def test_every_view_has_said_what_it_is(path: str) -> None:
-    view = ROUTES[path]
-    told = operations_of(view)
-    methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
-    assert told, f"{view.__name__} has no @operation"
-    assert set(told) == methods or (set(told) == {""} and len(methods) == 1), f"{view.__name__}: @operation per method"
+def test_every_view_has_said_what_it_is() -> None:
+    for view in ROUTES.values():
+        told = operations_of(view)
+        methods = set(view.cls().allowed_methods) - {"OPTIONS", "HEAD"}
+        assert told, f"{view.__name__} has no @operation"
+        assert set(told) == methods or (set(told) == {""} and len(methods) == 1), f"{view.__name__}: one per method"
 
 
 def test_the_document_is_valid_openapi_3_1() -> None:
