@@ -4,6 +4,7 @@ Nothing here queries, and nothing declares text safe: what a filter returns is e
 read only when a page passes no ``now`` of its own.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -15,8 +16,7 @@ from typing import Any
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from openwop_console.templatetags import drawings
 
@@ -96,12 +96,26 @@ COPY = '<button class="copy needs-script" type="button" data-copy="{}" aria-labe
 LOOKS = {word: (tone, icon) for tone, icons in WORDS.items() for icon, words in icons.items() for word in words.split()}
 
 
+def markup(form: str, *values: object, **named: object) -> SafeString:
+    """The ``form`` with each value escaped that is not safe already: ``format_html`` at a third of its price, for what
+    stands in every row."""
+    return SafeString(form.format(*map(_escaped, values), **{name: _escaped(each) for name, each in named.items()}))
+
+
+def _escaped(value: object) -> str:
+    return value if isinstance(value, SafeString) else html.escape(str(value))
+
+
+def joined(parts: Iterable[SafeString]) -> SafeString:
+    return SafeString("".join(parts))
+
+
 @register.simple_tag(name="icon")
 @lru_cache(maxsize=512)
 def icon_of(name: str, label: str = "") -> SafeString:
     """One icon of the sprite; hidden from assistive technology unless it has a ``label`` of its own."""
-    said = format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
-    return format_html('<svg class="icon" {}><use href="{}#{}"/></svg>', said, static("icons.svg"), name)
+    said = markup('role="img" aria-label="{}"', label) if label else markup('aria-hidden="{}"', "true")
+    return markup('<svg class="icon" {}><use href="{}#{}"/></svg>', said, static("icons.svg"), name)
 
 
 # Badges, times and ids stand in every row of every list, so they are functions: an included template costs ten times as
@@ -116,9 +130,9 @@ def badge(word: object, label: object = "", title: object = "", tone: str = "", 
     only place it is said. ``tone`` (neutral, info, good, warn, bad) and ``icon`` are for a word outside the table.
     """
     usual, drawn = LOOKS.get(str(word), ("neutral", ""))
-    hover = format_html(' title="{}"', title) if title else ""
+    hover = markup(' title="{}"', title) if title else ""
     mark = icon_of(icon or drawn) if icon or drawn else ""
-    return format_html('<span class="badge badge-{}"{}>{}{}</span>', tone or usual, hover, mark, label or word)
+    return markup('<span class="badge badge-{}"{}>{}{}</span>', tone or usual, hover, mark, label or word)
 
 
 @register.simple_tag
@@ -136,7 +150,7 @@ def time(
     there is no instant.
     """
     if not at:
-        return format_html('<span class="faint">{}</span>', absent)
+        return markup('<span class="faint">{}</span>', absent)
     away = (until if ahead else ago)(at, now or None)
     title, inner = away, f'<span class="time-ago">{away}</span>'
     if show == "relative":
@@ -145,7 +159,7 @@ def time(
         inner = f'<span class="time-at" data-seconds>{stamp(at, "seconds")}</span>'
     else:
         inner += f'<span class="time-beside">, <span class="time-at">{stamp(at)}</span></span>'
-    return mark_safe(f'<time class="time" datetime="{iso(at)}" title="{title}">{inner}</time>')  # noqa: S308 - no texts
+    return SafeString(f'<time class="time" datetime="{iso(at)}" title="{title}">{inner}</time>')
 
 
 @register.simple_tag(name="id")
@@ -157,23 +171,19 @@ def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> S
     """
     cut = pieces(id, width)
     hidden = (
-        format_html('<span class="id-middle" aria-hidden="true">{}</span>{}', cut.middle, cut.tail)
-        if cut.middle
-        else ""
+        markup('<span class="id-middle" aria-hidden="true">{}</span>{}', cut.middle, cut.tail) if cut.middle else ""
     )
-    code = format_html("<code>{}{}</code>", cut.head, hidden)
-    shown = format_html('<a href="{}">{}</a>', url, code) if url else code
-    button = "" if copy == "no" else format_html(COPY, id, middle(id), icon_of("copy"))
-    return format_html('<span class="id" title="{}">{}{}</span>', id, shown, button)
+    code = markup("<code>{}{}</code>", cut.head, hidden)
+    shown = markup('<a href="{}">{}</a>', url, code) if url else code
+    button = "" if copy == "no" else markup(COPY, id, middle(id), icon_of("copy"))
+    return markup('<span class="id" title="{}">{}{}</span>', id, shown, button)
 
 
 @register.simple_tag
 def menu_options(options: Iterable[Any]) -> SafeString:
     """The choices of a long menu, each with ``value``, ``label`` and ``selected``."""
     usual, chosen = '<option value="{}">{}</option>', '<option value="{}" selected>{}</option>'
-    return format_html_join(
-        "", "{}", ((format_html(chosen if each.selected else usual, each.value, each.label),) for each in options)
-    )
+    return joined(markup(chosen if each.selected else usual, each.value, each.label) for each in options)
 
 
 @register.filter
@@ -299,14 +309,14 @@ def shortened(text: object, width: int) -> str:
     return whole if len(whole) <= width else f"{whole[: width - 1]}…"
 
 
-def with_visible_bidi(html: str) -> str:
+def with_visible_bidi(page: str) -> str:
     """The page with each bidirectional control as a visible mark, in texts, option labels and attributes alike.
 
     What a form sends back keeps its characters.
     """
-    if not ANY_BIDI.search(html):
-        return html
-    return BIDI_OR_SENT_BACK.sub(lambda found: found[1] or show_bidi(found[0]), html)
+    if not ANY_BIDI.search(page):
+        return page
+    return BIDI_OR_SENT_BACK.sub(lambda found: found[1] or show_bidi(found[0]), page)
 
 
 @register.filter

@@ -8,12 +8,21 @@ from urllib.parse import quote
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from memory.host import ids
 from memory.templatetags.memory_words import away, is_soon, page_of
-from openwop_console.templatetags.console import badge, icon_of, middle, shortened, show_bidi, time, whole_id
+from openwop_console.templatetags.console import (
+    badge,
+    icon_of,
+    joined,
+    markup,
+    middle,
+    shortened,
+    show_bidi,
+    time,
+    whole_id,
+)
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -21,8 +30,8 @@ if TYPE_CHECKING:
 
 register = template.Library()
 HOST = '<span class="badge" title="The host itself wrote this; no node, by design">{}host</span>'
-NO_AGENT = mark_safe('<span class="faint">no agent</span>')
-SEALED = mark_safe('<span class="muted">A sealed value</span>')
+NO_AGENT = SafeString('<span class="faint">no agent</span>')
+SEALED = SafeString('<span class="muted">A sealed value</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
 NOBODY = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
@@ -49,25 +58,24 @@ TAGS_SHOWN = 4
 @register.simple_tag
 def entry_rows(entries: "Iterable[MemoryEntry]", now: datetime) -> SafeString:
     """The rows of the ledger's table."""
-    return mark_safe("".join(_row(entry, now) for entry in entries))  # noqa: S308 - each is safe
+    return joined(_row(entry, now) for entry in entries)
 
 
 def _row(entry: "MemoryEntry", now: datetime) -> SafeString:
     run = ids.wire("run", entry.run_id)
     rest = len(entry.tags) - TAGS_SHOWN
     tags = [
-        format_html(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40)))
-        for tag in entry.tags[:TAGS_SHOWN]
+        markup(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40))) for tag in entry.tags[:TAGS_SHOWN]
     ]
-    return format_html(
+    return markup(
         ROW,
-        gone=mark_safe(' class="gone"') if entry.retired_at else "",
+        gone=SafeString(' class="gone"') if entry.retired_at else "",
         url=page_of(ids.wire("mem", entry.id)),
         text=SEALED if entry.sealed else show_bidi(shortened(entry.content, 280)),
         badges=entry_badges(entry, now),
-        tags=mark_safe("".join(tags)),  # noqa: S308 - each is safe
-        more=format_html('<span class="tag">+{}</span>', rest) if rest > 0 else "",
-        agent=format_html('<code class="small">{}</code>', show_bidi(entry.agent_id)) if entry.agent_id else NO_AGENT,
+        tags=joined(tags),
+        more=markup('<span class="tag">+{}</span>', rest) if rest > 0 else "",
+        agent=markup('<code class="small">{}</code>', show_bidi(entry.agent_id)) if entry.agent_id else NO_AGENT,
         ref=show_bidi(middle(entry.memory_ref, 28)),
         writer=writer(entry),
         run=whole_id(run, url=page_of(run), width=13, copy="no"),
@@ -96,7 +104,7 @@ def entry_badges(entry: "MemoryEntry", now: datetime) -> SafeString:
         badges.append(badge("secret-shaped", tone="warn", icon="key-round", title=hint))
     if is_soon(entry.expires_at, now):
         badges.append(badge("expiring", label="expiring soon"))
-    return mark_safe("".join(badges))  # noqa: S308 - each is safe
+    return joined(badges)
 
 
 def _address_badges(at: "EntryAddress") -> Iterator[SafeString]:
@@ -104,7 +112,7 @@ def _address_badges(at: "EntryAddress") -> Iterator[SafeString]:
     yield badge(at.tier, title="The tier of OpenIntent that it is in")
     wanted = quote(at.namespace, safe="")
     short = show_bidi(shortened(at.namespace, 32)), show_bidi(shortened(at.key, 32))
-    yield format_html(PLACE, _ledger(), wanted, namespace, key, icon_of("braces"), *short, at.version)
+    yield markup(PLACE, _ledger(), wanted, namespace, key, icon_of("braces"), *short, at.version)
     if at.pinned:
         yield badge("pinned", title="Never evicted, and no pass takes it away")
     if at.priority_word != "normal":
@@ -126,9 +134,9 @@ def writer(entry: "MemoryEntry") -> SafeString:
     if entry.address:
         name = show_bidi(entry.address.created_by or entry.agent_id)
         task = "" if entry.node_id == "openintent" else ", in a task"
-        return format_html('<code>{}</code><span class="sub">over OpenIntent{}</span>', name, task)
+        return markup('<code>{}</code><span class="sub">over OpenIntent{}</span>', name, task)
     if entry.node_id:
-        return format_html("<code>{}</code>", show_bidi(entry.node_id))
+        return markup("<code>{}</code>", show_bidi(entry.node_id))
     if entry.run.system or "run-summary" in entry.tags:
-        return format_html(HOST, icon_of("server"))
-    return format_html(NOBODY, icon_of("circle-question-mark"))
+        return markup(HOST, icon_of("server"))
+    return markup(NOBODY, icon_of("circle-question-mark"))

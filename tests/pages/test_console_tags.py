@@ -165,7 +165,7 @@ def test_a_time_says_both_or_one_of_them_with_the_other_in_its_title() -> None:
 
 def test_an_id_is_shortened_in_sight_and_whole_in_the_text() -> None:
     text = f"<run>_{'0' * 26}abcdef"
-    shown = rendered('{% id id=text url="/x?a=1&b=2" %}', text=text)
+    shown = rendered("{% id id=text url=url %}", text=text, url="/x?a=1&b=2")
     assert "".join(re.sub("<.*?>", "", shown).split()) == text.replace("<", "&lt;").replace(">", "&gt;")
     assert 'href="/x?a=1&amp;b=2"' in shown
     assert 'data-copy="&lt;run&gt;' in shown
