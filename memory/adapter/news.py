@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q
 from memory.host import sql
 from memory.host.expiry import has_expired
 from memory.models import CommitmentWatch
+from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
 
@@ -46,7 +47,9 @@ def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[lis
     last = found.position if found else 0
     rows = MemoryEntry.objects.of(tenant_id).filter(position__gt=after, position__lte=last, derived="")
     rows = rows.filter(Q(retired_at=None) | ~Q(retired_kind=""))
-    rows = rows.unexpired(now).filter(run__system=False, sealed=False)
+    # The runs of OpenIntent's agents are the host's own, and what they wrote has an address.
+    addressed = Exists(EntryAddress.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id")))
+    rows = rows.unexpired(now).filter(Q(run__system=False) | Q(addressed), sealed=False)
     entries = [News(*row) for row in rows.order_by("position").values_list(*News._fields)[:limit]]
     return entries, entries[-1].position if len(entries) == limit else last
 

@@ -17,8 +17,9 @@ from memory.commitments import conditions, rows
 from memory.models import Commitment, CommitmentState, Condition
 from memory.policies import Policy
 from memory.text import intentions
-from memory.text.intentions import Intention
+from memory.text.intentions import FARTHEST, Intention
 
+CALLED_OFF = "A later entry called it off."
 CHUNK = 200  # entries whose texts are searched for intentions in one transaction
 
 
@@ -36,9 +37,25 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
     written_at = {entry.id: entry.position for entry in entries}
     rows.arm(fresh)
+    _call_off(tenant_id, entries, now)
     conditions.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
     rows.read_up_to(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
     return len(entries) == limit
+
+
+def _call_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
+    """What a later entry of the ref calls off is cancelled, when it can only mean the one."""
+    for entry in entries:
+        for words in intentions.called_off(entry.content):
+            open_now = [row for row in rows.open_of(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
+            texts = adapter.texts_of(tenant_id, {row.entry_id for row in open_now})
+            meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
+            if len(meant) == 1:
+                rows.move(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
+
+
+def _words(text: str, row: Commitment) -> set[str]:
+    return set(intentions.words_of(text[row.starts : row.ends]))
 
 
 def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
@@ -58,7 +75,7 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
                 timezone=policy.timezone,
                 repeats=found.cron,
                 predicate=conditions.predicate_of(found, entry) if found.words else {},
-                state=CommitmentState.ARMED,
+                state=CommitmentState.DORMANT if found.at and found.at > now + FARTHEST else CommitmentState.ARMED,
                 stale_at=stale_at,
                 created_at=now,
                 changed_at=now,

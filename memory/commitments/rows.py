@@ -20,11 +20,12 @@ from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 WRITER = "memory.commitments"
 LEASE = Lease(CommitmentWatch, WRITER, timedelta(seconds=30))
 
-OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED)
+OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED, CommitmentState.DORMANT)
 _FROM_OPEN = frozenset(CommitmentState)
 NEXT_STATES: dict[str, frozenset[str]] = {
     CommitmentState.ARMED: _FROM_OPEN,
     CommitmentState.SNOOZED: _FROM_OPEN,
+    CommitmentState.DORMANT: _FROM_OPEN,
     CommitmentState.FIRED: frozenset({CommitmentState.ARMED, CommitmentState.CANCELLED}),
     CommitmentState.STALE: frozenset({CommitmentState.ARMED}),
     CommitmentState.CANCELLED: frozenset(),
@@ -61,8 +62,8 @@ def move(row: Commitment, to: str, *, now: datetime, **values: object) -> None:
 
 
 def wake(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> None:
-    """Those of them that are put off are armed."""
-    for row in _locked(tenant_id, commitment_ids, Q(state=CommitmentState.SNOOZED)):
+    """Those of them that are put off or dormant are armed."""
+    for row in _locked(tenant_id, commitment_ids, Q(state__in=(CommitmentState.SNOOZED, CommitmentState.DORMANT))):
         move(row, CommitmentState.ARMED, now=now, snoozed_until=None)
 
 
@@ -120,6 +121,12 @@ def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     for part in sql.in_chunks(entry_ids):
         found += mine.filter(entry_id__in=part)
     return found
+
+
+def open_of(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
+    """The open commitments of a ref, locked."""
+    mine = Commitment.objects.of(tenant_id).filter(state__in=OPEN, memory_ref=memory_ref)
+    return list(mine.select_for_update().order_by("id"))
 
 
 def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:

@@ -13,6 +13,7 @@ from memory.commitments.sources import Source
 from memory.commitments.twins import Spoken
 from memory.host import cron, sql
 from memory.models import Commitment, CommitmentState, Condition, Firing
+from memory.text.intentions import FARTHEST
 
 UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
 PART = sql.CHUNK
@@ -104,9 +105,9 @@ def give_up(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
 
 @transaction.atomic
 def review_open(tenant_id: UUID, *, now: datetime) -> None:
-    """Of the next 500 commitments: what was put off is armed again when its time has come; what is too old, or came
-    from an entry that is gone, is stale, and armed again when the entry is back; of equal ones whose entries became
-    one, the first stays; what came from a forgotten entry is removed."""
+    """Of the next 500 commitments: what was put off is armed again when its time has come, and what was dormant when
+    its time is near; what is too old, or came from an entry that is gone, is stale, and armed again when the entry is
+    back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed."""
     watch = rows.watch_of(tenant_id)
     part = rows.next_to_look_over(tenant_id, after=watch.looked_until, limit=PART)
     rows.read_up_to(watch, looked_until=part[-1].id if len(part) == PART else None)
@@ -137,6 +138,8 @@ def _is_too_old(row: Commitment, now: datetime) -> bool:
 
 
 def _has_slept(row: Commitment, now: datetime) -> bool:
+    if row.state == CommitmentState.DORMANT:
+        return row.due_at is not None and row.due_at <= now + FARTHEST
     return row.due_at is None and row.snoozed_until is not None and row.snoozed_until <= now
 
 

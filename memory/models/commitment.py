@@ -14,6 +14,7 @@ class Condition(models.TextChoices):
 class CommitmentState(models.TextChoices):
     ARMED = "armed"
     SNOOZED = "snoozed"
+    DORMANT = "dormant"
     FIRED = "fired"
     STALE = "stale"
     CANCELLED = "cancelled"

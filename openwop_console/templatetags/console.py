@@ -81,7 +81,7 @@ WORDS = {
         "archive": "archived",
         "pencil": "draft",
         "clock": "pending",
-        "hourglass": "expired ephemeral",
+        "hourglass": "expired ephemeral dormant",
         "circle-pause": "paused suspended snoozed",
         "eraser": "forgotten",
         "circle-dashed": "unknown unverified unattributed",

@@ -560,3 +560,27 @@ def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -
     assert {row.fired_count for row in desk.all} == {1}
     assert (len(desk.facts), len(started(desk))) == (10, 10)
     assert adapter.head(desk.tenant_id) == CommitmentWatch.objects.of(desk.tenant_id).get().position
+
+
+def test_what_is_far_away_is_dormant_and_armed_when_it_is_near() -> None:
+    desk = Desk()
+    desk.says("Renew the lease on 5 March 2027.")
+    desk.keeps()
+    assert (desk.only.state, desk.only.due_at) == (S.DORMANT, datetime(2027, 3, 5, 9, tzinfo=UTC))
+    desk.keeps(hours=24 * 25)
+    assert desk.only.state == S.ARMED
+    desk.at = datetime(2027, 3, 5, 10, tzinfo=UTC)
+    assert desk.keeps() == 1
+
+
+def test_a_later_entry_of_the_ref_calls_one_off_and_no_other() -> None:
+    desk = Desk()
+    desk.says("Ring the museum on Friday.")
+    desk.says("Ring the harbour on Friday.")
+    desk.keeps()
+    desk.says("No need to ring anybody but me on Friday.")
+    desk.keeps(hours=1)
+    assert [row.state for row in desk.all] == [S.ARMED, S.ARMED]
+    desk.says("No need to ring the museum on Friday.")
+    desk.keeps(hours=1)
+    assert [row.state for row in desk.all] == [S.CANCELLED, S.ARMED]

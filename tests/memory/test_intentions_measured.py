@@ -10,6 +10,10 @@ WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
 
 # What is written, and when it is due (with a cron expression where it comes again) or the words it waits for.
 INTENDED = [
+    ("Ana will call the bank on Monday.", "2026-11-23 09:00"),
+    ("They will send the parts in two weeks.", "2026-12-02 09:00"),
+    ("The vendor promised to call on Friday.", "2026-11-20 09:00"),
+    ("Ana has to call the bank on Friday.", "2026-11-20 09:00"),
     ("Every Monday at nine send the report.", "2026-11-23 09:00 0 9 * * 1"),
     ("Every Monday at nine, send the report.", "2026-11-23 09:00 0 9 * * 1"),
     ("Every weekday at half past eight check the support inbox.", "2026-11-19 08:30 30 8 * * 1-5"),
@@ -154,7 +158,6 @@ NOT_INTENDED = [
     "Our backups run every night at 2.",
     "Lena wants to visit Berlin next week.",
     "The customer expects the parcel on Friday.",
-    "Ana will call the bank on Monday.",
     "Ana needs to leave at 4 pm on Fridays.",
     "Check if the store opens on Sunday.",
     "The policy says we must answer within 2 days.",
@@ -186,8 +189,6 @@ NOT_INTENDED = [
     "The customer wanted to be called on Monday but we forgot.",
     "Please call it a day.",
     "A call on Monday with Ana went well.",
-    "They will send the parts in two weeks.",
-    "The vendor promised to call on Friday.",
     "My sister's wedding is on 12 December and I need to find a gift.",
     "Please keep in mind that the shop closes at 5 pm.",
     "Notify means that an email is sent every Monday.",
@@ -207,7 +208,6 @@ NOT_INTENDED = [
     "The report of Friday is wrong, please check the figures.",
     "Please check the figures, the report of Friday is wrong.",
     "I think we should call on Friday.",
-    "Ana has to call the bank on Friday.",
     "The alert fires every 5 minutes when the disk is full.",
     "Remember when we met on Monday?",
     "Check-in is at 3 pm and check-out is at 11 am.",
@@ -240,6 +240,6 @@ def wanted(label: str) -> str:
 def test_no_commitment_is_armed_that_nobody_meant_and_nine_of_ten_that_were_meant_are_found() -> None:
     right = [text for text, label in INTENDED if read(text) == [wanted(label)]]
     armed = [text for text in [*(text for text, _ in INTENDED), *NOT_INTENDED] if read(text)]
-    assert (len(INTENDED), len(NOT_INTENDED)) == (91, 115)
+    assert (len(INTENDED), len(NOT_INTENDED)) == (95, 111)
     assert set(armed) <= set(right), "precision 1.0: what is armed was meant, and is due when it was meant"
     assert len(right) / len(INTENDED) >= 0.9

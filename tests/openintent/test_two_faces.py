@@ -9,13 +9,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter
+from memory import adapter, commitments
 from memory.addresses import Address, Tier
 from memory.host import ids, tenancy
 from memory.host.errors import NotFound, Unprocessable
 from memory.host.models import ForkMode, Run
 from memory.ledger import Given
-from memory.models import PassState
+from memory.models import Commitment, PassState
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries, namespaces, work
@@ -326,3 +326,15 @@ def test_a_key_s_list_asks_as_many_questions_for_thirty_agents_as_for_three() ->
     few, many = asked(3), asked(30)
     assert few[0] == many[0] == 3
     assert (len(few[1]), len(many[1])) == (3, 30)  # another of its agents reads what is denied to one
+
+
+@pytest.mark.engines
+@pytest.mark.django_db
+def test_what_an_agent_writes_over_openintent_arms_a_commitment() -> None:
+    remember("call", {"note": "Remind me on Friday to call the harbour office."}, tier=Tier.EPISODIC)
+    remember("sealed", {"note": "Remind me on Friday to call."}, tier=Tier.EPISODIC, sensitivity="restricted")
+    tenant_id = building.scope().tenant_id
+    while commitments.read_on(tenant_id, now=timezone.now()):
+        pass
+    [row] = Commitment.objects.of(tenant_id)
+    assert (row.agent_id, row.condition, row.state) == (OWN, "time", "armed")

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory.text.intentions import times
-from memory.text.intentions.statements import LONGEST_TEXT
+from memory.text.intentions.statements import IRREGULAR, LONGEST_TEXT
 from memory.text.intentions.times import CLOCK
 
 ORDERS = (
@@ -18,8 +18,14 @@ ORDERS = (
 )
 CUE = re.compile(
     rf"\b(?:please\s+(?!(?:do )?not\b|don't\b|never\b)\w+|(?:{ORDERS})\b"
-    r"|(?:don't|do not|never) forget|be sure to|(?:set|create)(?: up)? a reminder|reminder\s*:"
-    r"|(?:to-?do|action item|next step)s?\s*[:\-]"
+    r"|(?:don't|do not|never) (?:let \w+ )?forget|be sure to|let's\s+(?!not\b)\w+|(?:set"
+    r"|create)(?: up)? a reminder|reminder\s*:"
+    r"|(?:to-?do|action item|next step)s?(?:\s+for\s+\w+)?\s*[:\-]\s*(?:(?:i|we)\b)?"
+    r"|(?:i|we)(?:'ve| have)? (?:promise|promised|pledge|undertake|commit|intend)(?:\s+\w+)? to\s+\w+"
+    r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:on|up to) (?:me|us) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
+    r"|(?:i|we) agreed that \w+ \w+"
+    r"|you have my word\s*[:,]\s*(?:the \w+|it|i|we)\b"
+    r"|(?:i|we) (?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)\s+\w+"
     r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|ought to|want to|plan to|promised to|agreed to))\s+\w+"
     r"|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
     r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
@@ -44,7 +50,66 @@ NEGATION = re.compile(
 )
 # What is denied before such a word is not what follows it: "no answer, so call again".
 ANOTHER = re.compile(r"\b(?:so|but|instead|then)\b(?!\s+(?:that|do not|don't)\b)", re.IGNORECASE)
-UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) forget\b", re.IGNORECASE)
+UNFORGOTTEN = re.compile(r"\b(?:don't|do not|never) (?:let \w+ )?forget\b", re.IGNORECASE)
+# Who keeps a promise in the third person, and what they do for it; what merely happens is no promise.
+WHO = (
+    r"(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|(?i:he|she|they|(?:the|our|my|your) (?:\w+ )?(?:agent|assistant|bot"
+    r"|team|support"
+    r"|user|customer|client|vendor|supplier|manager|operator|owner|courier|lawyer|accountant|engineer|host|reviewer)))"
+)
+DEED = (
+    r"(?:follow up|get back|reach out|hand over|sign off|look (?:at|into)|pick up|send|resend|call|phone|check"
+    r"|tell|notify"
+    r"|e-?mail|confirm|submit|contact|inform|renew|verify|prepare|book|arrange|pay|review|forward|share|retry"
+    r"|upload|refund"
+    r"|rotate|publish|update|give|write|answer|reply|respond|deliver|restart|collect|return|fix|finish|migrate|deploy"
+    r"|transfer|order|buy|bring|draft|translate|test|merge|upgrade|install|replace|repair|clean|ship|sign"
+    r"|invoice|provide"
+    r"|supply|complete|present|report|escalate|schedule|create|remove|delete|transcribe|reimburse)"
+)
+PROMISED = re.compile(
+    rf"(?:^|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|\s+(?i:will|shall|must|has to|have to|needs? to|is to"
+    r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to))"
+    rf"\s+(?:then |also |still )?(?i:{DEED})\b"
+    rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|told \w+) (?:that )?(?i:he|she|they) (?i:would"
+    rf"|will) (?i:{DEED})\b"
+    r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b)"
+)
+# A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
+NO_ORDERS = """
+the a an i we you he she it they this that these those there here my our your his her their its what which who whose
+when where why how if whether is are was were am be been has have had do does did will would shall should can could
+may might must not no yes and or but so then because since until during before after above below about against among
+around at by down for from in into like near of off on onto out over past per plus than through to toward under
+unlike up upon via with within without despite except both either neither each every all some any most many much few
+several one two three note see assume suppose imagine consider say given think hope believe guess know want need
+wish love like hate maybe perhaps also just only even still already now today tomorrow yesterday tonight please
+thank thanks sorry hello hi ok okay well right sure great good fine let remember everyone everybody nobody someone
+anyone people half once twice cancel
+"""
+UNORDERED = frozenset(NO_ORDERS.split())
+IMPERATIVE = re.compile(
+    r"(?:^\W*|[,:;]\s+|\b(?:and|then|also|please|always|so)\s+)(?:please\s+|then\s+|also\s+)?"
+    r"(?P<verb>[A-Za-z][a-z]{2,})(?:\s+(?:up|down|out|off|back|over|in|on|away|again|with|for|to|about|at)){0,2}"
+    r"\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it|them|him|us|me|all|both|every|each|any|another|no"
+    r"|(?P<name>[A-Z][\w'-]+)|(?P<number>\d+|two|three|four|five|six|ten))\b"
+)
+GIVING = frozenset(
+    ("give", "bring", "hand", "show", "ask", "help", "meet", "pay", "wake", "join", "thank", "invite", "visit")
+)
+UNVERBAL = re.compile(r"(?:ly|ing|ed|ness|(?<!s)s)$")
+# "No need to follow up", "cancel the reminder": what was to be done is not.
+CALLED_OFF = re.compile(
+    r"^\W*(?:please\s+)?(?:(?:cancel|drop|delete|remove|disregard|ignore|scrap|skip|forget(?: about)?)\s+(?:the"
+    r"|my|that|this"
+    r"|our|your)\s+(?:[\w'-]+\s+){0,3}?(?:reminder|follow-?up|to-?do|alarm|task|request|commitment)s?"
+    r"|(?:there is |there's )?no (?:longer (?:any )?|more )?need (?:to|for)|(?:you|we|i) (?:don't|do not"
+    r"|no longer) (?:have|need)"
+    r" to|never mind)\b",
+    re.IGNORECASE,
+)
+# A question in form that asks for a deed.
+REQUESTING = re.compile(r"^\W*(?:can|could|would|will) you (?:please |kindly )?(?=\w)", re.IGNORECASE)
 ASKING = re.compile(
     r"^\W*(?:did|does|do|can|could|should|shall|will|would|is|are|have|has|may)\s+(?:i|we|you|he|she|they|it|there)\b",
     re.IGNORECASE,
@@ -55,7 +120,8 @@ THING = re.compile(
     r"|message"
     r"|answer|reply|share|deliver|update|renew|ring|phone|pay)\w*\s+(?!(?:whether|if|that|why|how|who|what|where"
     r"|when)\b)"
-    r"(?:[^\s,]+\s+){0,4}?(?:is|are|was|were|has|had|have|went|took|starts?|started|happened|ended|begins?|moved|rose|rises?"
+    r"(?:[^\s,]+\s+){0,4}?(?:is|are|was|were|has|had|have|went|took|starts?|started|happened|ended|begins?"
+    r"|moved|rose|rises?"
     r"|fell|falls?|drops?|increases?|peaks?"
     r"|confirmed|completed|scheduled|planned|done|cleared|opens?|closes?|arrived|came|failed|succeeded|increased"
     r"|dropped"
@@ -69,7 +135,8 @@ NAMING = re.compile(
 )
 # "We will be closed", "please note", "suppose we need to", "she said we should": nobody is to do anything.
 IDLE = re.compile(
-    r"(?:(?:i|we)(?:'ll| will| shall) (?:be|have|probably|likely|maybe|perhaps|not|never|see|know)"
+    r"(?:(?:i|we)(?:'ll| will| shall) (?:be|have(?!\s+\w+(?:ed|en|ne|nt|de)\b)|probably|likely|maybe|perhaps"
+    r"|not|never|see|know)"
     r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
     r"|(?:i|we) (?:should|must|ought to) have (?:\w+e[dn]|sent|done|made|left|said|had|gone|got|paid|told|held|known)"
     r"|please (?:find|note|be|see|excuse|accept|bear|feel))\b",
@@ -83,14 +150,15 @@ REPORTED = re.compile(
     re.IGNORECASE,
 )
 FILLING = """
-please then and also now just kindly at on by in the around about of note starting from first thing sharp again so ok
+please then and also now just kindly at on by in the around about of note self starting from for next step action item
+first thing sharp again so ok
 okay hi hello early late todo to-do reminder task or always
 """
 FILLER = frozenset(FILLING.split())
 PIECE = re.compile(r"[\w'&-]+")
 VERB = re.compile(r"\b(?:is|are|was|were|has|had|have|will|would|does|did|\w{2,}ed)\b", re.IGNORECASE)
 MOST_SUBJECT = 4
-MOST_CUES = 8  # in one sentence; what follows is not looked at
+MOST_CUES, MOST_OTHERS = 8, 3  # in one sentence; what follows is not looked at
 BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 # "Ana needs to leave at four on Fridays" is how it is with Ana.
 HABIT = re.compile(r"needs? to (?!be\b)", re.IGNORECASE)
@@ -160,17 +228,42 @@ class Cue(NamedTuple):
 
 def may_cue(text: str) -> bool:
     """Whether there is any cue in ``text``, whatever stands around it."""
-    return CUE.search(text, 0, LONGEST_TEXT) is not None
+    return any(rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED))
 
 
 def cues_in(clause: str) -> Iterator[Cue]:
     """What makes the main clause of a sentence an order or a resolution, in order. An order may stand behind words of
     time ("every Friday at nine send the report")."""
-    if ASKING.search(clause) or MISSED.search(clause):
+    clause = REQUESTING.sub(lambda found: " " * len(found[0]), clause)
+    if ASKING.search(clause) or MISSED.search(clause) or CALLED_OFF.search(clause):
         return
     for found in islice(CUE.finditer(clause), MOST_CUES):
         if _is_cue(clause, found):
             yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
+    for found in islice(PROMISED.finditer(clause), MOST_OTHERS):
+        if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()])):
+            yield Cue(found.start(), found.end(), is_order=False)
+    for found in islice(IMPERATIVE.finditer(clause), MOST_OTHERS):
+        if _is_imperative(clause, found):
+            yield Cue(found.start("verb"), found.end("verb"), is_order=True)
+
+
+def _is_imperative(clause: str, found: re.Match[str]) -> bool:
+    """Whether a word stands where an order stands, looks like a verb in its bare form, and has an object."""
+    verb, begins = found["verb"], not clause[: found.start("verb")].strip(" -*,")
+    if (
+        verb.casefold() in UNORDERED
+        or verb.casefold() in IRREGULAR
+        or UNVERBAL.search(verb)
+        or (verb[0].isupper() and not begins)
+    ):
+        return False
+    if verb[0].isupper() and (found["number"] or (found["name"] and verb.casefold() not in GIVING)):
+        return False  # "Lena Marek", "Room 5"
+    if begins and re.match(r"\s+(?:[\w']+\s+){0,3}?(?:is|are|was|were|will|has|had)\b", clause[found.end("verb") :]):
+        return False
+    ahead = clause[: found.start("verb")]
+    return not (NEGATION.search(ahead) or REPORTED.search(ahead) or IDLE.search(ahead))
 
 
 def _is_cue(clause: str, found: re.Match[str]) -> bool:
@@ -248,6 +341,8 @@ def _next_order(main: str, begins: int) -> int:
 
 def _of_noun(main: str, first: int, last: int, cue: Cue) -> bool:
     """Whether the time says which thing is meant, not when to do something."""
+    if cue.starts <= first and last <= cue.ends:  # "Todo for tomorrow:"
+        return False
     nearby = max(0, first - NEARBY)
     before, behind = main[nearby:first], main[last:]
     if last > cue.starts and (behind[:2] == "'s" or _names_a_thing(before, main[first:last], behind)):

@@ -3,17 +3,20 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
-from memory.text.intentions import times
-from memory.text.intentions.cues import CUE, cues_in, may_cue, own_times
+from memory.host import cron
+from memory.text.intentions import foreign, times
+from memory.text.intentions.cues import CALLED_OFF, CUE, REQUESTING, cues_in, may_cue, own_times
 from memory.text.intentions.statements import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
 
-FARTHEST = timedelta(days=90)
+# What is farther away waits as dormant; what is later than that is no plan.
+FARTHEST, LAST = timedelta(days=90), timedelta(days=3660)
 MOST = 20
 LEAST_WORDS = 2
 
 MARKER = re.compile(
-    r"\b(?:(?:as soon as|the moment|when|(?<!day )after|if(?! only))\b"
+    r"\b(?:(?:as soon as|the moment|whenever|when|upon|the next time|in case(?! of)|(?<!day )after|if(?! only))\b"
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
@@ -23,6 +26,8 @@ POLITE = re.compile(
     r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
 )
 IF = re.compile(r"if\b", re.IGNORECASE)
+# "Nudge her next week if nothing happens": to be done then, unless somebody sees to it.
+NOTHING = re.compile(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
 INDIRECT = re.compile(
     r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
 )
@@ -35,9 +40,12 @@ GENERAL = re.compile(
     r"|asked|needed|necessary|possible|required)\b)",
     re.IGNORECASE,
 )
+ALWAYS = re.compile(r"whenever\b", re.IGNORECASE)
 MAY_BE_WHEN = re.compile(
-    r"\b(?:when|once|after|if|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
-    r"|tomorrow|next|daily|weekly|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d|(?:mon|tues|wednes|thurs|fri|satur"
+    r"\b(?:when|whenever|upon|next time|once|twice|noon|midnight|weekdays?|weekends?|until|\d\s?[ap]m|after|if"
+    r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
+    r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
+    r"|(?:mon|tues|wednes|thurs|fri|satur"
     r"|sun)days?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b|@",
     re.IGNORECASE,
 )
@@ -59,18 +67,38 @@ class Intention:
 
 def may_hold_one(text: str) -> bool:
     """Whether it is worth while to look closer: a cue and a word of condition are somewhere in ``text``."""
-    return may_cue(text) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
+    in_english = may_cue(text) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
+    return in_english or foreign.may_hold_one(text[:LONGEST_TEXT])
 
 
 def found_in(text: str, *, zone: str, written_at: datetime) -> list[Intention]:
     """The intentions of ``text``, at most 20, as they were meant at ``written_at`` in ``zone``.
 
-    None lies before that, and none more than 90 days behind it.
+    None lies before that, and none more than ten years behind it.
     """
     if not may_hold_one(text):
         return []
-    found = (_of(each, zone, written_at) for each in sentences(text) if not each.asks)
+    asserted = (each for each in sentences(text) if not each.asks or REQUESTING.search(each.text))
+    found = (_of(each, zone, written_at) or _foreign(each, zone, written_at) for each in asserted)
     return [each for each in found if each is not None][:MOST]
+
+
+def called_off(text: str) -> list[tuple[str, ...]]:
+    """What ``text`` says need not be done any more: for each such sentence the stems that say what."""
+    found = ((each, CALLED_OFF.search(each.text)) for each in sentences(text) if not each.asks)
+    return [words for each, off in found if off and (words := words_of(each.text[off.end() :]))]
+
+
+def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+    meant = foreign.meant_by(sentence.text, written_at.astimezone(ZoneInfo(zone)).replace(tzinfo=None))
+    if meant is None:
+        return None
+    if meant.at:
+        return _timed(sentence, times.When(cron.instant_of(meant.at, zone)), written_at)
+    words = words_of(meant.clause)
+    if not LEAST_WORDS <= len(words) <= MOST_WORDS:
+        return None
+    return Intention(sentence.starts, sentence.ends, words=words, clause=meant.clause)
 
 
 def _of(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
@@ -90,7 +118,7 @@ def _said(
     waits = bool(inner) and not POLITE.match(inner) and not _is_time(inner)
     if waits and _goes_first(clause, own) and (found := _predicate(sentence, inner)):
         return found
-    if waits and IF.match(inner):
+    if waits and IF.match(inner) and not (times.spans(own) and NOTHING.search(inner)):
         return None
     said = own if waits or times.spans(own) else inner
     return _timed(sentence, times.when(said, zone=zone, base=written_at), written_at)
@@ -107,7 +135,7 @@ def _goes_first(clause: tuple[int, int] | None, own: str) -> bool:
 
 
 def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -> Intention | None:
-    if timed is None or not written_at < timed.at <= written_at + FARTHEST:
+    if timed is None or not written_at < timed.at <= written_at + LAST:
         return None
     return Intention(sentence.starts, sentence.ends, timed.at, timed.cron)
 
@@ -115,7 +143,7 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 def _predicate(sentence: Sentence, inner: str) -> Intention | None:
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
     negated = DENIAL.search(said) is not None
-    if GENERAL.search(said) or (negated and timed):
+    if (GENERAL.search(said) and not ALWAYS.match(inner)) or (negated and timed):
         return None
     words = words_of(DENIAL.sub(" ", MARKER.sub("", _blanked(inner, timed), count=1)))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):

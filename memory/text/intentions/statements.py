@@ -22,6 +22,7 @@ QUOTED = re.compile(
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
 )
 QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
+JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 SINGLE_WORDS = re.compile(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
@@ -73,17 +74,39 @@ from with into as got get gets getting there here which who whom whose when once
 while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
 """
 STOP = frozenset(UNSAYING.split())
-STANDS_FOR = {
-    "complet": "finish",
-    "finish": "finish",
-    "succeed": "finish",
-    "receiv": "arriv",
-    "land": "arriv",
-    "email": "mail",
-    "e-mail": "mail",
-    "client": "custom",
-    "customer": "custom",
-}
+# Words that say the same of how something stands, by the stem that stands for all of them.
+ALIKE = """
+finish complete finished succeed done ready
+arrive receive land come delivered deliver reach
+mail email e-mail
+custom client customer
+reply answer respond response replied
+return back
+expire end lapse ended
+down offline crash unreachable outage
+stock available
+fix repair resolve solve
+ship dispatch
+release publish launch live rollout
+approve accept greenlight
+begin start commence
+rise increase grow climb
+fall drop decrease decline sink
+cancel annul
+agree consent
+sign countersign
+"""
+# A present tense with a time to come: "the trial expires in December", "Anna arrives on Monday".
+AHEAD = re.compile(
+    r"\b(?:tomorrow|tonight|later|next (?:week|month|year|quarter|time|\w+day)|in (?:a|an|\d+|two|three|four"
+    r"|five|six|ten)"
+    r" (?:minutes?|hours?|days?|weeks?|months?|years?)|(?:on|by|this|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:in|on|by|until) (?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?: of)? )?(?:january|february|march|april|may"
+    r"|june|july|august"
+    r"|september|october|november|december))\b",
+    re.IGNORECASE,
+)
+PAST = re.compile(rf"\b(?:was|were|has|have|had|been|did|{'|'.join(IRREGULAR)}|\w{{2,}}ed)\b", re.IGNORECASE)
 UNDONE = re.compile(
     r"\bun(?=(?:paid|signed|filed|approved|cleared|delivered|resolved|confirmed|shipped)\b)", re.IGNORECASE
 )
@@ -92,6 +115,7 @@ DENIAL = re.compile(
     r"|\w+n't"
     r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had))\b"
     r"|\b(?:has|have|is|are) still (?:to|un\w+|pending|outstanding|open|missing)\b"
+    r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
@@ -126,7 +150,7 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of the first 20,000 characters, in order; one of more than 400 characters is not looked at."""
-    plain = _unquoted(text[:LONGEST_TEXT].replace("\u2019", "'").replace("\u00a0", " "))
+    plain = _unquoted(_of_document(text[:LONGEST_TEXT]).replace("\u2019", "'").replace("\u00a0", " "))
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
         piece = plain[begins:ends]
@@ -135,6 +159,14 @@ def sentences(text: str) -> Iterator[Sentence]:
         if 0 < stops - starts <= LONGEST:
             yield Sentence(starts, stops, plain[starts:stops])
         begins = ends
+
+
+def _of_document(text: str) -> str:
+    """The texts of a JSON object, where they stand in it; anything else as it is."""
+    if not (text.startswith('{"') and text.endswith("}")):
+        return text
+    inside = JSON_TEXT.sub(lambda found: " " * len(found[0]) if found[2] else f"\n{found[1]}\n", text)
+    return inside.replace("\\n", " \n")
 
 
 def _breaks(text: str) -> Iterator[int]:
@@ -181,6 +213,9 @@ def _stems(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     plain = [word.removesuffix("'s") for word in WORD.findall(folded)]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
+
+
+STANDS_FOR = {stem(word): stem(line.split()[0]) for line in ALIKE.strip().splitlines() for word in line.split()}
 
 
 def vocabulary(content: str, tags: Iterable[str] = ()) -> frozenset[str]:
@@ -233,7 +268,7 @@ def _said(wanted: set[str], sentence: Sentence, shared: set[str]) -> bool | None
     if not _speaks_of(wanted, main, shared):
         return None
     piece = next((each for each in main.split(",") if _speaks_of(wanted, each, shared)), main)
-    if NO_STATEMENT.search(piece):
+    if NO_STATEMENT.search(piece) or (AHEAD.search(piece) and not PAST.search(piece)):
         return None
     return not DENIAL.search(piece)
 

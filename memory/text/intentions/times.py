@@ -77,15 +77,29 @@ EVERY = re.compile(
     re.IGNORECASE,
 )
 PLURAL = re.compile(
-    r"\bon\s+(?P<days>(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    r"\bon\s+(?P<days>weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"(?:\s+and\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days)?)\b",
     re.IGNORECASE,
 )
-ADVERB = re.compile(r"\b(?P<word>hourly|daily|weekly|monthly|once an? (?:hour|day|week|month))\b", re.IGNORECASE)
+ADVERB = re.compile(
+    r"\b(?P<word>hourly|daily|weekly|monthly|quarterly|yearly|annually|(?:once|twice|three times) an? (?:hour"
+    r"|day|week|month))\b",
+    re.IGNORECASE,
+)
+SELDOM = {"quarterly": "1,4,7,10", "yearly": "1", "annually": "1"}
+# So many times in a span, evenly: the hour, and the days of the week or the month.
+OFTEN = {
+    "twice a day": "0 9,17 * * *",
+    "three times a day": "0 9,13,17 * * *",
+    "twice a week": "0 9 * * 1,4",
+    "three times a week": "0 9 * * 1,3,5",
+    "twice a month": "0 9 1,15 * *",
+}
 DAY_OF_MONTH = re.compile(
     r"\b(?:on )?the (?P<n>\d{1,2})(?:st|nd|rd|th) of (?:every|each) month\b"
     r"|\b(?:every|each) month on the (?P<n2>\d{1,2})(?:st|nd|rd|th)\b"
-    r"|\bmonthly on the (?P<n3>\d{1,2})(?:st|nd|rd|th)\b",
+    r"|\bmonthly on the (?P<n3>\d{1,2})(?:st|nd|rd|th)\b"
+    r"|\b(?:on )?the (?P<first>first day|first) of (?:every|each|the) month\b",
     re.IGNORECASE,
 )
 RULES = (EVERY, PLURAL, ADVERB, DAY_OF_MONTH)
@@ -101,7 +115,8 @@ RELATIVE = re.compile(
     re.IGNORECASE,
 )
 ABSOLUTE = re.compile(
-    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
+    rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd"
+    rf"|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
     rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s+\d{{4}}\b)?",
     re.IGNORECASE,
 )
@@ -118,6 +133,13 @@ DAY = re.compile(
 )
 ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 YEAR = re.compile(r"\d{4}")
+NUMERIC = re.compile(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
+# Where 3/4 is the fourth of March.
+MONTH_FIRST = re.compile(
+    r"US/|America/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Anchorage|Detroit|Boise|Juneau|Indiana/"
+    r"|Kentucky/|North_)"
+    r"|Pacific/Honolulu"
+)
 
 
 def number_of(word: str) -> float:
@@ -162,12 +184,17 @@ def cron_of(text: str, local: datetime) -> str:
     """The cron expression of what ``text`` says, as written at ``local``; "" when there is none that says the same."""
     clock = clock_in(text) or MORNING
     if found := DAY_OF_MONTH.search(text):
-        day = int(found["n"] or found["n2"] or found["n3"])
+        day = 1 if found["first"] else int(found["n"] or found["n2"] or found["n3"])
         return f"{clock.minute} {clock.hour} {day} * *" if 1 <= day <= 31 else ""
     if found := PLURAL.search(text):
-        return _on_days(found["days"], clock)
+        whole = {"weekdays": "1-5", "weekends": "6,0"}.get(found["days"].casefold())
+        return f"{clock.minute} {clock.hour} * * {whole}" if whole else _on_days(found["days"], clock)
     if found := ADVERB.search(text):
         word = found["word"].casefold()
+        if word in SELDOM:
+            return f"{clock.minute} {clock.hour} 1 {SELDOM[word]} *"
+        if word.startswith(("twice", "three")):
+            return OFTEN.get(word.replace(" an ", " a "), "")
         return _spans(SPANS.get(word) or word.split()[-1], text, clock, local)
     every = EVERY.search(text)
     if every is None or every["other"]:
@@ -240,7 +267,7 @@ def when(text: str, *, zone: str, base: datetime) -> When | None:
     exact = _exact(text, base)
     if exact is not None:
         return exact
-    wall = _wall(text, local)
+    wall = _wall(text, local, zone)
     if wall is None:
         return None
     at = cron.instant_of(wall, zone)
@@ -267,14 +294,35 @@ def _unit(found: re.Match[str]) -> str:
     return str(found["unit"] or found["unit2"]).casefold()
 
 
-def _wall(text: str, local: datetime) -> datetime | None:
+def _wall(text: str, local: datetime, zone: str) -> datetime | None:
     """What the clock on the wall will show."""
-    clock = clock_in(text)
+    clock = clock_in(NUMERIC.sub(" ", text))
+    if digits := NUMERIC.search(text):
+        day = _date_of(digits, zone)
+        return datetime.combine(day, clock or MORNING) if day else None
     for look in (_relative, _absolute, _named, _weekday, _ordinal):
         found = look(text, local, clock)
         if found is not False:
             return found if isinstance(found, datetime) else None
-    return _today(local, clock) if clock else None
+    return _at_clock(local, clock) if clock else None
+
+
+def _date_of(found: re.Match[str], zone: str) -> date | None:
+    """A date in digits, if there is such a day: with dots the day first, with slashes as the zone writes it."""
+    first, second, year = int(found[1]), int(found[3]), int(found[4])
+    as_written = [(second, first), (first, second)]  # month, day
+    if found[2] == "/" and MONTH_FIRST.match(zone):
+        as_written.reverse()
+    for month, day in as_written if found[2] == "/" else as_written[:1]:
+        if 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
+            return date(year, month, day)
+    return None
+
+
+def _at_clock(local: datetime, clock: time) -> datetime:
+    """The hour with no day: of noon and midnight the next one."""
+    ahead = clock in (PARTS["noon"], PARTS["midnight"]) and clock <= local.time()
+    return datetime.combine(local.date() + timedelta(days=int(ahead)), clock)
 
 
 Found = datetime | None | bool
