@@ -66,6 +66,14 @@ def test_what_somebody_starts_every_morning_becomes_an_automation() -> None:
     assert finding.source_run_ids == tuple(f"run_flow_{n:05}" for n in (4, 3, 2, 1, 0))
     assert "5 times" in finding.rationale
     assert "from 2026-03-27 to 2026-03-31" in finding.rationale
+    assert "It came on 5 of 5 days, at most 12 minutes off." in finding.rationale
+
+
+def test_one_miss_in_ten_breaks_no_rhythm_and_is_told() -> None:
+    clocks = ["08:51", "09:09"] * 6
+    [finding] = automations(seen(*started([0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13], clocks)))
+    assert finding.artifact["cron"] == "0 9 * * *"
+    assert "It came on 12 of 14 days, at most 9 minutes off." in finding.rationale
 
 
 UTC_MORNINGS = tuple(

@@ -68,6 +68,31 @@ def test_the_people_whose_words_are_added_are_named_and_counted_and_nobody_else(
     assert "1 person made 1 correction again and again" in alone.rationale
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Always use metric units.", "Please stick to metric units", "Give all lengths in metric units"),
+        ("Include the invoice number.", "Don't forget to mention the invoice number", "Add an invoice number"),
+        ("Keep sentences short", "Use shorter sentences please", "Write short sentences."),
+    ],
+)
+def test_the_same_request_in_three_phrasings_is_one(said: tuple[str, ...]) -> None:
+    assert len(added_to(asking(*said))) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Sign with Ana's name", "Sign with Ben's name", "Sign with Eve's name"),
+        ("Include the invoice number.", "Never mention the invoice number", "Print bank details"),
+        ("Use euros for prices", "Use dollars for prices", "Use pounds for prices"),
+        ("Add the total", "Remove the total", "Round the total"),
+    ],
+)
+def test_requests_that_differ_in_what_they_ask_for_are_not_one(said: tuple[str, ...]) -> None:
+    assert added_to(asking(*said)) == []
+
+
 def test_nearly_the_same_words_ask_for_the_same() -> None:
     same = asking("Keep it to two sentences.", "Keep it to 2 sentences!", "Please keep it to two sentences")
     assert len(added_to(same)) == 1

@@ -29,7 +29,7 @@ from proposals.learning.miners.evidence import (
 from proposals.learning.miners.traces import Evidence, Finding, Firing, Origin, RunTrace, Traces
 
 WITHIN = 20 * 60  # seconds from the earliest time of day to the latest
-MOST_GAPS = 1  # times that were missed
+MOST_GAPS, TIMES_A_GAP = 1, 10  # times that were missed: one, and one more in ten
 LOOK_BACK = timedelta(days=42)
 DAYS_BACK = timedelta(days=14)  # for what comes every day, or every weekday
 LEAST_SHARE = 0.75  # of the times since it began
@@ -195,7 +195,7 @@ def _trail(days: set[date], last: date, before: Callable[[date], date], first: d
     day, missed, found = last, 0, list[date]()
     if day.weekday() not in WEEKDAYS and before is _weekday_before:
         day = before(day)
-    while day >= first and missed <= MOST_GAPS:
+    while day >= first and missed <= MOST_GAPS + len(found) // TIMES_A_GAP:
         if day in days:
             found.append(day)
         else:
@@ -354,5 +354,18 @@ def _rationale(habit: Habit, zone: ZoneInfo) -> str:
     inputs = "with the same inputs each time" if habit.inputs else "without inputs"
     return (
         f"{what}, {inputs}: {rhythm.in_words} at about {rhythm.clock} ({zone.key}), {when}. "
-        f"{besides}{named_in_part(number)}"
+        f"{_confidence(habit, zone)} {besides}{named_in_part(number)}"
     )
+
+
+def _confidence(habit: Habit, zone: ZoneInfo) -> str:
+    """On how many of the days that it could have come it came, and how far from the time at most."""
+    rhythm = habit.rhythm
+    between = range((rhythm.days[-1] - rhythm.days[0]).days + 1)
+    weekdays = {day.weekday() for day in rhythm.days}
+    expected = sum((rhythm.days[0] + timedelta(days=number)).weekday() in weekdays for number in between)
+    walls = [start.at.astimezone(zone) for start in habit.starts]
+    off = [abs(wall.hour * 60 + wall.minute - rhythm.minute) for wall in walls]
+    scatter = max(min(each, DAY // 60 - each) for each in off)
+    days, minutes = counted_noun(expected, "day"), counted_noun(scatter, "minute")
+    return f"It came on {len(rhythm.days)} of {days}, at most {minutes} off."

@@ -74,7 +74,7 @@ def asked_lines(corrections: Iterable[Correction]) -> list[Line]:
     for correction in corrections:
         if text := sentences.cleaned(correction.text):
             said[sentences.folded(text)].append((text, correction))
-    stands, taken_back = sentences.groups_of({key: _last(each) for key, each in said.items()})
+    stands, taken_back = sentences.groups_of({key: _last(each) for key, each in said.items()}, reworded=True)
     groups: dict[str, list[tuple[str, Correction]]] = defaultdict(list)
     for key, each in said.items():
         groups[stands[key]] += each

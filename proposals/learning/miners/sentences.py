@@ -7,6 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from memory.redaction import MARK
@@ -20,6 +21,19 @@ SHORT_WAY = 20  # characters before a sentence in which a word would deny it
 LONG_WORD = 3  # letters; a sentence is held against those that share a longer word with it
 NEGATIONS = frozenset({"not", "never", "no", "don", "dont", "avoid", "stop", "without"})
 EMPTY_WORDS = frozenset({"t", "do", "does", "please", "must", "should", "always", "ever"})
+# Words that ask without saying for what, or ask to leave it out.
+ASKING_WORDS = """
+use using keep stick to with write mention include add give state put quote show list make sure remember prefer want
+need like would should must try ensure be is are have has we i you it the a an and in of for on at by when as that this
+all any every each answer answers reply replies text forget your our my can could will just only more so us
+get go let
+"""
+ASKING = frozenset(ASKING_WORDS.split())
+LEAVING_OUT = frozenset(
+    ("remove", "hide", "delete", "omit", "drop", "skip", "leave", "cut", "exclude", "less", "fewer")
+)
+NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
+LEAST_SHARED, SAME_OF_LESS, SAME_OF_MORE = 2, 0.66, 0.5
 ENDS = re.compile(r"[\n.!?;]+")
 NEXT_BRACE = re.compile(r"\{(?=\{)|\}(?=\})")
 
@@ -94,10 +108,11 @@ def without_negation(words: str) -> tuple[str, bool]:
     return " ".join(kept), not NEGATIONS.isdisjoint(said)
 
 
-def groups_of(said: Mapping[str, tuple[str, datetime]]) -> tuple[dict[str, str], set[str]]:
+def groups_of(said: Mapping[str, tuple[str, datetime]], *, reworded: bool = False) -> tuple[dict[str, str], set[str]]:
     """For each folded sentence the one that stands for all that say the same; and those that a newer one replaced.
 
-    ``said`` has a written form of each, and when it was said last.
+    ``said`` has a written form of each, and when it was said last. ``reworded``: what asks for the same in other words
+    says the same, too.
     """
     keys = sorted(said)
     found = _reconciled(keys, said)
@@ -105,8 +120,61 @@ def groups_of(said: Mapping[str, tuple[str, datetime]]) -> tuple[dict[str, str],
     for merge in found.merges:
         members = sorted(keys[each.int - 1] for each in (merge.survivor, *merge.merged))
         stands.update(dict.fromkeys(members, members[0]))
+    if reworded:
+        _join_requests(said, stands)
     replaced = {stands[keys[each.older.int - 1]] for each in found.superseded}
     return stands, replaced | _denied(said, stands)
+
+
+def _join_requests(said: Mapping[str, tuple[str, datetime]], stands: dict[str, str]) -> None:
+    """Sentences that ask for the same in other words stand for each other too: they are about the same things, in the
+    same sense, and differ in no number and no name."""
+    asked = {key: _request(said[key][0]) for key in said}
+    by_word: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(asked):
+        others = {other for word in asked[key].about for other in by_word[word]}
+        same = next((other for other in sorted(others) if _is_same_request(asked[key], asked[other])), None)
+        if same is not None and stands[same] != stands[key]:
+            first, second = sorted((stands[same], stands[key]))
+            stands.update({each: first for each, head in stands.items() if head == second})
+        for word in asked[key].about:
+            by_word[word].append(key)
+
+
+class Request(NamedTuple):
+    """What a correction is about, whether it asks to leave that out, and the numbers and names in it."""
+
+    about: frozenset[str]
+    denies: bool
+    exact: frozenset[str]
+
+
+def _request(text: str) -> Request:
+    words = folded(text).split()
+    denies = not NEGATIONS.isdisjoint(words) or not LEAVING_OUT.isdisjoint(words)
+    denies = denies and "forget" not in words
+    plain = {_stem(word) for word in words if word not in ASKING | NEGATIONS | EMPTY_WORDS | LEAVING_OUT}
+    names = {folded(name) for name in NAME.findall(text)}
+    exact = {word for word in words if any(map(str.isdigit, word))} | names
+    return Request(frozenset(plain), denies, frozenset(exact))
+
+
+def _stem(word: str) -> str:
+    """Without the ending of a plural, of a comparative and of an adverb."""
+    for ending in ("ies", "ers", "er", "ly", "es", "s", "ing", "ed", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= LONG_WORD and not word.endswith("ss"):
+            return word.removesuffix(ending)
+    return word
+
+
+def _is_same_request(one: Request, other: Request) -> bool:
+    if one.denies != other.denies or one.exact != other.exact:
+        return False
+    shared = len(one.about & other.about)
+    less, more = sorted((len(one.about), len(other.about)))
+    return (shared >= LEAST_SHARED and shared >= SAME_OF_LESS * less and shared >= SAME_OF_MORE * more) or (
+        shared == less == 1 == more
+    )
 
 
 def _reconciled(keys: list[str], said: Mapping[str, tuple[str, datetime]]) -> Reconciliation:
