@@ -237,14 +237,16 @@ def cues_in(clause: str) -> Iterator[Cue]:
     clause = REQUESTING.sub(lambda found: " " * len(found[0]), clause)
     if ASKING.search(clause) or MISSED.search(clause) or CALLED_OFF.search(clause):
         return
+    seen: set[int] = set()
     for found in islice(CUE.finditer(clause), MOST_CUES):
+        seen.update(range(found.start(), found.end()))
         if _is_cue(clause, found):
             yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
     for found in islice(PROMISED.finditer(clause), MOST_OTHERS):
         if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()])):
             yield Cue(found.start(), found.end(), is_order=False)
     for found in islice(IMPERATIVE.finditer(clause), MOST_OTHERS):
-        if _is_imperative(clause, found):
+        if found.start("verb") not in seen and _is_imperative(clause, found):
             yield Cue(found.start("verb"), found.end("verb"), is_order=True)
 
 
