@@ -13,12 +13,12 @@ from django.core.management import CommandError, call_command
 from tests.budgets import THOROUGH
 from tools.bench import throwaway
 from tools.bench.command import ROWS, Command
-from tools.bench.outcomes import Outcome, table
+from tools.bench.outcomes import Outcome, comparison, table
 from tools.bench.plan import Plan
 
 TINY = ["--quick", "--engine", "sqlite", "--largest", "1000", "--rounds", "1", "--calls", "3"]
 # The rows that take more time than all others together; a thorough run asks for them too.
-LONG = {"B18", "B24", "B26"}
+LONG = {"B18", "B19", "B24", "B26"}
 
 
 def bench(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -73,6 +73,27 @@ def test_a_row_says_whether_its_goal_was_met(found: Outcome, verdict: str) -> No
 def test_rows_stand_in_the_order_of_their_numbers_and_quality_last() -> None:
     shown = table([outcome("Q1", 1, None), outcome("B12", 1, 6), outcome("B8", 1, 8)])
     assert [line.split()[0] for line in shown.splitlines()] == ["id", "B8", "B12", "Q1"]
+
+
+def test_two_runs_are_compared_by_what_both_have_measured() -> None:
+    before = [outcome("B8", 4, 8), outcome("B9", None, 0.2), outcome("B12", 0, 6)]
+    after = [outcome("B8", 3, 8), outcome("B9", 0.3, 0.2), outcome("B12", 1, 6), outcome("Q1", 1, None)]
+    shown = [line.split() for line in comparison(before, after).splitlines()[1:]]
+    assert [(line[0], line[-2:]) for line in shown] == [("B8", ["-25", "%"]), ("B12", ["1x", "-"])]
+
+
+def test_a_run_is_kept_in_a_file_that_the_next_is_compared_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = [outcome("B8", 4, 8)]
+    monkeypatch.setattr(throwaway, "measure", lambda engine, arguments: found)
+    words, kept, out = ["--rows", "B8", "--engine", "sqlite"], tmp_path / "kept.json", StringIO()
+    call_command(Command(), *words, "--json", str(kept), stdout=StringIO())
+    found[:] = [outcome("B8", 2, 8)]
+    call_command(Command(), *words, "--against", str(kept), stdout=out)
+    assert "-50 %" in out.getvalue()
+    with pytest.raises(CommandError, match="no file that --json has written"):
+        call_command(Command(), *words, "--against", str(tmp_path / "none"))
 
 
 def test_what_needs_no_database_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:

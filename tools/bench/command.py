@@ -12,10 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from tests.postgres import NoPostgres
 from tools.bench import (
     attacking,
+    bulk,
+    crowding,
     discovery,
     distilling,
     forgetting,
     openintent,
+    paging,
     reading,
     reconciling,
     redacting,
@@ -25,7 +28,7 @@ from tools.bench import (
     throwaway,
     writing,
 )
-from tools.bench.outcomes import Outcome, table
+from tools.bench.outcomes import Outcome, comparison, table
 from tools.bench.plan import Plan
 
 ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
@@ -36,15 +39,20 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B6": reading.got,
     "B7": reading.listed_to_objects,
     "B8": writing.written,
+    "B9": bulk.written_at_once,
     "B10": redacting.redacted,
     "B11": redacting.scanned,
     "B12": reconciling.consolidated,
     "B13": reconciling.hot,
     "B14": reconciling.again,
+    "B15": paging.paged,
+    "B16": paging.paged_by_tag,
     "B17": searching.searched,
     "B18": forgetting.forgotten,
+    "B19": crowding.crowded,
     "B20": distilling.archived,
     "B21": distilling.ranked,
+    "B22": bulk.imported,
     "B24": serving.beside_streams,
     "B25": openintent.spoken,
     "B26": attacking.under_attack,
@@ -77,6 +85,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--quick", action="store_true", help=f"no ref over {QUICK:,} entries, no pass over {QUICK_PASSES:,}"
         )
+        parser.add_argument("--json", type=Path, dest="kept", help="a file that keeps what was measured")
+        parser.add_argument("--against", type=Path, help="such a file of another run, to compare this one with")
         parser.add_argument("--answer-to", type=Path, help=SUPPRESS)
 
     def handle(self, *args: Any, answer_to: Path | None, **options: Any) -> None:
@@ -91,7 +101,13 @@ class Command(BaseCommand):
             answer_to.write_text(json.dumps([outcome.document() for outcome in self._measured(plan, names)]))
             return
         engines = ENGINES if options["engine"] == "both" else (options["engine"],)
-        self._print(_outcomes(engines, names, largest, options), options["rounds"])
+        before = _read(options["against"]) if options["against"] else []
+        outcomes = _outcomes(engines, names, largest, options)
+        self._print(outcomes, options["rounds"])
+        if before:
+            self.stdout.write(f"\n{comparison(before, outcomes)}")
+        if options["kept"]:
+            options["kept"].write_text(json.dumps([outcome.document() for outcome in outcomes], indent=2))
 
     def _measured(self, plan: Plan, names: list[str]) -> Iterable[Outcome]:
         """The outcomes on this process's own database."""
@@ -109,6 +125,13 @@ class Command(BaseCommand):
             )
         for name in sorted(measured & ONCE):
             self.stdout.write(f"\n{name} is of one run on this machine, with whatever else ran on it: no median.")
+
+
+def _read(file: Path) -> list[Outcome]:
+    try:
+        return [Outcome(**document) for document in json.loads(file.read_text())]
+    except (OSError, ValueError, TypeError):
+        raise CommandError(f"{file} is no file that --json has written.") from None
 
 
 def _known(rows: str) -> list[str]:

@@ -132,7 +132,8 @@ def _rate(side: Side, work: Callable[[Side, Any], None], connections: int, calls
         for _ in range(calls):
             work(side, client)
 
-    with rounds.undisturbed(), ThreadPoolExecutor(connections) as together:
+    rounds.sweep()
+    with ThreadPoolExecutor(connections) as together:
         began = monotonic()
         for _ in together.map(repeat, clients):
             pass

@@ -1,6 +1,6 @@
 """A row of the table: what was measured, against which goal; and the table itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,7 +44,24 @@ def table(outcomes: Iterable[Outcome]) -> str:
     """The rows in columns, in the order of their ids: what is fast, then what is good."""
     ordered = sorted(outcomes, key=lambda outcome: (outcome.id[0], int(outcome.id[1:])))
     rows = [HEAD, *(outcome.cells for outcome in ordered)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
+    return _columns(rows)
+
+
+def comparison(before: Iterable[Outcome], after: Iterable[Outcome]) -> str:
+    """What both runs have measured, and by how much it has changed."""
+    earlier = {(each.id, each.workload, each.engine): each.measured for each in before}
+    rows: list[tuple[str, ...]] = [("id", "workload", "engine", "before", "now", "change")]
+    for each in after:
+        was = earlier.get((each.id, each.workload, each.engine))
+        if was is not None and each.measured is not None:
+            change = f"{(each.measured / was - 1) * 100:+.0f} %" if was else "-"
+            measured = (f"{number:.3g}{each.unit}" for number in (was, each.measured))
+            rows.append((each.id, each.workload, each.engine, *measured, change))
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )

@@ -1,8 +1,7 @@
 """How things are compared: call by call in turn, a median a round, and the median of the rounds."""
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from math import log
 from statistics import linear_regression, median
 from time import perf_counter_ns
@@ -11,26 +10,20 @@ Call = Callable[[], object]
 WARM_UP = 20
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """The garbage collector keeps out of the measurement."""
+def sweep() -> None:
+    """What was left before is collected; the collector stays on, as in production."""
     gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def one_round(sides: list[Call], calls: int) -> list[float]:
     """The median seconds of a call of each side; the sides take turns, so what disturbs one disturbs all."""
     times: list[list[int]] = [[] for _ in sides]
-    with undisturbed():
-        for _ in range(calls):
-            for side, taken in zip(sides, times, strict=True):
-                began = perf_counter_ns()
-                side()
-                taken.append(perf_counter_ns() - began)
+    sweep()
+    for _ in range(calls):
+        for side, taken in zip(sides, times, strict=True):
+            began = perf_counter_ns()
+            side()
+            taken.append(perf_counter_ns() - began)
     return [median(taken) / 1e9 for taken in times]
 
 

@@ -77,7 +77,8 @@ def clients(address: Address) -> Iterator[list[http.client.HTTPConnection]]:
 
 def rate(clients: list[http.client.HTTPConnection], key: str, calls: int) -> float:
     """Requests a second, of all clients at once."""
-    with rounds.undisturbed(), ThreadPoolExecutor(len(clients)) as together:
+    rounds.sweep()
+    with ThreadPoolExecutor(len(clients)) as together:
         began = monotonic()
         for _ in together.map(lambda client: _read_pages(client, key, calls), clients):
             pass

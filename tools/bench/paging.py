@@ -1,0 +1,89 @@
+"""B15 and B16: the ledger page, the whole of it as a browser gets it, at any depth and for any tag."""
+
+import http.client
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from memory.host import access, ids, sql
+from memory.host.models import Tenant
+from memory.models.entry import MemoryEntry
+from tools.bench import ground, rounds
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
+
+DEEPEST = 0.999
+COMMON, RARE, OLDEST = "invoice", "disputed", "first"
+# The tags by the position of an entry: every one, each thousandth, the fifty oldest.
+TAGGED = {COMMON: "TRUE", RARE: "position % 1000 = 7", OLDEST: "position < 50"}
+CALLS = 20
+
+
+class NotShown(Exception):
+    """A page was not answered as it should be."""
+
+
+def paged(plan: Plan) -> Iterator[Outcome]:
+    """The whole page with its rows, through the middleware, in this process."""
+    owner = _filled(plan.largest)
+    browser = _browser(owner)
+    rows = MemoryEntry.objects.of(owner.id).order_by("-id").values_list("id", flat=True)
+    deep = min(int(plan.largest * DEEPEST), plan.largest - 51)
+    after = ids.wire("mem", rows[deep])
+    calls = [partial(_get, browser, "/memory"), partial(_get, browser, f"/memory?after={after}&seen={deep}")]
+    first, deepest = _medians(list(calls), plan)
+    of = f"of {plan.largest:,} entries"
+    yield Outcome("B15", f"ledger page {of}, the first", plan.engine, first * 1000, 8, unit=" ms")
+    yield Outcome("B15", f"ledger page {of}, at depth {DEEPEST}, against the first", plan.engine, deepest / first, 1.2)
+
+
+def paged_by_tag(plan: Plan) -> Iterator[Outcome]:
+    owner = _filled(plan.largest)
+    browser = _browser(owner)
+    taken = _medians([partial(_get, browser, f"/memory?tag={tag}") for tag in TAGGED], plan)
+    workload = f"tag page of {plan.largest:,} entries: common, rare, oldest-only tag; the worst against the best"
+    yield Outcome("B16", workload, plan.engine, max(taken) / min(taken), 4)
+
+
+def _medians(calls: list[rounds.Call], plan: Plan) -> list[float]:
+    taken = rounds.rounds_of(calls, rounds=plan.rounds, calls=min(plan.calls, CALLS))
+    return [median(each) for each in zip(*taken, strict=True)]
+
+
+def _get(browser: Client, address: str) -> None:
+    answer = browser.get(address)
+    if answer.status_code != http.client.OK or b"customer asked twice" not in answer.content:
+        raise NotShown(f"{address} was answered with {answer.status_code}.")
+
+
+def _browser(owner: Tenant) -> Client:
+    call_command("createcachetable", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    address = f"{owner.slug}@example.com"
+    person = access.create_operator(owner, address, role="owner", password=ids.new_id().hex, now=timezone.now())
+    browser = Client(SERVER_NAME="localhost")
+    browser.force_login(person)
+    return browser
+
+
+def _filled(size: int) -> Tenant:
+    owner = ground.tenant()
+    ground.fill(ground.running_run(owner), "bench/page", size)
+    tenant = sql.key(owner.id)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(ground.MOVE_HEAD, [tenant, tenant, size, size])
+        for tag, which in TAGGED.items():
+            cursor.execute(
+                "INSERT INTO memory_entrytag (tenant_id, id, tag) SELECT tenant_id, id, %s FROM memory_memoryentry "  # noqa: S608
+                f"WHERE tenant_id = %s AND {which.replace('%', '%%')}",
+                [tag, tenant],
+            )
+    if sql.is_postgres():  # which does so by itself, but later
+        with connection.cursor() as cursor:
+            cursor.execute(f"VACUUM ANALYZE {ground.ENTRIES}, memory_entrytag")
+    return owner
