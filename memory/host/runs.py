@@ -7,13 +7,14 @@ worker died becomes ready by itself. ``holder`` is the fence: a step commits onl
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from functools import cache
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
 from django_q.tasks import async_task
 
-from memory.host import event_log, ids, registry
+from memory.host import event_log, ids, registry, sql
 from memory.host.effects import is_replay, refuse_in_replay
 from memory.host.errors import Conflict, NotFound
 from memory.host.event_log import Recorded
@@ -88,8 +89,14 @@ def _enqueue(run: Run) -> None:
 
 def find(tenant_id: UUID, run_id: UUID | None) -> Run:
     """The run of this tenant, or ``NotFound``; a foreign run is not found."""
-    rows = Run.objects.of(tenant_id).select_related("tenant", "definition")
-    return _there(rows.filter(id=run_id).first() if run_id else None)
+    found = _found().fetch(sql.key(tenant_id), sql.key(run_id)) if run_id else []
+    return _there(found)
+
+
+@cache
+def _found() -> sql.Prepared[Run]:
+    anyone = UUID(int=0)
+    return sql.Prepared(Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition"))
 
 
 def find_many(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
@@ -106,14 +113,20 @@ def active_in(tenant_id: UUID, scope_id: str) -> Run | None:
 
 def locked(tenant_id: UUID, run_id: UUID) -> Run:
     """The run, locked until the transaction ends."""
-    rows = Run.objects.of(tenant_id).select_for_update(of=("self",)).select_related("tenant", "definition")
-    return _there(rows.filter(id=run_id).first())
+    return _there(_locked().fetch(sql.key(tenant_id), sql.key(run_id)))
 
 
-def _there(run: Run | None) -> Run:
-    if not run:
+@cache
+def _locked() -> sql.Prepared[Run]:
+    anyone = UUID(int=0)
+    rows = Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition")
+    return sql.Prepared(rows.select_for_update(of=("self",)))
+
+
+def _there(found: list[Run]) -> Run:
+    if not found:
         raise NotFound("There is no run by that id.")
-    return run
+    return found[0]
 
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:
@@ -281,7 +294,7 @@ def cancel(run: Run, *events: Event, now: datetime) -> int | None:
 
 
 def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> int | None:
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         _move(run, status)
         run.completed_at, run.ready_at, run.holder = now, None, ""
         run.save(

@@ -125,7 +125,7 @@ def _start(run: Run, definition: JSONObject, now: datetime) -> None:
 
 
 def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
-    if expired := [each for each in interrupts.open_at(run) if each.timeout_at and each.timeout_at <= now]:
+    if expired := [each for each in _asked(run, done) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True
     due = next((step for step in done.values() if _is_due(run, step, now)), None)
@@ -144,13 +144,44 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
         _skip(run, definition, outlook.skip[0], now)
         return True
     if outlook.begin:
-        return _execute(Position(run, definition, outlook.begin[0], done), clock, now)
+        more = _execute(Position(run, definition, outlook.begin[0], done), clock, now)
+        return more and not _has_ended(run, definition, done, clock())
     if any(step.state in IN_FLIGHT for step in done.values()):
         _rest(run, done, now)
     else:
-        _summarize(run, definition, "completed", done, now)
-        endings.complete(run, now=now)
+        _complete(run, definition, done, now)
     return False
+
+
+def _complete(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> None:
+    _summarize(run, definition, "completed", done, now)
+    endings.complete(run, now=now)
+
+
+def _has_ended(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
+    """Whether the run is complete with the step that was just executed: it then ends in the transaction of that step.
+
+    Whatever stands in the way of that is met again by the next step, which ends the run for it and keeps this one.
+    """
+    if any(step.state in IN_FLIGHT for step in done.values()) or (run.deadline_at and run.deadline_at <= now):
+        return False
+    try:
+        outlook = graph.outlook(definition, done, run.variables)
+        if outlook.lost or outlook.skip or outlook.begin:
+            return False
+        with transaction.atomic():
+            _complete(run, definition, done, now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
+def _asked(run: Run, done: dict[str, Step]) -> list[Interrupt]:
+    """What the run waits for somebody to answer; nothing is read when none of its nodes waits."""
+    waits = any(step.state == StepState.WAITING for step in done.values())
+    return interrupts.open_at(run) if waits else []
 
 
 def _summarize(run: Run, definition: JSONObject, outcome: str, done: dict[str, Step], now: datetime) -> None:
@@ -192,7 +223,9 @@ def _execute(position: Position, clock: Clock, now: datetime) -> bool:
     if step is None:
         step = steps.begin(run, position.node_id, timeout=limits.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
-    return execute(position, step, clock, now)
+    more = execute(position, step, clock, now)
+    position.steps[position.node_id] = step
+    return more
 
 
 def _begins_attempt(step: Step | None) -> bool:
@@ -209,7 +242,7 @@ def _skip(run: Run, definition: JSONObject, node_id: str, now: datetime) -> None
 
 def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
     """Nothing can go on: the run waits for somebody, or for the next of its times."""
-    asked = interrupts.open_at(run)
+    asked = _asked(run, done)
     times = [each.timeout_at for each in asked] + [run.deadline_at]
     times += [step.deadline_at for step in done.values() if step.state in IN_FLIGHT]
     times += [step.wake_at for step in done.values() if step.state == StepState.SLEEPING]

@@ -145,15 +145,14 @@ def state_of(run: Run) -> RunState:
     return RunState(run, asked, steps.steps_of_run(run.tenant_id, run.id))
 
 
-def read_events(scope: TenantScope, run_id: UUID | None, *, after: int) -> tuple[list[Recorded], bool]:
+def read_events(scope: TenantScope, run: Run, *, after: int) -> tuple[list[Recorded], bool]:
     """The run's events behind ``after``, and whether the run has ended and nothing is left after these.
 
-    For whoever was let in, by ``find_run`` or at the log's own address. The status is read first: a run that is
-    terminal here has its terminal event in the log already. One that ends between the two reads is known by that
-    event, which is always the last.
+    For whoever was let in, by ``find_run`` or at the log's own address. ``run`` is as it was before: one that is
+    terminal has its terminal event in the log already. One that has ended since is known by that event, which is
+    always the last.
     """
     scope.check("runs:read")
-    run = runs.find(scope.tenant_id, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, after=after))
     if events and events[-1].type in event_log.ENDINGS:
         return events, True

@@ -1,10 +1,12 @@
 """Where a run stands: reading and writing its steps."""
 
 from datetime import datetime, timedelta
+from functools import cache
 from uuid import UUID
 
 from django.db.models import F
 
+from memory.host import sql
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
@@ -16,7 +18,13 @@ IN_FLIGHT = frozenset({StepState.STARTED, StepState.SLEEPING, StepState.WAITING}
 
 def steps_of_run(tenant_id: UUID, run_id: UUID) -> dict[str, Step]:
     """The steps of a run by node id, in the order they began; nodes that were not reached have none."""
-    return {step.node_id: step for step in Step.objects.of(tenant_id).filter(run_id=run_id).order_by("id")}
+    return {step.node_id: step for step in _of_run().fetch(sql.key(tenant_id), sql.key(run_id))}
+
+
+@cache
+def _of_run() -> sql.Prepared[Step]:
+    anyone = UUID(int=0)
+    return sql.Prepared(Step.objects.of(anyone).filter(run_id=anyone).order_by("id"))
 
 
 def begin(run: Run, node_id: str, *, timeout: timedelta | None = None, attempt: int = 1, now: datetime) -> Step:

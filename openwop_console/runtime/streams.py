@@ -277,11 +277,11 @@ def is_shown(modes: Iterable[str], event_type: str) -> bool:
 
 def whole_log(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> tuple[list[Recorded], bool]:
     """Every event of the run, and whether the run has ended."""
-    run_service.find_run(scope, run_id, now=now)
-    events, complete = run_service.read_events(scope, run_id, after=-1)
+    run = run_service.find_run(scope, run_id, now=now)
+    events, complete = run_service.read_events(scope, run, after=-1)
     page = events
     while len(page) == event_log.PAGE:
-        page, complete = run_service.read_events(scope, run_id, after=page[-1].sequence)
+        page, complete = run_service.read_events(scope, run, after=page[-1].sequence)
         events = events + page
     return events, complete
 
@@ -290,18 +290,19 @@ def await_events(
     scope: TenantScope, run_id: UUID | None, *, after: int, seconds: float, now: datetime
 ) -> tuple[list[Recorded], bool]:
     """The events behind ``after`` as soon as there are any, the run has ended, or the time is up."""
-    run_service.find_run(scope, run_id, now=now)
-    events, complete = run_service.read_events(scope, run_id, after=after)
-    if events or complete or seconds <= 0 or run_id is None:
+    run = run_service.find_run(scope, run_id, now=now)
+    events, complete = run_service.read_events(scope, run, after=after)
+    if events or complete or seconds <= 0:
         return events, complete
     until = time.monotonic() + seconds
-    with a_place(scope.tenant_id, run_id, scope.principal) as place:
+    with a_place(scope.tenant_id, run.id, scope.principal) as place:
         while True:
-            seen = min(after + 1, event_log.length(scope.tenant_id, run_id))
+            seen = min(after + 1, event_log.length(scope.tenant_id, run.id))
             grown = wait(place, seen=seen, seconds=until - time.monotonic())
             if place.lost:
                 raise Unauthenticated
-            events, complete = run_service.read_events(scope, run_id, after=after)
+            run = runs.find(scope.tenant_id, run.id)
+            events, complete = run_service.read_events(scope, run, after=after)
             if events or complete or not grown:
                 return events, complete
 
@@ -380,7 +381,8 @@ def _next_items(reader: _Reader) -> list[Item]:
 
 def _events(reader: _Reader) -> Iterator[Item]:
     """The next page of the log, as far as the reader's modes show it; ``behind`` when there may be another."""
-    page, complete = run_service.read_events(reader.scope, reader.run_id, after=reader.after)
+    run = runs.find(reader.scope.tenant_id, reader.run_id)
+    page, complete = run_service.read_events(reader.scope, run, after=reader.after)
     reader.behind = len(page) == event_log.PAGE
     reader.over = reader.over or complete
     for event in page:

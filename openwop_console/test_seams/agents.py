@@ -44,7 +44,7 @@ def dispatch(request: Request, agent_id: str) -> Response:
     agents.entry(scope, agent_id, advertised.document())
     order = RunRequest(WORKFLOW, inputs={"task": given.get("task")}, agent_id=agent_id)
     run = _ended(scope, run_service.create_run(scope, order, now=timezone.now()))
-    events, _ = run_service.read_events(scope, run.id, after=-1)
+    events, _ = run_service.read_events(scope, run, after=-1)
     return Response(_document(run, [(event.type, event.payload) for event in events]))
 
 

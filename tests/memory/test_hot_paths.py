@@ -1,21 +1,29 @@
 """SQL by hand: it stores and answers what the ORM would, uses the indexes, and is heard by those who listen."""
 
 import hashlib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Model
 from django.db.transaction import TransactionManagementError
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import adapter, redaction
 from memory.adapter import RunView
-from memory.host import event_log, ids, vault
-from memory.host.models import RunEvent, Stream
+from memory.host import event_log, ids, runs, vault
+from memory.host.errors import NotFound
+from memory.host.models import Run, RunEvent, Stream
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry
 from memory.text import token_budget
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import steps
+from openwop_console.runtime.models import Step
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tools.bench import ground
 
@@ -71,6 +79,52 @@ def test_the_event_log_answers_what_the_orm_would() -> None:
     assert list(rows.filter(type="memory.written").values_list("subject_id", flat=True)) == list(
         MemoryEntry.objects.of(acme.tenant_id).order_by("id").values_list("id", flat=True)
     )
+
+
+def fields_of(row: Model) -> dict[str, Any]:
+    """What the object holds, with what stands in the objects that were read with it."""
+    own = {name: value for name, value in vars(row).items() if name != "_state"}
+    return own | {name: fields_of(other) for name, other in row._state.fields_cache.items()}
+
+
+def test_what_is_read_of_a_run_is_what_the_orm_would_read() -> None:
+    acme = building.scope()
+    building.install("acme", building.definition("two", building.remember_node("a"), building.node("end", "core.noop")))
+    run = building.execute(acme, "two")
+    rows = Run.objects.of(acme.tenant_id).filter(id=run.id).select_related("tenant", "definition")
+    ended = Step.objects.of(acme.tenant_id).filter(run_id=run.id).order_by("id")
+    assert len(ended) == 2
+    for _ in range(2):  # the first time it is written, and then asked again
+        assert fields_of(runs.find(acme.tenant_id, run.id)) == fields_of(rows.get())
+        assert fields_of(runs.locked(acme.tenant_id, run.id)) == fields_of(rows.get())
+        found = steps.steps_of_run(acme.tenant_id, run.id)
+        assert [fields_of(step) for step in found.values()] == [fields_of(step) for step in ended]
+        assert list(found) == [step.node_id for step in ended]
+    with pytest.raises(NotFound):
+        runs.find(building.scope("globex").tenant_id, run.id)
+
+
+def queries_of(call: Callable[[], object]) -> int:
+    """How many statements ``call`` sends, without those that begin and end transactions and their parts."""
+    with CaptureQueriesContext(connection) as sent:
+        call()
+    beside = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
+    return len([each for each in sent.captured_queries if not each["sql"].startswith(beside)])
+
+
+def test_a_run_of_one_node_is_carried_out_with_few_queries() -> None:
+    acme = building.scope()
+    building.execute(acme, "conformance-noop")
+    run = run_service.create_run(acme, RunRequest("conformance-noop"), now=timezone.now())
+    wakes = connection.vendor == "postgresql"
+    assert queries_of(lambda: building.advance(run)) - 1 <= 25 + wakes  # ``advance`` reads the run at its end
+    assert runs.find(acme.tenant_id, run.id).status == "completed"
+
+
+def test_the_events_of_a_run_are_read_with_four_queries(client: Client) -> None:
+    run = building.execute(building.scope(), "conformance-noop")
+    headers, path = building.headers(), f"/v1/runs/{ids.wire('run', run.id)}/events"
+    assert queries_of(lambda: client.get(path, **headers)) == 4  # key, roles, run, events
 
 
 def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:

@@ -226,7 +226,7 @@ def test_a_correction_that_a_branch_has_taken_over_counts_once() -> None:
 
 
 def run_length(run: Run) -> int:
-    return len(runs.read_events(building.scope(), run.id, after=-1)[0])
+    return len(runs.read_events(building.scope(), run, after=-1)[0])
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
