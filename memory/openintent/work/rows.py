@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from memory.host import ids, runs
+from memory.host import ids, runs, sql
 from memory.host.expiry import unexpired
 from memory.host.models import Run
 from memory.host.run_orders import RunOrder
@@ -85,10 +85,16 @@ def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
 
 def locked_agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
     """The same, locked until the transaction ends: under this lock an agent's entries are counted."""
-    rows = Agent.objects.of(tenant_id).select_for_update()
-    known: Agent | None = rows.filter(agent_id=agent_id).first()
-    row: Agent = known or rows.get(id=agent(tenant_id, agent_id, now=now).id)
+    if known := _agent_locked().fetch(sql.key(tenant_id), agent_id):
+        return known[0]
+    made = agent(tenant_id, agent_id, now=now)
+    row: Agent = Agent.objects.of(tenant_id).select_for_update().get(id=made.id)
     return row
+
+
+@cache
+def _agent_locked() -> sql.Prepared[Agent]:
+    return sql.Prepared(Agent.objects.of(UUID(int=0)).filter(agent_id="").select_for_update())
 
 
 def task(tenant_id: UUID, text: str, *, lock: bool = False) -> Task | None:
