@@ -320,3 +320,13 @@ def test_a_database_that_is_away_ends_no_run(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(OperationalError):
             advance_at(run, now)
     assert advance_at(run, runs.LEASE.end(now)).status == "completed"
+
+
+def test_an_end_that_cannot_be_written_takes_nothing_of_the_last_step_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object, **named: object) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr("openwop_console.runtime.engine._summarize", refuse)
+    run = building.advance(created("conformance-noop"))
+    assert (run.status, run.error["code"]) == ("failed", "run_crashed")
+    assert [event.type for event in event_log.read(run.tenant_id, run.id)][-2:] == ["node.completed", "run.failed"]

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.utils import timezone
 
 from memory.host import access, event_log, ids
@@ -119,6 +120,7 @@ def _rate(address: Address, key: str, number: int) -> float:
 @contextmanager
 def _console() -> Iterator[tuple[Address, str, Any]]:
     """Web and worker on this process's own data, and the key of a tenant."""
+    call_command("createcachetable", verbosity=0)
     owner = ground.tenant()
     key = access.create_api_key(owner, role="owner", now=timezone.now()).text
     with serving.server() as address, data_folder.lock(settings.OPENWOP_DATA_DIR, "worker") as lock:
