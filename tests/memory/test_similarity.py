@@ -232,6 +232,8 @@ def test_what_happened_and_what_is_about_something_else_is_not_replaced(one: str
         ("The report was written by Ana", "Ana wrote the report"),
         ("The log is rotated by cron", "Cron rotates the log"),
         ("There is a dishwasher in the kitchen", "The kitchen has a dishwasher"),
+        ("The price of the van is $9,000", "The van costs 9000 dollars"),
+        ("Ana is afraid of dogs", "Ana has a fear of dogs"),
     ],
 )
 def test_other_notation_and_other_grammar_say_the_same(one: str, other: str) -> None:
@@ -267,6 +269,24 @@ def test_other_notation_and_other_grammar_say_the_same(one: str, other: str) -> 
         ("Lena drinks tea", "Lena drinks coffee, not tea"),
         ("The theme is dark", "The theme was switched to light"),
         ("The workshop is in Room 5", "The workshop was moved to Room 9"),
+        ("The CEO of Norvik is Ola Dahl", "The CEO of Norvik is Siri Lund"),
+        ("The project uses Python 3.11", "The project uses Python 3.12"),
+        ("Backups are stored in Frankfurt", "Backups are stored in Dublin"),
+        ("Clara's surname is Weiss", "Clara changed her surname to Braun"),
+        ("The project is called Falcon", "The project was renamed Condor"),
+        ("The launch is planned for March", "The launch has been postponed to June"),
+        ("Reports go to Ana", "Reports go to Ben from now on"),
+        ("Reports go to Ana", "Reports should go to Ben instead of Ana"),
+        ("Yuki is a student", "Yuki is now a teacher"),
+        ("Joel smokes", "Joel stopped smoking"),
+        ("We use Slack", "We replaced Slack with Teams"),
+        ("Elise likes jazz", "Elise does not like jazz any more"),
+        ("The package is in transit", "The package has arrived"),
+        ("The price is 20 euros", "The price went up to 25 euros"),
+        ("Jonas lives in Graz", "Jonas moved to Salzburg last month"),
+        ("The annual review is on 4 May", "The annual review is on 9 May"),
+        ("Cena wynosi 20 zł", "Cena wynosi 25 zł"),
+        ("价格是20元。", "价格是25元。"),
     ],
 )
 def test_what_no_longer_holds_is_replaced_by_what_does(old: str, new: str) -> None:
@@ -296,6 +316,12 @@ def test_what_no_longer_holds_is_replaced_by_what_does(old: str, new: str) -> No
         ("Version 2.1 is stable", "Version 2.10 is stable"),
         ("The loan is paid by the bank", "The bank is paid by the loan"),
         ("Pay 10 EUR in notes", "Pay 10 USD in notes"),
+        ("Yuki is a student", "Yuki is a teacher"),
+        ("Ana visited Bern in May", "Ana visited Bern in June"),
+        ("The team uses Jira", "The team uses Slack"),
+        ("Ana called at 9:00", "Ana called at 10:00"),
+        ("Joel stopped smoking", "Ben smokes"),
+        ("价格是20元。", "重量是25公斤。"),
     ],
 )
 def test_what_is_no_opposite_and_no_other_value_of_one_thing_stays(one: str, other: str) -> None:

@@ -21,11 +21,14 @@ from memory.text.similarity.tokens import (
     PAST,
     PREPOSITION,
     PRONOUN,
+    REPLACES,
     SAID,
     WORD,
     Token,
     code_of,
+    word_token,
 )
+from memory.text.similarity.words import MODALS
 
 DENIALS = frozenset({"not", "no", "never"})
 # Beside a negation these say when it began to hold, or nothing.
@@ -69,7 +72,7 @@ def against(said: Spoken) -> list[Against]:
     found = []
     if said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
-    if not raws.isdisjoint(values.REPLACING):
+    if said.kinds & (REPLACES | NEGATION):
         found += [Against(tuple(sorted(_keys(rest))), False, tuple(rest)) for rest in _former(said.tokens)]
     return found
 
@@ -94,6 +97,15 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
         )
         if 0 < end - start <= MOST_IN_A_VALUE and any(raw in TO for raw in raws[changed:]):
             yield [*tokens[:changed], *tokens[start:end]]
+    for at, raw in enumerate(raws[:-1]):
+        if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
+            yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
+        elif raw in LEAVING and at:
+            end = next(
+                (place for place in range(at + 1, len(raws)) if raws[place] in ("with", "by", "and", "for")), len(raws)
+            )
+            if 0 < end - at - 1 <= MOST_IN_A_VALUE:
+                yield [*tokens[:at], *tokens[at + 1 : end]]
     for at in range(1, len(tokens)):
         size = 2 if tuple(raws[at : at + 2]) in INSTEAD else 1 if tokens[at].word == "not" else 0
         after, tail = _phrase(tokens[at + size :])
@@ -102,6 +114,7 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
         before = [place for place in range(at) if tokens[place].kind & SAID][-len(after) :]
         if size and after and len(after) == len(before) <= 2 and at > len(after):
             kept = [token for place, token in enumerate(tokens[:at]) if place not in before]
+            kept = [token for token in kept if token.raw not in MODALS]
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail
 
 
@@ -126,6 +139,17 @@ def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
 
 
 MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded"}
+ENDING = frozenset("stopped quit ceased".split())
+LEAVING = frozenset("left quit replaced dropped abandoned".split())
+
+
+def _verbs(going: str) -> Iterator[Token]:
+    """What a form in -ing may be of."""
+    stem = going[:-3]
+    for verb in {stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}:
+        yield word_token(verb)
+
+
 TO = frozenset({"to", "into"})
 _CODES = {word: code_of(f"base {word}") for word in (*STATIVE, *SORTS_OF_VALUE) if word}
 

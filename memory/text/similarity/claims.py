@@ -58,7 +58,7 @@ NAME = CAPITAL | PREPOSITION
 UNTIL = frozenset({"until", "till"})
 PASSIVE = frozenset({"is", "are", "be", "been", "being"})
 PRICE = code_of("w price")
-PRICES = frozenset("cost costs price prices priced".split())
+PRICES = frozenset("cost costs price prices priced fee fees".split())
 VERSIONS = frozenset("version release".split())
 REACHED_AT = frozenset("address email e-mail phone telephone number mobile cell fax contact extension hotline".split())
 SORTS = frozenset("money percent number date time version phone email".split())
@@ -67,6 +67,10 @@ SLOT = code_of("claimed here")
 MOST_RUNS = 6
 MOST_IN_A_NAME = 4
 ALIKE = 0.75
+WHEN = frozenset("last this yesterday today recently lately".split())
+CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
+NOTHING: frozenset[str] = frozenset()
+CALLED = frozenset("called named renamed".split())
 CLAIMING = MASKED | PREFERS | TURN | STATUS | VALUE | CAPITAL
 NAMED = "is named"
 DEFINITE = frozenset(
@@ -153,6 +157,8 @@ def _status_at(tokens: list[Token], at: int) -> int:
 def _is_done(tokens: list[Token], at: int) -> bool:
     """Whether it is a step that was taken: "was shipped", "has been closed"."""
     before = next((token.raw for token in reversed(tokens[:at]) if not token.kind & FILLER), "")
+    if before in ("has", "have"):
+        return tokens[at].raw in values.PROGRESS | values.ENDED
     return before == "been" or (before in ("was", "were", "wurde", "got") and tokens[at].raw in values.PROGRESS)
 
 
@@ -198,7 +204,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         whole,
         turn,
         turn + stop - start,
-        explicit=moved or housed or bool(raws & values.NOW),
+        explicit=moved or housed or bool(raws & (values.NOW | values.LIVES)),
         sort=f"{'place' if place else 'is'} {'named' if named else 'plain'} {plain if named else ''}",
     )
 
@@ -210,6 +216,8 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
     if not verb:
         return _switched(tokens, raws)
     before, after = tokens[:verb], tokens[verb + 1 :]
+    if after and after[0].raw in CALLED:
+        after = after[1:]
     if any(token.raw in values.IS for token in after) or raws & (CONDITIONS | values.REPORTING):
         return None
     after, tail = _until_break(after), len(_until_break(after)) < len(after)
@@ -225,10 +233,15 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
 def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
     """ "The level was lowered to INFO"."""
     at = next((at for at, token in enumerate(tokens) if token.raw in values.CHANGES | values.MOVES), 0)
-    if not at or "from" in raws or at + 2 > len(tokens) or tokens[at + 1].raw != "to" or raws & values.REPORTING:
+    to = next((place for place in range(at + 1, len(tokens)) if tokens[place].raw == "to"), at)
+    if not at or "from" in raws or raws & values.REPORTING or (to == at and tokens[at].raw not in CALLED):
         return None
-    before = [token for token in tokens[:at] if token.raw not in BEEN]
-    after = tokens[at + 2 :]
+    before, after = [token for token in tokens[:at] if token.raw not in BEEN], tokens[to + 1 :]
+    what = tokens[at + 1 : to]
+    if what:
+        if not (what[0].kind & PRONOUN or what[0].raw in ARTICLES or what[0].raw in DEFINITE):
+            return None
+        before += what[1:]
     return _defined(before, after) if _is_definite(before) and _sort_of(after) else None
 
 
@@ -255,12 +268,23 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
         if tokens[start - 1].kind & BREAK:
             break
     after = tokens[start:]
+    copula = next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
+    if copula and copula + 2 < len(tokens) and _is_a_kind(tokens[copula + 1 :]):
+        start = copula + 2
+        return Slot("slot", "value", tokens, start, len(tokens), explicit=bool(raws & values.NOW), sort="is a")
     valued = bool(after) and all(token.kind & VALUE for token in after)
     sort = "value" if valued else _sort_of(after) if after else ""
     if not sort or not any(token.kind & WORD for token in tokens[:start]) or raws & (values.REPORTING | CONDITIONS):
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _is_a_kind(tokens: list[Token]) -> bool:
+    """Whether it is "a teacher": an article and at most three words that are no names."""
+    said = tokens[1:]
+    plain = all(token.kind & WORD and not token.kind & (PREPOSITION | CAPITAL | NEGATION) for token in said)
+    return tokens[0].raw in ("a", "an") and 0 < len(said) <= MOST_IN_A_NAME and plain
 
 
 def _until_break(tokens: list[Token]) -> list[Token]:
@@ -275,7 +299,12 @@ def _is_definite(tokens: list[Token]) -> bool:
     if not nouns or tokens[0].raw in INDEFINITE or any(token.kind & BREAK for token in tokens[:-1]):
         return False
     last = nouns[-1]
-    if last.kind & CAPITAL and tokens[0].raw not in OTHER_ARTICLES and last is not tokens[0]:
+    if (
+        last.kind & CAPITAL
+        and last.raw not in values.ATTRIBUTES
+        and tokens[0].raw not in OTHER_ARTICLES
+        and last is not tokens[0]
+    ):
         return False
     known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES
     return bool(known) and not (last.raw.endswith("s") and not last.raw.endswith(("ss", "us", "is")))
@@ -326,6 +355,9 @@ def claims_of(said: Spoken) -> list[Claim]:
     if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & CLAIMING:
         return []
     raws = {token.raw for token in tokens}
+    if raws & WHEN and raws & CHANGED:
+        said = Spoken(_without_when(tokens), kinds)
+        tokens = said.tokens
     found: list[Claim] = []
     if kinds & MASKED and not (kinds & HAPPENS and _happened(tokens)):
         found += _values(tokens, raws)
@@ -340,6 +372,14 @@ def claims_of(said: Spoken) -> list[Claim]:
         if slot:
             found.append(_claim(tokens, slot))
     return found
+
+
+def _without_when(tokens: list[Token]) -> list[Token]:
+    """Without "yesterday", "last month" and the like at the end, which say when something changed."""
+    end = len(tokens)
+    if tokens[end - 1].raw in values.PERIODS and end > 1 and tokens[end - 2].raw in ("last", "this"):
+        return tokens[: end - 2]
+    return tokens[: end - 1] if tokens[end - 1].raw in WHEN else tokens
 
 
 def _denies(tokens: list[Token]) -> bool:
@@ -373,7 +413,11 @@ def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token
     last = tokens[end - 1]
     mark = Token("", "", SLOT, b"", VALUE | (last.kind & BREAK), mask)
     kept = [*tokens[:start], mark, *tokens[end:]]
-    return tuple(token for token in kept if token.raw not in values.DROPPED and token.raw not in PRICES)
+    dropped = values.DROPPED | PRICES | (values.EXPECTED if mask in ("date", "time") else NOTHING)
+    plain = tuple(token for token in kept if token.raw not in dropped)
+    if any(token.kind & WORD for token in plain):
+        return plain
+    return tuple(token for token in kept if token.raw not in dropped - PRICES)
 
 
 def _key(rest: tuple[Token, ...]) -> int:
@@ -399,9 +443,16 @@ def _values(tokens: list[Token], raws: set[str]) -> list[Claim]:
             if any(token.kind & WORD for token in rest):
                 said = " ".join(token.word for token in tokens[start:end])
                 key = (_key(rest) + SALT[sort]) & BITS
-                explicit = _explicit(tokens[start:end], raws, sort)
+                explicit = _explicit(tokens[start:end], raws, sort) or _is_dated(tokens, start, sort)
                 found.append(Claim(key, WHY.get(sort, sort), (said,), rest, explicit))
     return found
+
+
+def _is_dated(tokens: list[Token], start: int, sort: str) -> bool:
+    """ "The review is on 4 May", "the call is at 9:30": one thing, and a day or a time of its own."""
+    verb = next((at for at in range(start) if tokens[at].raw in values.IS), 0)
+    plain = sort in ("date", "time") and tokens[start].word[0].isdigit() and start - verb <= 2
+    return bool(verb) and plain and _is_definite(tokens[:verb])
 
 
 def _explicit(run: list[Token], raws: set[str], sort: str) -> bool:
@@ -467,6 +518,8 @@ def _sort(tokens: list[Token], at: int) -> str:
         return ""
     before, after = tokens[at - 1] if at else None, tokens[at + 1] if at + 1 < len(tokens) else None
     if before and before.raw in VERSIONS and token.raw[0].isdigit() and "." in token.raw:
+        return "version"
+    if before and before.kind & CAPITAL and token.raw[0].isdigit() and "." in token.raw:
         return "version"
     if token.mask != "number":
         return token.mask

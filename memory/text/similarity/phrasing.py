@@ -45,6 +45,8 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         tokens = _active(tokens)
     if "there" in raws:
         tokens = _having(tokens)
+    if "price" in raws:
+        tokens = _costing(tokens)
     return tokens
 
 
@@ -143,6 +145,17 @@ def _having(tokens: list[Token]) -> list[Token]:
     if not where or not what or any(token.kind & (VALUE | NEGATION) for token in where):
         return tokens
     return [*where[:-1], where[-1].without_kind(BREAKING), _said("has"), *what]
+
+
+def _costing(tokens: list[Token]) -> list[Token]:
+    """ "The price of the van is $9" is "the van costs $9"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "price")
+    verb = next((place for place in range(at, len(tokens)) if tokens[place].raw in NOW_BE), 0)
+    if at > 1 or not verb or verb + 1 == len(tokens) or not tokens[verb + 1].kind & VALUE or tokens[at + 1].raw != "of":
+        return tokens
+    of = tokens[at + 2 : verb]
+    plural = of[-1].raw.endswith("s") and not of[-1].kind & CAPITAL if of else False
+    return [*of, _said("cost" if plural else "costs"), *tokens[verb + 1 :]] if of else tokens
 
 
 def possessed(tokens: list[Token]) -> list[Token]:

@@ -19,10 +19,10 @@ from memory.text.similarity.claims import Claim, claims_of
 from memory.text.similarity.ordering import same_order
 from memory.text.similarity.phrasing import possessed, with_adverbs_last
 from memory.text.similarity.statements import Spoken, parse_statement
-from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, Token, Tokens
+from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, REPLACES, Token, Tokens
 from memory.text.similarity.words import IDENTITY_TAGS
 
-OPPOSING = NEGATION | PREPOSITION
+OPPOSING = NEGATION | REPLACES
 BINDING = (NEGATION, DIRECTION)
 Keys = NDArray[np.uint64]
 Owners = NDArray[np.int64]

@@ -55,6 +55,9 @@ BULLETED = re.compile(r"\n|^\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
 ORDERED = SAID | PRONOUN | BINDS
+# In a script that is read as it stands, a number behind "is", "at" or "to" is what the statement gives.
+OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
+EQUATED = re.compile(r"[是为為在到至は]\s?(\d[\d.,:]*)(?!\d)")
 _starting: dict[str, list[tuple[str, ...]]] = {}
 
 
@@ -186,6 +189,8 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
     text = BULLETS.sub(" ", text) if BULLETED.search(text) else text
     if text.lstrip()[:1] in ("{", "["):
         return _record(text)
+    if not text.isascii() and OTHER_SCRIPT.search(text):
+        return _strict(text)
     found = tokens.of(text)
     kinds = 0
     for token in found:
@@ -238,7 +243,10 @@ def _strict(text: str) -> Spoken:
     whole = " ".join(unicodedata.normalize("NFKC", text).split())
     if whole[:1] not in ("{", "["):
         whole = whole.casefold().rstrip(".!。 ")
-    return Spoken([], 0, code_of(f"strict {whole}") or 1)
+    found = EQUATED.search(whole)
+    rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
+    leaves = (Leaf(code_of(rest), found.group(1), True),) if found else ()
+    return Spoken([], 0, code_of(f"strict {whole}") or 1, leaves)
 
 
 def _without_phrases(tokens: list[Token]) -> list[Token]:

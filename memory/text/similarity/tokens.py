@@ -22,7 +22,7 @@ WORD, VALUE, NEGATION, STOP, FILLER, PRONOUN, PREPOSITION, DIRECTION = (1 << pla
 TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFERS, TURN, PHRASE = (
     1 << place for place in range(8, 21)
 )
-BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM = (1 << place for place in range(21, 30))
+BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM, REPLACES = (1 << place for place in range(21, 31))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -300,6 +300,7 @@ def _roles(text: str) -> int:
         (text in words.DISCOURSE, TALK | ASIDE),
         (text in TELLING, PHRASE),
         (text in IDIOMATIC, IDIOM),
+        (text in values.REPLACING, REPLACES),
         (text in values.PREFERS, PREFERS),
         (text in STATING, STATUS),
         (_happens(text), HAPPENS),

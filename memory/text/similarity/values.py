@@ -130,7 +130,7 @@ STATES = frozenset(
     stands set at equals amounts share margin tax vat interest target goal minimum maximum min max retention headcount
     capacity size weight height width length age count seats term period allowance stock
     runs run weighs weigh holds hold keeps kept serves owns full notice delivers deliver agreed promised guaranteed
-    zahlt kostet beträgt ist liegt coûte paie est cuesta paga es costa
+    wynosi kosztuje kosztują cuesta wynoszą coûte zahlt kostet beträgt ist liegt coûte paie est cuesta paga es costa
     """.split()
 )
 
@@ -156,6 +156,7 @@ CHANGES = frozenset(
     grown shrunk doubled pushed brought forward modified upped bumped
     """.split()
 )
+EXPECTED = frozenset("planned scheduled expected slated".split())
 NOW = frozenset(
     "now currently presently nowadays instead henceforth longer anymore jetzt nun ahora teraz maintenant adesso".split()
 )
@@ -202,14 +203,17 @@ ATTRIBUTES = frozenset(
     colour format location office headquarters name title role supplier vendor carrier provider method timezone region
     edition theme phone mobile email number representative rep sponsor assignee approver reviewer password-policy
     frequency schedule slot venue position department team employer nickname extension terms stage priority severity
+    surname forename birthday hometown wifi password pin code port nickname girlfriend boyfriend wife husband spouse
     treasurer president chair chairman chairwoman chairperson captain coach secretary maintainer editor administrator
     principal dean mayor landlord accountant auditor deputy leader boss chief spokesperson moderator organizer organiser
     mentor adviser advisor trainer dentist physician liaison steward warden delegate locale tutor locator successor
     supervisor director ceo cto cfo coordinator host hosting account-manager backup default engine framework database
     """.split()
 )
-PLACES = frozenset("in at on to".split())
-LIVES = frozenset("live lives lived based located headquartered reside resides sits situated".split())
+PLACES = frozenset("in at on to en w".split())
+LIVES = frozenset(
+    "live lives based located headquartered reside resides sits situated stored hosted wohnt lebt vive mieszka".split()
+)
 COPULAS = frozenset("is are ist sind es está están jest są est sont è é".split())
 # Of one alone.
 IS = frozenset("is ist es está jest est è é".split())
@@ -244,6 +248,9 @@ STATUSES = {
             settled, under investigation, under way, out of order, out of service, in service, in preparation, on leave,
             on vacation, on schedule, on track, at risk, assigned, unassigned, required, optional, allowed, forbidden,
             mandatory, supported, unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found,
+            arrived, filled, for sale, clear, todo, to do, in negotiation, being reviewed, being negotiated,
+            being processed, being prepared, being repaired, being tested, under negotiation, under discussion,
+            not started, on sale, on order, on strike, on display,
             in force, in effect, suspended, revoked, granted, requested, submitted, scheduled, started, installed,
             uninstalled, connected, disconnected, stable, unstable, up to date, outdated, public, private,
             offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt,
@@ -273,6 +280,7 @@ PROGRESS = frozenset(
     retired deprecated lost won settled accepted granted revoked submitted escalated processed verified cleared
     """.split()
 )
+ENDED = frozenset("arrived failed finished expired started stopped ended closed opened left gone resumed".split())
 STATUS_NOUNS = frozenset("status state priority severity level tier plan customer client risk stage phase".split())
 # Keys of records whose values change, and those of records of what happened.
 CHANGING = frozenset(
@@ -295,5 +303,11 @@ REPORTING = frozenset(
     """.split()
 )
 CONDITIONAL = frozenset("if when whenever once while unless until".split())
-REPLACING = CHANGES | MOVES | frozenset("instead rather not switched upgraded downgraded".split())
+REPLACING = (
+    CHANGES
+    | MOVES
+    | frozenset(
+        "instead rather not switched upgraded downgraded stopped quit ceased left replaced dropped abandoned".split()
+    )
+)
 UNEVENTFUL = STANDING | CHANGES | STATES | LIVES | DATED

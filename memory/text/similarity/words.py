@@ -213,6 +213,30 @@ NAMES = frozenset(
 IDIOMS = {
     tuple(phrase.split()): tuple(meaning.split())
     for meaning, phrases in {
+        "rose": "went up, has gone up",
+        "fell": "went down, has gone down",
+        "now": "from now on, as of today, as of now, these days",
+        "anymore": "any more, any longer",
+        "free": "free of charge, for free, at no cost, without charge, at no charge",
+        "manually": "by hand",
+        "immediately": "at once, right away, straight away, without delay",
+        "surname": "last name, family name",
+        "forename": "first name, given name",
+        "postcode": "zip code, postal code",
+        "mobile": "mobile phone, cell phone, cellular phone",
+        "annually": "per annum",
+        "fears": "is afraid of, is scared of, is frightened of, has a fear of",
+        "likes": "is fond of, is keen on",
+        "like": "are fond of, are keen on",
+        "is allergic to": "has an allergy to",
+        "depends on": "is dependent on, relies on",
+        "supports": "is in favour of, is in favor of",
+        "opposes": "is opposed to",
+        "expires": "runs out",
+        "expired": "ran out",
+        "restart": "start again",
+        "a": "a single",
+        "discard": "throw away, throw out",
         "must": "have to, has to, need to, needs to, is required to, are required to, is obliged to, are obliged to",
         "can": "is able to, are able to, is capable of, are capable of",
         "may": "is allowed to, are allowed to, is permitted to, are permitted to",
@@ -256,8 +280,6 @@ IDIOMS = {
         "before": "prior to, ahead of",
         "after": "subsequent to",
         "during": "in the course of",
-        "like": "be fond of",
-        "likes": "is fond of",
         "has": "is equipped with, comes with, is in possession of",
         "have": "are equipped with, come with",
         "contains": "consists of, is made up of, is composed of, comprises",
@@ -359,9 +381,59 @@ postpone delay
 speak communicate
 solve resolve
 like enjoy
-give provide
+give provide supply
+stop cease halt
+hate detest loathe
+happen occur
+rent lease
+forbid prohibit ban
+reject decline refuse
+explain clarify
+inspect examine
+hide conceal
+teach instruct
+reserve book
+prolong lengthen
+split divide
+combine merge
+connect link
+evaluate assess
+calculate compute
+correct rectify
+restart reboot
+copy duplicate
+shout yell
+own possess
+mend fix
+resign quit
 """
 NOUNS = """
+flat apartment
+bike bicycle
+plane aeroplane airplane
+kid child
+fridge refrigerator
+lift elevator
+truck lorry
+medicine medication
+exam examination
+lab laboratory
+advantage benefit
+drawback disadvantage downside
+timetable schedule
+trip journey
+luggage baggage
+motorbike motorcycle
+reply response answer
+query question
+rubbish garbage trash
+pharmacy drugstore
+tv television
+illness sickness
+mother mum mom
+father dad
+income earnings
+hobby pastime
 customer client
 email e-mail
 phone telephone
@@ -417,6 +489,24 @@ immediately instantly straightaway
 usually normally typically
 happy glad pleased
 easy simple
+kids children
+huge enormous
+smart clever intelligent
+rich wealthy
+ill sick
+cheap inexpensive
+expensive costly
+odd strange weird
+previous former
+famous well-known
+rarely seldom
+sometimes occasionally
+nearly almost
+together jointly
+abroad overseas
+quiet silent
+difficult hard
+certain sure
 entire whole
 mandatory compulsory obligatory
 each every
