@@ -261,9 +261,9 @@ def _sort_of(tokens: list[Token]) -> str:
 
 def final(said: Spoken, raws: set[str]) -> Slot | None:
     """ "Petra now works for Bosch": the name, the value or one of a line that a statement ends with."""
-    tokens = [token for token in said.tokens if token.raw not in values.NOW]
+    tokens = [token for token in said.tokens if token.raw not in values.NOW] if raws & values.NOW else said.tokens
     start = len(tokens)
-    while start > 1 and (tokens[start - 1].kind & (VALUE | CAPITAL | UNKNOWN) or _sort_of(tokens[start - 1 : start])):
+    while start > 1 and _may_end(tokens[start - 1]):
         start -= 1
         if tokens[start - 1].kind & BREAK:
             break
@@ -278,6 +278,10 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _may_end(token: Token) -> bool:
+    return bool(token.kind & (VALUE | CAPITAL | UNKNOWN)) or token.raw in values.KINDS_OF_PREFERENCE
 
 
 def _is_a_kind(tokens: list[Token]) -> bool:

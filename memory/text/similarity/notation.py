@@ -10,7 +10,17 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from memory.text.similarity import values
-from memory.text.similarity.tokens import BREAKING, VALUE, Token, value_token, word_token
+from memory.text.similarity.tokens import (
+    BREAKING,
+    CODED,
+    PERIODIC,
+    REPLACES,
+    SPANNING,
+    VALUE,
+    Token,
+    value_token,
+    word_token,
+)
 
 GROUP = re.compile(r"\d{3}")
 PLAIN = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
@@ -31,33 +41,40 @@ FROM = frozenset(["from", "von", "od", "de", "between"])
 Found = tuple[list[Token], int]
 
 
-def normalised(tokens: list[Token]) -> list[Token]:
-    """The tokens with each value written in one way."""
-    moved = any(token.raw in MOVED for token in tokens)
+def normalised(tokens: list[Token], kinds: int) -> list[Token]:
+    """The tokens with each value written in one way; ``kinds`` are those of all of them."""
+    moved = bool(kinds & REPLACES) and any(token.raw in MOVED for token in tokens)
+    tokens = _written_one_way(tokens, moved) if kinds & VALUE else tokens
+    if kinds & SPANNING and not moved:
+        tokens = _spans(tokens)
+    return _per_period(tokens) if kinds & PERIODIC else tokens
+
+
+def _written_one_way(tokens: list[Token], moved: bool) -> list[Token]:
     found: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        made = _value_at(tokens, at, moved) if tokens[at].kind & VALUE or tokens[at].raw in values.CODES else None
-        if made is None:
-            found.append(tokens[at])
-            at += 1
-        else:
-            new, end = made
+    done = 0
+    for at in [at for at, token in enumerate(tokens) if token.kind & (VALUE | CODED)]:
+        made = _value_at(tokens, at, moved) if at >= done else None
+        if made is not None:
+            found += tokens[done:at]
+            new, done = made
             if " to " in new[0].word:
                 _drop_from(found)
-            found += [*new[:-1], new[-1].with_kind(tokens[end - 1].kind & BREAKING)]
-            at = end
-    return _per_period(found if moved else _spans(found))
+            found += [*new[:-1], new[-1].with_kind(tokens[done - 1].kind & BREAKING)]
+    return [*found, *tokens[done:]]
 
 
 def _drop_from(found: list[Token]) -> None:
-    if found and found[-1].raw in FROM and not found[-1].kind & BREAKING:
+    if found and found[-1].raw in values.FROM and not found[-1].kind & BREAKING:
         found.pop()
 
 
 def _value_at(tokens: Sequence[Token], at: int, moved: bool) -> Found | None:
-    rules = RULES if moved else (*RULES[:-1], _range, *RULES[-1:])
-    return next((made for rule in rules if (made := rule(tokens, at)) is not None), None)
+    for rule in RULES.get(tokens[at].mask, ()):
+        made = None if moved and rule is _range else rule(tokens, at)
+        if made is not None:
+            return made
+    return None
 
 
 def _raw(tokens: Sequence[Token], at: int) -> str:
@@ -133,7 +150,7 @@ def _range(tokens: Sequence[Token], at: int) -> Found | None:
         return _with_unit([Decimal(end) for end in written.groups()], tokens, at + 1)
     low = _number(tokens, at)
     between = _raw(tokens, low[1]) if low and _joined(tokens, low[1]) else ""
-    if not low or not (between in TO or (between == "and" and at and tokens[at - 1].raw == "between")):
+    if not low or not (between in values.TO or (between == "and" and at and tokens[at - 1].raw == "between")):
         return None
     high = _number(tokens, low[1] + 1) if low[1] + 1 < len(tokens) else None
     return _with_unit([low[0], high[0]], tokens, high[1]) if high else None
@@ -287,7 +304,7 @@ def _span_at(tokens: Sequence[Token], at: int) -> int:
     if not first.kind & VALUE or not last.kind & VALUE or not first.mask or first.mask != last.mask:
         return 0
     either = at > 0 and tokens[at - 1].raw == "between" and between.raw == "and"
-    return at + 3 if between.raw in TO or either else 0
+    return at + 3 if between.raw in values.TO or either else 0
 
 
 def _split(token: Token) -> list[Token]:
@@ -335,11 +352,13 @@ def _per_period(tokens: list[Token]) -> list[Token]:
     return found
 
 
-RULES: tuple[Callable[[Sequence[Token], int], Found | None], ...] = (
-    _date,
-    _time,
-    _amount,
-    _compound,
-    _version,
-    _measured,
-)
+Rule = Callable[[Sequence[Token], int], Found | None]
+# By the sort of value that a token is by itself.
+RULES: dict[str, tuple[Rule, ...]] = {
+    "date": (_date,),
+    "time": (_time,),
+    "money": (_amount,),
+    "version": (_version,),
+    "number": (_date, _time, _range, _measured),
+    "": (_amount, _compound, _range),
+}

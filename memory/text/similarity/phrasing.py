@@ -15,6 +15,7 @@ from memory.text.similarity.tokens import (
     NEGATION,
     PREPOSITION,
     SAID,
+    SHAPED,
     VALUE,
     WORD,
     Token,
@@ -26,20 +27,23 @@ BE = frozenset("is are was were be been being".split())
 NOW_BE, THEN_BE = frozenset("is are".split()), frozenset("was were".split())
 PLACES = frozenset("in at on".split())
 MOST_IN_A_NAME = 4
-STARTING: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+Idiom = tuple[int, tuple[str, ...], tuple[str, ...]]
+# By the word that tells: where it stands in the phrase, the phrase, and what it means; the longest first.
+TELLING: dict[str, list[Idiom]] = {}
 
-for _phrase, _meaning in words.IDIOMS.items():
-    STARTING.setdefault(_phrase[0], []).append((_phrase, _meaning))
-for _choices in STARTING.values():
-    _choices.sort(key=lambda each: -len(each[0]))
+for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each[0])):
+    _telling = words.telling(_phrase)
+    TELLING.setdefault(_telling, []).append((_phrase.index(_telling), _phrase, _meaning))
 
 
 def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens in the wording that the others are compared in."""
     if kinds & IDIOM:
-        tokens = list(_plainly(tokens))
+        tokens = _plainly(tokens)
     if kinds & NEGATION:
         tokens = list(_without_denial(tokens))
+    if not kinds & SHAPED:
+        return tokens
     raws = {token.raw for token in tokens}
     if "by" in raws and raws & BE:
         tokens = _active(tokens)
@@ -54,26 +58,28 @@ def _said(word: str) -> Token:
     return _spelled[word][0]
 
 
-def _plainly(tokens: list[Token]) -> Iterator[Token]:
+def _plainly(tokens: list[Token]) -> list[Token]:
     at = 0
     while at < len(tokens):
-        meaning, size = _idiom_at(tokens, at)
-        if size:
-            ending = tokens[at + size - 1].kind & BREAKING
+        idiom = _idiom_at(tokens, at) if tokens[at].kind & IDIOM else None
+        if idiom:
+            back, phrase, meaning = idiom
+            start, end = at - back, at - back + len(phrase)
             made = [_said(word) for word in meaning]
-            yield from (*made[:-1], made[-1].with_kind(ending))
-        else:
-            yield tokens[at]
-        at += size or 1
+            made[-1] = made[-1].with_kind(tokens[end - 1].kind & BREAKING)
+            tokens = [*tokens[:start], *made, *tokens[end:]]
+            at = start + len(made) - 1
+        at += 1
+    return tokens
 
 
-def _idiom_at(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
-    for phrase, meaning in STARTING.get(tokens[at].raw, ()):
-        size = len(phrase)
-        part = tokens[at : at + size]
-        if tuple(token.raw for token in part) == phrase and not any(token.kind & BREAKING for token in part[:-1]):
-            return meaning, size
-    return (), 0
+def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
+    for back, phrase, meaning in TELLING.get(tokens[at].raw, ()):
+        start = at - back
+        part = tokens[start : start + len(phrase)] if start >= 0 else []
+        if [token.raw for token in part] == list(phrase) and not any(token.kind & BREAKING for token in part[:-1]):
+            return back, phrase, meaning
+    return None
 
 
 def _without_denial(tokens: list[Token]) -> Iterator[Token]:

@@ -30,12 +30,14 @@ from memory.text.similarity.tokens import (
     HALT,
     IDIOM,
     NEGATION,
+    PERIODIC,
     PHRASE,
-    PREPOSITION,
     PRONOUN,
     PROPER,
     SAID,
+    SHAPED,
     SHOUTED,
+    SPANNING,
     TALK,
     UNKNOWN,
     VALUE,
@@ -43,6 +45,7 @@ from memory.text.similarity.tokens import (
     Token,
     Tokens,
     code_of,
+    meant_by,
     proper,
 )
 from memory.text.similarity.words import PHRASES
@@ -179,9 +182,9 @@ class Spoken:
         """The words that may be a slip of the pen, each with what may have been meant: never a name."""
         if self.strict or not self.kinds & UNKNOWN:
             return []
-        loose = [token for token in self.tokens if token.meant]
-        names = self.named if loose else ()
-        return [(token, word) for token in loose if token.code not in names for word in token.meant]
+        names = self.named
+        loose = [token for token in self.tokens if token.kind & UNKNOWN and token.code not in names]
+        return [(token, word) for token in loose for word in meant_by(token.raw)]
 
 
 def parse_statement(text: str, tokens: Tokens) -> Spoken:
@@ -197,12 +200,11 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         kinds |= token.kind
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
-    if kinds & (IDIOM | NEGATION | PREPOSITION):
-        again = rephrased(found, kinds)
-        if again != found:
-            found, kinds = again, reduce(or_, [token.kind for token in again], 0)
-    if kinds & VALUE or " every " in text or " each " in text:
-        found = normalised(found)
+    if kinds & (IDIOM | NEGATION | SHAPED):
+        found = rephrased(found, kinds)
+        kinds = reduce(or_, [token.kind for token in found], 0)
+    if kinds & (VALUE | PERIODIC | SPANNING):
+        found = normalised(found, kinds)
         kinds = reduce(or_, [token.kind for token in found], 0)
     if kinds & PHRASE:
         found = _without_phrases(found)

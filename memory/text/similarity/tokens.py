@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memory.text.similarity import values, words
 from memory.text.similarity.words import CANONICAL
@@ -23,6 +24,7 @@ TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFER
     1 << place for place in range(8, 21)
 )
 BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM, REPLACES = (1 << place for place in range(21, 31))
+SHAPED, PERIODIC, SPANNING, CODED = (1 << place for place in range(31, 35))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -31,8 +33,8 @@ BREAKING = BREAK | END | HALT | ASKS
 class Token:
     """``word`` stands for its synonyms, ``raw`` is what was written, casefolded; ``code`` is 0 for what may be dropped.
 
-    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``meant`` are
-    the words of which it may be a slip, and ``base`` stands for the word in any number.
+    ``mask`` is the sort of a value: money, percent, date, time, number, or empty for one that is a name. ``base``
+    stands for the word in any number.
     """
 
     word: str
@@ -41,7 +43,6 @@ class Token:
     bytes: bytes
     kind: int
     mask: str = ""
-    meant: "tuple[Token, ...]" = ()
     base: int = 0
 
     def with_kind(self, bits: int) -> "Token":
@@ -100,8 +101,8 @@ ALPHABETIC = re.compile(r"[A-Za-z0-9]+")
 CLITICS = ("'s", "'re", "'ve", "'d", "'m")
 # The word of each phrase that most statements do not have.
 STATING = frozenset(max(phrase.split(), key=len) for phrase in values.STATUSES)
-TELLING = frozenset(max(phrase, key=lambda word: (word not in words.STOP, len(word))) for phrase in words.PHRASES)
-IDIOMATIC = frozenset(max(phrase, key=lambda word: (word not in words.STOP, len(word))) for phrase in words.IDIOMS)
+TELLING = frozenset(map(words.telling, words.PHRASES))
+IDIOMATIC = frozenset(words.telling(phrase) for phrase in words.IDIOMS)
 LATIN_END = 0x250
 
 
@@ -219,6 +220,12 @@ def _of_piece(text: str, capital: int) -> list[Token]:
     return [_word(text, capital)]
 
 
+@cache
+def meant_by(slip: str) -> tuple[Token, ...]:
+    """The words of which it may be a slip."""
+    return tuple(_of_piece(word, 0)[0] for word in words.meant_by(slip))
+
+
 def _negation(word: str, raw: str) -> Token:
     code = code_of(f"n {word}")
     direction = DIRECTION if word in words.DIRECTIONS else 0
@@ -244,7 +251,8 @@ def _values(text: str) -> list[Token]:
 
 def value_token(text: str, raw: str, mask: str) -> Token:
     code = code_of(f"v {text}")
-    return Token(text, raw, code, code.to_bytes(8, "little"), VALUE | (MASKED if mask else 0), mask, (), code)
+    kind = VALUE | (MASKED if mask else 0) | (SPANNING if "-" in raw else 0)
+    return Token(text, raw, code, code.to_bytes(8, "little"), kind, mask, code)
 
 
 def _value(text: str, raw: str, mask: str) -> list[Token]:
@@ -274,9 +282,8 @@ def _word(text: str, capital: int) -> Token:
         kind |= PROPER
     code = code_of(f"w {base}") if kind & WORD else code_of(f"p {words.PRONOUNS[text]}") if kind & PRONOUN else 0
     shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
-    meant = tuple(_of_piece(word, 0)[0] for word in words.meant_by(text)) if kind & UNKNOWN else ()
     any_number = code_of(f"base {words.without_number(base)}") if kind & WORD else 0
-    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", meant, any_number)
+    return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", any_number)
 
 
 def _number_of(text: str) -> str:
@@ -301,6 +308,10 @@ def _roles(text: str) -> int:
         (text in TELLING, PHRASE),
         (text in IDIOMATIC, IDIOM),
         (text in values.REPLACING, REPLACES),
+        (text in ("by", "there", "price"), SHAPED),
+        (text in values.PERIODS, PERIODIC),
+        (text in values.CODES, CODED),
+        (text in values.SPAN_WORDS or "-" in text, SPANNING),
         (text in values.PREFERS, PREFERS),
         (text in STATING, STATUS),
         (_happens(text), HAPPENS),

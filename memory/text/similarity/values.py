@@ -80,6 +80,9 @@ MEASURES = {
     for name in names.split()
 }
 NAMED_TIMES = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
+TO = frozenset("to bis do à a al through".split())
+FROM = frozenset("from von od de between".split())
+SPAN_WORDS = frozenset("to bis through à between".split())
 SHORT_DAYS = {name[:3]: name for name in (*WEEKDAYS, *MONTHS)} | {
     "tues": "tuesday", "wednes": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september",
 }  # fmt: skip

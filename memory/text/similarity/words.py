@@ -646,6 +646,11 @@ def _rank(word: str) -> int:
     return int(found[0]) if len(found) == 1 else 0
 
 
+def telling(phrase: tuple[str, ...]) -> str:
+    """The word of the phrase that most statements do not have."""
+    return max(phrase, key=lambda word: (word not in STOP, len(word)))
+
+
 def base_of(participle: str) -> str:
     """The verb of a regular participle, by what the vocabulary has; empty for others."""
     if not participle.endswith("ed"):
@@ -715,11 +720,11 @@ def meant_by(slip: str) -> list[str]:
     single = {slip[:at] + slip[at + 1 :] for at in range(1, len(slip)) if slip[at] == slip[at - 1]}
     doubled = {slip[:at] + slip[at] + slip[at:] for at in range(1, len(slip))}
     near = swapped | {word for word in single | doubled if word not in NAMES}
-    return sorted(word for word in near if len(word) >= SHORTEST and (word in NEGATIONS or _is_common(word)))
-
-
-def _is_common(word: str) -> bool:
-    return word in CANONICAL or standing(word) == COMMON
+    near = {word for word in near if len(word) >= SHORTEST}
+    plain = [
+        word for word in near if word in NEGATIONS or word in CANONICAL or (_rank(word) and standing(word) == COMMON)
+    ]
+    return sorted(plain or [word for word in near if standing(word) == COMMON])
 
 
 def _is_a_word(text: str) -> bool:
