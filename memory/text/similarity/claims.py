@@ -132,7 +132,8 @@ def _without_rejected(tokens: list[Token]) -> tuple[list[Token], bool]:
 def status(said: Spoken, raws: set[str]) -> Slot | None:
     """One word or phrase for a state, said of the one thing that the statement is about: "is (now) closed"."""
     tokens = said.tokens
-    found = [(at, size) for at in range(len(tokens)) if (size := _status_at(tokens, at))]
+    starts = [at for at, token in enumerate(tokens) if token.raw in STARTING]
+    found = [(at, size) for at in starts if (size := _status_at(tokens, at))]
     apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
     stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size) or _is_done(tokens, at)]
     if len(stated) != 1 or raws & values.REPORTING:
