@@ -153,8 +153,10 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
     stores, holdings, position = erasure.registered(), [], ledger.position(request.tenant_id)
     for done, holding in enumerate(plans.holdings_of(request.tenant_id, Identifiers(_remembered(request))), 1):
         holdings.append(holding)
-        doing = f"looking through {stores[done].store}" if done < len(stores) else "writing the plan"
-        passes.progress(work, done=done, total=len(stores), doing=doing, now=clock())
+        if done < len(stores):
+            doing = f"looking through {stores[done].store}"
+            passes.report(work, done=done, total=len(stores), doing=doing, now=clock())
+    passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
     _drop_suspects(request)
     for chunk in sql.in_chunks((each.store, row) for each in holdings for row in each.suspected):
         _keep_suspects(request, chunk)
@@ -455,8 +457,9 @@ def _look_back(
 ) -> dict[str, Remains]:
     """What every store still holds, counted by another path than the one that found it."""
     remains, nothing = {}, frozenset[UUID]()
+    passes.progress(work, done=work.done, total=work.total, doing="verifying", now=clock())
     for eraser in erasure.registered():
-        passes.progress(work, done=work.done, total=work.total, doing=f"verifying {eraser.store}", now=clock())
+        passes.report(work, done=work.done, total=work.total, doing=f"verifying {eraser.store}", now=clock())
         decided = {"chosen": chosen.get(eraser.store, nothing), "spared": spared.get(eraser.store, nothing)}
         remains[eraser.store] = eraser.remains(request.tenant_id, subject, **decided)
     return remains

@@ -23,6 +23,7 @@ from memory.models import Pass, PassState, Trigger
 
 WRITER = "memory.passes"
 LEASE = Lease(Pass, WRITER, timedelta(seconds=60))
+MOMENT = timedelta(milliseconds=250)
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
 OVER_ALL = frozenset({"forget"})  # kinds of which one at a time goes over everything of a tenant
@@ -159,9 +160,16 @@ def progress(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> 
     goes_on = _renew(row, now, Q(stopping=False), far)
     if not goes_on and not _renew(row, now, Q(), far):
         raise LostClaim(f"pass {row.id} was taken over")
-    row.done, row.total, row.doing = done, total, doing
+    row.done, row.total, row.doing, row.lease_until = done, total, doing, LEASE.end(now)
     if not goes_on:
         raise PassCancelled
+
+
+def report(row: Pass, *, done: int, total: int, doing: str, now: datetime) -> None:
+    """``progress`` of steps that may be short: not within a moment of the last that is on record. Each is a write that
+    is waited for."""
+    if row.lease_until is None or now >= row.lease_until - LEASE.lasts + MOMENT:
+        progress(row, done=done, total=total, doing=doing, now=now)
 
 
 def _renew(row: Pass, now: datetime, where: Q, far: JSONObject) -> bool:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory import passes, tasks
 from memory.forget import forgetting
 from memory.host import event_log, vault
-from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, TokenBudgetExceeded
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, PassCancelled, TokenBudgetExceeded
 from memory.host.models import AuditRecord, Run
 from memory.host.paging import Page
 from memory.host.tenancy import TenantScope
@@ -189,6 +189,31 @@ def test_a_pass_that_is_stopped_leaves_off_at_its_next_step(flow: Counting) -> N
     assert AuditRecord.objects.of(acme.tenant_id).order_by("-seq")[0].action == "pass.stopped"
     with pytest.raises(Conflict):
         orders.stop(acme, row.id, now=NOW)
+
+
+def test_short_steps_are_on_record_once_in_a_moment_and_see_a_stop_and_a_lost_claim_with_the_next(
+    flow: Counting, django_assert_num_queries: Any
+) -> None:
+    acme = building.scope()
+    work = passes.claim(acme.tenant_id, order(acme).id, holder="here/1", now=NOW)
+    assert work
+
+    def report(done: int, later: timedelta) -> None:
+        passes.report(work, done=done, total=9, doing="counting", now=NOW + later)
+
+    with django_assert_num_queries(0):
+        report(1, passes.MOMENT / 2)
+    with django_assert_num_queries(1):
+        report(2, passes.MOMENT)
+        report(3, passes.MOMENT * 1.5)
+    kept = Pass.objects.of(acme.tenant_id).get(id=work.id)
+    assert (kept.done, kept.lease_until) == (2, passes.LEASE.end(NOW + passes.MOMENT))
+    orders.stop(acme, work.id, now=NOW)
+    with pytest.raises(PassCancelled):
+        report(4, passes.MOMENT * 2)
+    assert passes.claim(acme.tenant_id, work.id, holder="other/1", now=NOW + passes.LEASE.lasts * 2)
+    with pytest.raises(passes.LostClaim):
+        report(5, passes.LEASE.lasts * 2)
 
 
 def test_a_pass_that_nobody_has_taken_yet_is_stopped_at_once(flow: Counting) -> None:
