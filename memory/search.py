@@ -1,12 +1,14 @@
 """Filters and full text over the ledger, on top of the adapter: what the ledger page and the console API ask.
 
 Pages go by keyset, newest first. The total is exact for the whole ledger (a maintained count) and up to 10,000 matches
-of a filter; beyond, the page says "10,000+". A search by words looks at a bounded number of entries a page: one that
-did not come to the end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
+of a filter; beyond, the page says "10,000+". A search by words ranks what any of them is about, the best first. Where
+it is to be the newest first, all words have to be there, and a page looks at a bounded number of entries: one that did
+not come to the end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
 """
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -52,13 +54,19 @@ SHOWN = (
     "run__system",
 )
 STATES = ("present", "retired", "all")
+RELEVANCE, NEWEST = "relevance", "newest"
+ORDERS = (RELEVANCE, NEWEST)
+# What a query may name a field by: ``ref:notes``, ``tag:"a b"``.
+IN_QUERY = {"agent": "agent", "run": "run", "node": "node", "tag": "tag", "ref": "memory_ref", "namespace": "namespace"}
+FIELD = re.compile(rf'(?:^|(?<=\s))({"|".join(IN_QUERY)}):("[^"]+"|[^\s"]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
     """What to show. Empty means everything; ``run`` is a wire id, and one that is none matches nothing.
 
-    ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have.
+    ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have. ``order`` is
+    that of what ``text`` finds: relevance, unless it is to be the newest first.
     """
 
     agent: str = ""
@@ -71,10 +79,19 @@ class LedgerFilter:
     tier: str = ""
     namespace: str = ""
     sensitivity: str = ""
+    order: str = ""
+
+    def with_fields(self) -> "LedgerFilter":
+        """The same with the fields that the text names, which count beside it; one that is set already stays."""
+        named = {IN_QUERY[name]: value.strip('"') for name, value in FIELD.findall(self.text)}
+        open_fields = {field: value for field, value in named.items() if not getattr(self, field)}
+        if len(open_fields) < len(named):
+            return self
+        return replace(self, text=FIELD.sub("", self.text).strip(), **open_fields) if named else self
 
     @property
     def is_empty(self) -> bool:
-        return self == LedgerFilter()
+        return replace(self, order="") == LedgerFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +104,7 @@ class LedgerPage:
     first: int
     after: UUID | None
     is_partial: bool = False
+    is_ranked: bool = False
 
     @property
     def last(self) -> int:
@@ -101,8 +119,10 @@ def ledger_page(
     scope: TenantScope, wanted: LedgerFilter, *, after: UUID | None = None, seen: int = 0, size: int = 50, now: datetime
 ) -> LedgerPage:
     """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
+    wanted = wanted.with_fields()
     if search_form(wanted.text):
-        return _page_by_words(scope, _Search.of(scope, wanted, now), after, seen, size)
+        page = _page_by_words if wanted.order == NEWEST else _page_by_relevance
+        return page(scope, _Search.of(scope, wanted, now), after, seen, size)
     found = _behind(scope, wanted, now, after, size + 1)
     total, exact = _total(scope, wanted, now)
     shown, last = cut(found, size)
@@ -110,9 +130,11 @@ def ledger_page(
 
 
 def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.Exported]:
-    """All that match, newest first, however many; read in chunks, for a file."""
+    """All that match, in their order, however many; read in chunks, for a file."""
+    wanted = wanted.with_fields()
     if search_form(wanted.text):
-        yield from _every_by_words(scope, _Search.of(scope, wanted, now))
+        every = _every_by_words if wanted.order == NEWEST else _every_by_relevance
+        yield from every(scope, _Search.of(scope, wanted, now))
         return
     after = None
     while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[:EXPORTED]):
@@ -133,13 +155,34 @@ class _Search:
         words, shown = sought(wanted.text), _matching(scope, wanted, now)
         if wanted.tag:
             shown = adapter.tagged(shown, scope, wanted.tag)
-        for literal in words.literals:
+        literals = words.literals if wanted.order == NEWEST else words.phrases
+        for literal in literals:
             shown = shown.filter(search_text__contains=literal)
-        is_all = wanted == LedgerFilter(text=wanted.text) and not words.literals and adapter.shows_all(scope, now=now)
-        return cls(words, shown, None if is_all else shown)
+        is_every_row = wanted == LedgerFilter(text=wanted.text, order=wanted.order) and not literals
+        return cls(words, shown, None if is_every_row and adapter.shows_all(scope, now=now) else shown)
 
     def found(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
         return adapter.matching(scope, self.rows, self.words, below=below, limit=limit)
+
+
+def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
+    behind = None
+    if after is not None:
+        behind = search.shown.filter(id=after).values_list("position", flat=True).first() or -1
+    found = adapter.best(scope, search.rows, search.words, after=behind, seen=seen, limit=size)
+    entries = _at(scope, search.shown, found.positions)
+    total = found.count if found.is_exact else seen + len(entries) + (not found.is_end)
+    more = entries[-1].id if entries and not found.is_end else None
+    return LedgerPage(entries, total, found.is_exact, seen + 1, more, is_ranked=True)
+
+
+def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[adapter.Exported]:
+    found = adapter.best(scope, search.rows, search.words, limit=adapter.COUNTED)
+    for chunk in sql.in_chunks(found.positions):
+        rows = search.shown.filter(position__in=chunk)
+        at = {ids.wire("mem", entry_id): position for entry_id, position in rows.values_list("id", "position")}
+        places = {position: place for place, position in enumerate(chunk)}
+        yield from sorted(adapter.exported(scope, rows), key=lambda row: places.get(at.get(row.id, 0), 0))
 
 
 def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
@@ -170,8 +213,12 @@ def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[adapter.Exp
 
 
 def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int]) -> "list[MemoryEntry]":
+    """The entries at these positions, in their order."""
+    if not positions:
+        return []
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
-    return adapter.with_addresses(scope, list(found.order_by("-position"))) if positions else []
+    places = {position: place for place, position in enumerate(positions)}
+    return adapter.with_addresses(scope, sorted(found, key=lambda entry: places[entry.position]))
 
 
 def within_budget(
@@ -214,7 +261,7 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
 
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
-    if wanted == LedgerFilter(state=wanted.state) and scope.principal.agent_ids is None:
+    if wanted == LedgerFilter(state=wanted.state, order=wanted.order) and scope.principal.agent_ids is None:
         return adapter.total(scope, state=wanted.state, now=now), True
     counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
     return min(counted, adapter.COUNTED), counted <= adapter.COUNTED

@@ -65,7 +65,7 @@ from memory.adapter.forget import (
     whole_addresses,
     written_as,
 )
-from memory.adapter.fulltext import Found, count_matching, id_at, matching, position_of
+from memory.adapter.fulltext import Best, Found, best, count_matching, id_at, matching, position_of
 from memory.adapter.lists import (
     Listing,
     Selection,
@@ -114,6 +114,7 @@ __all__ = [
     "MAX_LIMIT",
     "RANKS",
     "RELEVANCE",
+    "Best",
     "CorpusEntry",
     "Counts",
     "Exported",
@@ -132,6 +133,7 @@ __all__ = [
     "WeekOf",
     "addressed",
     "bearing",
+    "best",
     "by_ids",
     "closed_among",
     "corpus",

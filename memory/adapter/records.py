@@ -3,29 +3,31 @@
 A run reads the ledger as it stood when the run started, and its own writes.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Max
 
+from memory.adapter import fulltext
 from memory.host import expiry, sql
 from memory.host.errors import Invalid
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.models.entry import MemoryEntry
-from memory.text.matching import search_form
-from memory.text.words import relevance, words_of
+from memory.text.words import sought
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 RECENCY, RELEVANCE = "recency", "relevance"
 RANKS = (RECENCY, RELEVANCE)
-WEIGHED = 64
+# By relevance so many are ranked within a budget, or as many as it holds of the shortest.
+BEST, SHORTEST = 200, 16
 
+Source = tuple[str, list[Any]]
 COLUMNS = "e.id, e.memory_ref, e.content, e.tags, {created_at}, {expires_at}"
 UNEXPIRED = expiry.UNEXPIRED.format(column="e.expires_at")
 PRESENT = "e.retired_at IS NULL"
@@ -88,8 +90,8 @@ def last_position(tenant_id: UUID, entry_ids: list[UUID]) -> int:
 class Injection:
     """How much of a ref goes into a context, and what first (RFC 0113). 0 tokens are no budget, no rank is recency.
 
-    Only the newest ``MAX_LIMIT`` entries are ranked. By relevance they stand in the order of ``words.relevance`` to the
-    query, the newer first where that is the same; those that have nothing to do with it come last.
+    By recency only the newest ``MAX_LIMIT`` entries count. By relevance all of the ref do, in the order of a search
+    (``fulltext.rank``); the newest of those that have nothing to do with the query come last.
     """
 
     token_budget: int = 0
@@ -125,20 +127,27 @@ def list_entries(
     What is sealed has no text to inject, and no words to be relevant by.
     """
     injects = bool(wanted.token_budget) or wanted.rank == RELEVANCE
-    source, parameters = _source(scope, now, tag, view, written_by, UNSEALED if injects else "")
+    source = partial(_source, scope, now, tag, view, written_by, UNSEALED if injects else "")
     if not injects:
-        bound = min(limit or DEFAULT_LIMIT, MAX_LIMIT)
-        return _records(f"SELECT {_columns()} {source}", [*parameters, bound])
-    text = "e.search_text" if wanted.rank == RELEVANCE else "''"
-    found = sql.rows(f"SELECT e.id, e.tokens, {text} {source}", [*parameters, MAX_LIMIT])
+        statement, parameters = source()
+        return _records(f"SELECT {_columns()} {statement}", [*parameters, min(limit or DEFAULT_LIMIT, MAX_LIMIT)])
     most = min(limit or (MAX_LIMIT if wanted.token_budget else DEFAULT_LIMIT), MAX_LIMIT)
-    return _in_order(scope, [row[0] for row in _fitting(_ranked(found, wanted), wanted.token_budget, most)])
+    found = _sized(source(), MAX_LIMIT)
+    if wanted.rank == RELEVANCE:
+        found = _ranked(scope, wanted, source, most) | found
+    return _in_order(scope, [row[0] for row in _fitting(found.values(), wanted.token_budget, most)])
 
 
 def _source(
-    scope: MemoryScope, now: datetime, tag: str, view: RunView | None, written_by: Collection[str] | None, more: str
-) -> tuple[str, list[Any]]:
-    """What stands behind the columns of a list, up to the LIMIT."""
+    scope: MemoryScope,
+    now: datetime,
+    tag: str,
+    view: RunView | None,
+    written_by: Collection[str] | None,
+    more: str,
+    positions: Sequence[int] | None = None,
+) -> Source:
+    """What stands behind the columns of a list, up to the LIMIT; of some positions alone where they are given."""
     seen, parameters = _seen(view, now)
     source = "memory_memoryentry e"
     if tag:
@@ -147,16 +156,35 @@ def _source(
     if written_by is not None:
         agents = ", ".join(["%s"] * len(written_by)) or "NULL"
         seen, parameters = f"{seen} AND e.agent_id IN ({agents})", [*parameters, *written_by]
+    if positions is not None:
+        among, given = sql.among("e.position", positions)
+        seen, parameters = f"{seen} AND {among}", [*parameters, given]
     wanted = f"e.tenant_id = %s AND e.memory_ref = %s AND {seen}{more}"
     condition = f"FROM {source} WHERE {wanted} ORDER BY e.id DESC LIMIT %s"
     return condition, [sql.key(scope.tenant_id), scope.memory_ref, *parameters]
 
 
-def _ranked(found: list[Any], wanted: Injection) -> list[Any]:
-    if wanted.rank != RELEVANCE:
-        return found
-    asked = words_of(search_form(wanted.query))[:WEIGHED]
-    return sorted(found, key=lambda row: -relevance(asked, row[2]))
+def _sized(source: Source, most: int) -> dict[int, tuple[Any, int]]:
+    """The key and the tokens of each entry, by its position."""
+    statement, parameters = source
+    found = sql.rows(f"SELECT e.position, e.id, e.tokens {statement}", [*parameters, most])
+    return {position: (key, tokens) for position, key, tokens in found}
+
+
+def _ranked(
+    scope: MemoryScope, wanted: Injection, source: Callable[..., Source], most: int
+) -> dict[int, tuple[Any, int]]:
+    """As many of the entries that the query is about as a context may have room for, the best first."""
+
+    def every(limit: int) -> list[int]:
+        statement, parameters = source()
+        return [position for (position,) in sql.rows(f"SELECT e.position {statement}", [*parameters, limit])]
+
+    chosen = fulltext.Chosen(lambda found: _sized(source(found), len(found)), every, in_context=True)
+    limit = min(most, max(BEST, wanted.token_budget // SHORTEST)) if wanted.token_budget else most
+    found = fulltext.best_among(scope.tenant_id, chosen, sought(wanted.query), limit=limit).positions
+    rows = _sized(source(found), len(found))
+    return {position: rows[position] for position in found if position in rows}
 
 
 def _fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:

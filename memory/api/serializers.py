@@ -19,7 +19,7 @@ from memory.models import ForgetRequest, ForgetState, WorkspaceFile
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, Write
-from memory.search import STATES, LedgerFilter, LedgerPage
+from memory.search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.wire import address_document, entry_document, instant
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 INJECTION = ("tokenBudget", "rank", "query")
-LEDGER_ONLY = ("q", "agentId", "runId", "nodeId", "state", "tier", "namespace", "sensitivity", "after")
+LEDGER_ONLY = ("q", "order", "agentId", "runId", "nodeId", "state", "tier", "namespace", "sensitivity", "after")
 
 
 class MemoryQuery(Closed):
@@ -36,6 +36,7 @@ class MemoryQuery(Closed):
     memoryRef = SoughtRef()
     tag = serializers.CharField(required=False, max_length=256)
     q = serializers.CharField(required=False, max_length=500)
+    order = serializers.ChoiceField(choices=ORDERS, required=False)
     agentId = serializers.CharField(required=False, max_length=256)
     runId = serializers.CharField(required=False, max_length=64)
     nodeId = serializers.CharField(required=False, max_length=256)
@@ -76,6 +77,7 @@ class MemoryQuery(Closed):
             tag=given.get("tag", ""),
             memory_ref=given.get("memoryRef", ""),
             text=given.get("q", ""),
+            order=given.get("order", ""),
             state=given.get("state", "present"),
             tier=given.get("tier", ""),
             namespace=given.get("namespace", ""),

@@ -39,11 +39,6 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
-def lexemes(words: Sequence[str]) -> str:
-    """Words as a text of PostgreSQL's type for them."""
-    return " ".join(f"'{word}'" for word in words)
-
-
 @cache
 def is_postgres() -> bool:
     """A process has one database for as long as it lives."""
@@ -449,10 +444,12 @@ def _clear_statistics(cursor: CursorWrapper, table: str) -> None:
     if cursor.fetchone()[0]:
         return
     cursor.execute(
-        "SELECT quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) FROM pg_stats s JOIN pg_attribute a "
+        "SELECT quote_ident(a.attname), format_type(a.atttypid, a.atttypmod) || COALESCE((SELECT ' COLLATE ' || "
+        "quote_ident(c.collname) FROM pg_collation c WHERE c.oid = a.attcollation AND c.collname <> 'default'), '') "
+        "FROM pg_stats s JOIN pg_attribute a "
         "ON a.attrelid = %s::regclass AND a.attname = s.attname WHERE s.schemaname = current_schema() "
         "AND s.tablename = %s AND format_type(a.atttypid, NULL) = ANY(%s)",
-        [table, table, ["text", "character varying", "jsonb", "bytea", "tsvector"]],
+        [table, table, ["text", "character varying", "jsonb", "bytea"]],
     )
     changes = ", ".join(f"ALTER COLUMN {name} TYPE {kind}" for name, kind in cursor.fetchall())
     if changes:

@@ -296,14 +296,15 @@ def rewrite_all(
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
     _tell(tenant_id, _updated(rows, ready, actor), now)
+    last = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.take_out(tenant_id, before)
-    first = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone) - len(rows) + 1
+    first = last - len(rows) + 1
     for position, row in enumerate(rows, first):
         row.entry.position = position
         row.entry.save(by=WRITER, update_fields=OF_ENTRY)
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
-    index.put_in_again(tenant_id, [(row.id, (row.entry.position, row.entry.search_text)) for row in rows])
+    index.after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     reconciled.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
 

@@ -21,7 +21,6 @@ from memory.ledger.rows import WRITER, move_head
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 from memory.redaction import Redactor, unchanged
 from memory.text.matching import hidden_form
-from memory.text.words import words_of
 
 if TYPE_CHECKING:
     from memory.ledger.addressed import Given
@@ -111,7 +110,7 @@ def redactor_of(redactor: Redactor, texts: Iterable[str]) -> entries.Redact:
 
 
 def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) -> list[list[Any]]:
-    """The entries are in the ledger, in their order, with their tags and words; the values of ``INSERTED`` of each.
+    """The entries are in the ledger, in their order, with their tags; the values of ``INSERTED`` of each.
 
     Their facts are told by the caller, before, and in the same transaction.
     """
@@ -129,12 +128,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
         ]
         for position, each in enumerate(made, last - len(made) + 1)
     ]
-    allowed = MemoryEntry.objects.written_by(WRITER)
-    if sql.is_postgres():
-        words = [sql.lexemes(words_of(row[SEARCH_TEXT])) for row in rows]
-        sql.insert(allowed, (*INSERTED, "words"), [[*row, each] for row, each in zip(rows, words, strict=True)])
-    else:
-        sql.insert(allowed, INSERTED, rows)
+    sql.insert(MemoryEntry.objects.written_by(WRITER), INSERTED, rows)
     tags = [(tenant, sql.key(each.entry.id), tag) for each in made for tag in each.entry.tags]
     sql.insert(EntryTag.objects.written_by(WRITER), TAGGED, tags)
     index.after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))

@@ -23,7 +23,6 @@ from memory.models.entry import MemoryEntry
 from memory.redaction import Redacted
 from memory.text import token_budget
 from memory.text.matching import hidden_form, search_form
-from memory.text.words import words_of
 
 Redact = Callable[[str], Redacted]
 # A tag that is a plain word may stand on the log, which nobody can forget from; any other may hold a name.
@@ -36,9 +35,6 @@ COLUMNS = (
 INSERT_ENTRY = f"INSERT INTO memory_memoryentry ({', '.join(COLUMNS)}, position) "
 ENTRY = ", ".join(["%s"] * len(COLUMNS))
 SEARCH_TEXT = 4
-# PostgreSQL keeps the words of an entry in its row; SQLite in an index of its own.
-WITH_WORDS = INSERT_ENTRY.replace(" position)", " position, words)")
-WORDS = "array_to_tsvector(%s::text[])"
 INSERT_TAGS = "INSERT INTO memory_entrytag (tenant_id, id, tag) "
 TAKE_POSITION = (
     "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
@@ -48,7 +44,7 @@ TAKE_POSITION = (
 # PostgreSQL: one statement, in one round trip, after ``event_log.with_fact``.
 CHANGE = (
     f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
-    f"entry AS ({WITH_WORDS} SELECT {ENTRY}, position, {WORDS} FROM head), "
+    f"entry AS ({INSERT_ENTRY} SELECT {ENTRY}, position FROM head), "
     f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
     "SELECT position FROM head"
 )
@@ -84,6 +80,8 @@ def store(entry: "Redraft", draft: EntryDraft, *, run: Run, node_id: str | None,
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
     row = row_of(entry, draft, run.tenant_id, run.id, node_id, now)
     position = (_store_at_once if sql.is_postgres() else _store_in_steps)(run, entry, row, fact, now)
+    if index.is_due(position, row[SEARCH_TEXT]):
+        index.catch_up(run.tenant_id)
     return Written(entry.id, entry.memory_ref, entry.content, entry.tags, now, draft.expires_at, position)
 
 
@@ -209,7 +207,7 @@ def stored(
 def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
     tenant = sql.key(run.tenant_id)
-    parameters = [tenant, tenant, *row, words_of(row[SEARCH_TEXT]), tenant, sql.key(entry.id), list(entry.tags)]
+    parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
     stored = sql.rows(*event_log.with_fact(run.tenant_id, run.id, fact, CHANGE, parameters, now=now))
     if not stored:
         raise StreamClosed
@@ -227,6 +225,4 @@ def _store_in_steps(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritte
         cursor.execute(f"{INSERT_ENTRY} VALUES ({ENTRY}, %s)", [*row, position])
         if entry.tags:
             cursor.executemany(f"{INSERT_TAGS} VALUES (%s, %s, %s)", [[tenant, key, tag] for tag in entry.tags])
-    if index.is_due(position, row[SEARCH_TEXT]):
-        index.catch_up(run.tenant_id)
     return position

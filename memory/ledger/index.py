@@ -1,31 +1,37 @@
-"""The index of full text on SQLite: which words stand in which entries. PostgreSQL keeps an entry's words in its row.
+"""The index of full text: which words stand in which entries, how often, and how many words each has, as BM25 needs it.
 
-FTS5 keeps what was deleted until it merges, so it never sees a word: each word of a tenant has a number in a table of
-its own, and the index holds numbers. A word that no entry has any more is deleted there, for good, in the transaction
-that removes its last entry. The index is contentless; the row of an entry is its tenant's number and its position.
+Each word of a tenant has a number, in a table with its number of entries; its stems stand beside it. Where it occurs is
+kept in blocks of numbers (``models.search_index``), so nothing but the table of words holds a text. A word that no
+entry has any more is deleted there, with its stems, in the transaction that removes its last entry; so are the postings
+of that entry. One form serves both engines, and no tenant's words weigh in another's ranking.
 
 Entries are indexed in batches, behind a mark: what a tenant wrote after its mark is searched directly.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from struct import pack
+from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
 import orjson
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
-from memory.models.search_index import MARK, SHIFT
-from memory.text.words import stems_of, words_of
+from memory.models.search_index import BLOCK, IN_BLOCK, MOST_TIMES, MOST_WORDS, OFFSET, POSTING, TIMES
+from memory.text.languages import stems_of
+from memory.text.words import every_word_of
 
 BATCH = 256
 LONG = 8192
-SET_MARK = (
-    "INSERT INTO memory_searchledger (tenant_id, position) VALUES (%s, %s) "
-    "ON CONFLICT (tenant_id) DO UPDATE SET position = excluded.position RETURNING number"
+# Locks the tenant's row until the commit, so that nobody indexes an entry twice, or one that is being removed.
+LOCK = (
+    "INSERT INTO memory_searchledger (tenant_id, position, entries, words) VALUES (%s, -1, 0, 0) "
+    "ON CONFLICT (tenant_id) DO UPDATE SET position = memory_searchledger.position RETURNING number, position"
 )
+MOVE_MARK = "UPDATE memory_searchledger SET position = %s, entries = entries + %s, words = words + %s WHERE number = %s"
 UNINDEXED = (
     "SELECT position, search_text FROM memory_memoryentry WHERE tenant_id = %s AND position > %s "
     "ORDER BY position LIMIT %s"
@@ -36,18 +42,26 @@ BEHIND = (
     "AND e.position > COALESCE(s.position, -1))"
 )
 COUNT_UP = (
-    "INSERT INTO memory_searchword (ledger, word, entries) VALUES (%s, %s, %s) "
-    "ON CONFLICT (ledger, word) DO UPDATE SET entries = entries + excluded.entries"
+    "INSERT INTO memory_searchword (ledger, word, entries) {counts} "
+    "ON CONFLICT (ledger, word) DO UPDATE SET entries = memory_searchword.entries + excluded.entries "
+    "RETURNING number, word, entries"
 )
 COUNT_DOWN = "UPDATE memory_searchword SET entries = entries - %s WHERE number = %s"
-DROP_WORDS = "DELETE FROM memory_searchword WHERE entries <= 0 AND number IN (SELECT value FROM json_each(%s))"
-NUMBERS = (
-    "SELECT j.value, w.number FROM json_each(%s) j CROSS JOIN memory_searchword w ON w.ledger = %s AND w.word = j.value"
-)
-PUT_IN = "INSERT INTO memory_search (rowid, words) VALUES (%s, %s)"
-TAKE_OUT = "INSERT INTO memory_search (memory_search, rowid, words) VALUES ('delete', %s, %s)"
-SET_WORDS = "UPDATE memory_memoryentry SET words = array_to_tsvector(%s::text[]) WHERE tenant_id = %s AND id = %s"
+DROP_WORDS = "DELETE FROM memory_searchword WHERE {}"
+DROP_STEMS = "DELETE FROM memory_searchstem WHERE word IN (SELECT number FROM memory_searchword WHERE {})"
+ADD_STEM = "INSERT INTO memory_searchstem (ledger, stem, word, languages) VALUES (%s, %s, %s, %s)"
+NUMBERS = "SELECT word, number FROM memory_searchword WHERE ledger = %s"
+APPEND = "INSERT INTO memory_searchblock (word, block, postings) {blocks} ON CONFLICT (word, block) DO UPDATE SET "
+BLOCKS = "SELECT word, postings FROM memory_searchblock WHERE block = %s"
+REPLACE = "UPDATE memory_searchblock SET postings = %s WHERE word = %s AND block = %s"
+EMPTY = "DELETE FROM memory_searchblock WHERE word = %s AND block = %s"
 Text = tuple[int, str]
+Place = tuple[int, int]
+
+
+class _Ledger(NamedTuple):
+    number: int
+    mark: int
 
 
 def is_due(position: int, text: str) -> bool:
@@ -57,7 +71,7 @@ def is_due(position: int, text: str) -> bool:
 
 def after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
     """What a bulk write that ended at ``position`` has left behind the mark is no more than a batch, and not long."""
-    if not sql.is_postgres() and (position // BATCH != (position - size) // BATCH or longest > LONG):
+    if position // BATCH != (position - size) // BATCH or longest > LONG:
         catch_up(tenant_id, most=size + BATCH)
 
 
@@ -68,74 +82,118 @@ def catch_up(tenant_id: UUID, *, most: int = 2 * BATCH) -> int:
     A mark stands behind all that is there: an entry is numbered under the lock under which it is committed.
     """
     with connection.cursor() as cursor:
-        _, mark = _mark(cursor, tenant_id)
-        cursor.execute(UNINDEXED, [sql.key(tenant_id), mark, most])
+        ledger = _lock(cursor, tenant_id)
+        cursor.execute(UNINDEXED, [sql.key(tenant_id), ledger.mark, most])
         texts: list[Text] = cursor.fetchall()
         if texts:
-            cursor.execute(SET_MARK, [sql.key(tenant_id), texts[-1][0]])
-            _put_in(cursor, int(cursor.fetchone()[0]), texts)
+            length = _put_in(cursor, ledger.number, texts)
+            cursor.execute(MOVE_MARK, [texts[-1][0], len(texts), length, ledger.number])
     return len(texts)
 
 
-def put_in_again(tenant_id: UUID, entries: Sequence[tuple[UUID, Text]]) -> None:
-    """Entries that were taken out are found by their new words, at their new positions, of which the last is the
-    highest."""
-    if sql.is_postgres():
-        rows = [[words_of(text), sql.key(tenant_id), sql.key(entry_id)] for entry_id, (_, text) in entries]
-        with connection.cursor() as cursor:
-            cursor.executemany(SET_WORDS, rows)
-    else:
-        longest = max(len(text) for _, (_, text) in entries)
-        after_bulk(tenant_id, entries[-1][1][0], len(entries), longest=longest)
-
-
 def behind() -> list[UUID]:
-    """The tenants that have entries which are not indexed; none on PostgreSQL."""
-    return [] if sql.is_postgres() else [sql.as_uuid(tenant) for (tenant,) in sql.rows(BEHIND, [])]
+    """The tenants that have entries which are not indexed."""
+    return [sql.as_uuid(tenant) for (tenant,) in sql.rows(BEHIND, [])]
 
 
 def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
-    """Entries, given as they were indexed, are in the index no more, nor is a word that only they had."""
-    if sql.is_postgres():
-        return
+    """Entries, given as they were indexed, are in the index no more, nor is a word that only they had.
+
+    The head of the ledger is locked before, where it is at all.
+    """
     with connection.cursor() as cursor:
-        number, mark = _mark(cursor, tenant_id)
-        words = {position: words_of(text) for position, text in texts if position <= mark}
+        ledger = _lock(cursor, tenant_id)
+        words = {position: every_word_of(text) for position, text in texts if position <= ledger.mark}
         if not words:
             return
-        numbers = _numbers(cursor, number, stems_of(list({word for each in words.values() for word in each})))
-        indexed = _indexed(words, numbers)
-        cursor.executemany(TAKE_OUT, _rows(number, indexed))
-        counts = Counter(chain.from_iterable(indexed.values()))
-        cursor.executemany(COUNT_DOWN, [(count, int(own)) for own, count in counts.items()])
-        cursor.execute(DROP_WORDS, [orjson.dumps(list(numbers.values())).decode()])
+        length = sum(min(len(each), MOST_WORDS) for each in words.values())
+        cursor.execute(MOVE_MARK, [ledger.mark, -len(words), -length, ledger.number])
+        numbers = _numbers(cursor, ledger.number, {word for each in words.values() for word in each})
+        places: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        counts: Counter[int] = Counter()
+        for position, each in words.items():
+            own = {numbers[word] for word in each if word in numbers}
+            counts.update(own)
+            for number in own:
+                places[position >> BLOCK][number].append(position & IN_BLOCK)
+        for block, offsets in sorted(places.items()):
+            _cut_out(cursor, block, offsets)
+        cursor.executemany(COUNT_DOWN, [(count, number) for number, count in sorted(counts.items())])
+        condition, given = sql.among("number", list(counts))
+        for statement in (DROP_STEMS, DROP_WORDS):
+            cursor.execute(statement.format(f"{condition} AND entries <= 0"), [given])
 
 
-def _put_in(cursor: CursorWrapper, number: int, texts: Sequence[Text]) -> None:
-    words = {position: words_of(text) for position, text in texts}
-    counts = Counter(stem for each in words.values() for stem in stems_of(each))
-    cursor.executemany(COUNT_UP, [(number, stem, count) for stem, count in sorted(counts.items())])
-    cursor.executemany(PUT_IN, _rows(number, _indexed(words, _numbers(cursor, number, counts))))
-
-
-def _mark(cursor: CursorWrapper, tenant_id: UUID) -> tuple[int, int]:
+def _lock(cursor: CursorWrapper, tenant_id: UUID) -> _Ledger:
     """The tenant's number in the index, and the position up to which it is indexed; -1 before the first."""
-    cursor.execute(MARK, [sql.key(tenant_id)])
-    found = cursor.fetchone()
-    return (found[0], found[1]) if found else (0, -1)
+    cursor.execute(LOCK, [sql.key(tenant_id)])
+    return _Ledger(*cursor.fetchone())
 
 
-def _numbers(cursor: CursorWrapper, number: int, stems: Iterable[str]) -> dict[str, int]:
-    cursor.execute(NUMBERS, [orjson.dumps(list(stems)).decode(), number])
+def _put_in(cursor: CursorWrapper, ledger: int, texts: Sequence[Text]) -> int:
+    """How many words the texts have."""
+    times = {position: Counter(every_word_of(text)) for position, text in texts}
+    numbers = _count_up(cursor, ledger, Counter(word for each in times.values() for word in each))
+    postings: dict[Place, list[int]] = defaultdict(list)
+    length = 0
+    for position, counts in times.items():
+        own = min(counts.total(), MOST_WORDS)
+        length += own
+        block, entry = position >> BLOCK, (position & IN_BLOCK) << OFFSET | own
+        for word, count in counts.items():
+            postings[numbers[word], block].append(entry | min(count, MOST_TIMES) << TIMES)
+    _append(cursor, {place: pack(f"<{len(found)}I", *found) for place, found in sorted(postings.items())})
+    return length
+
+
+def _count_up(cursor: CursorWrapper, ledger: int, counts: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of the words, which stand in so many more entries; a new one with its stems."""
+    if sql.is_postgres():
+        source = "SELECT %s::bigint, key, value::bigint FROM json_each_text(%s::json)"
+    else:
+        source = "SELECT %s, key, value FROM json_each(%s) WHERE true"
+    given = orjson.dumps(dict(sorted(counts.items()))).decode()
+    cursor.execute(COUNT_UP.format(counts=source), [ledger, given])
+    found = cursor.fetchall()
+    stems = [
+        (ledger, stem, number, languages)
+        for number, word, entries in found
+        if entries == counts[word]
+        for stem, languages in stems_of(word).items()
+    ]
+    cursor.executemany(ADD_STEM, stems)
+    return {word: number for number, word, _ in found}
+
+
+def _append(cursor: CursorWrapper, postings: Mapping[Place, bytes]) -> None:
+    if sql.is_postgres():
+        words, blocks = [list(each) for each in zip(*postings, strict=True)]
+        source = "SELECT * FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[])"
+        statement = f"{APPEND.format(blocks=source)} postings = memory_searchblock.postings || excluded.postings"
+        cursor.execute(statement, [words, blocks, list(postings.values())])
+    else:  # whose || makes a text of two blobs, with the same bytes
+        joined = "CAST(memory_searchblock.postings || excluded.postings AS BLOB)"
+        statement = f"{APPEND.format(blocks='VALUES (%s, %s, %s)')} postings = {joined}"
+        cursor.executemany(statement, [(*place, found) for place, found in postings.items()])
+
+
+def _cut_out(cursor: CursorWrapper, block: int, offsets: Mapping[int, list[int]]) -> None:
+    """The words' entries at these offsets of a block are in it no more."""
+    condition, given = sql.among("word", list(offsets))
+    cursor.execute(f"{BLOCKS} AND {condition}", [block, given])
+    empty, kept = [], []
+    for number, postings in cursor.fetchall():
+        found = np.frombuffer(postings, POSTING)
+        left = found[~np.isin(found >> OFFSET, offsets[number])]
+        if left.size:
+            kept.append((left.tobytes(), number, block))
+        else:
+            empty.append((number, block))
+    cursor.executemany(REPLACE, kept)
+    cursor.executemany(EMPTY, empty)
+
+
+def _numbers(cursor: CursorWrapper, ledger: int, words: Collection[str]) -> dict[str, int]:
+    condition, given = sql.among("word", list(words))
+    cursor.execute(f"{NUMBERS} AND {condition}", [ledger, given])
     return dict(cursor.fetchall())
-
-
-def _indexed(words: Mapping[int, Sequence[str]], numbers: Mapping[str, int]) -> dict[int, set[str]]:
-    """What stands in the index for each entry. What a word comes to is looked up once: texts share most of theirs."""
-    known = {word for each in words.values() for word in each}
-    numbers_of = {word: [str(numbers[stem]) for stem in stems_of([word]) if stem in numbers] for word in known}
-    return {position: set().union(*[numbers_of[word] for word in each]) for position, each in words.items()}
-
-
-def _rows(number: int, indexed: Mapping[int, set[str]]) -> list[tuple[int, str]]:
-    return [(number << SHIFT | position, " ".join(each)) for position, each in sorted(indexed.items())]

@@ -8,7 +8,6 @@ indexes anew.
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory.text.matching import search_form
@@ -16,6 +15,8 @@ from memory.text.matching import search_form
 LONGEST = 64
 MAX_WORDS = 8
 PARTS = 4
+MOST_ASKED = 64
+QUOTED = re.compile(r'"([^"]+)"')
 # Thai to Lao, Myanmar, Khmer, Tai, kana and Han, and the signs that stand for words.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u2600-\u27bf\u3040-\u30ff\u31f0-\u31ff"
@@ -39,11 +40,16 @@ _ASCII = bytes(ord(_LETTERS[code]) if code < 128 else code for code in range(256
 
 def words_of(folded: str) -> list[str]:
     """The different words of a text in search form, each at most ``LONGEST`` characters, in the order they occur."""
+    return list(dict.fromkeys(every_word_of(folded)))
+
+
+def every_word_of(folded: str) -> list[str]:
+    """The words of a text in search form as often as they occur."""
     # Most texts are ASCII, and bytes are translated ten times as quickly.
     spaced = folded.encode().translate(_ASCII).decode() if folded.isascii() else folded.translate(_LETTERS)
     if spaced.isascii():
-        return list(dict.fromkeys([word[:LONGEST] for word in spaced.split()]))
-    return list(dict.fromkeys(part for word in spaced.split() for part in _cut(word)))
+        return [word[:LONGEST] for word in spaced.split()]
+    return [part for word in spaced.split() for part in _cut(word)]
 
 
 def _cut(word: str) -> list[str]:
@@ -59,10 +65,15 @@ def _cut(word: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a query asks for: each of ``words`` begins a word of the text, and each of ``literals`` stands in it."""
+    """What a query asks for: each of ``words`` begins a word of the text, and each of ``literals`` stands in it.
+
+    A search by relevance asks for any of ``asked``, the words as they are; each of ``phrases`` stands in the text.
+    """
 
     words: tuple[str, ...]
     literals: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     def is_in(self, folded: str) -> bool:
         """Whether a text in search form begins words with all of ``words``."""
@@ -73,29 +84,19 @@ class Sought:
 def sought(text: str) -> Sought:
     """The first ``MAX_WORDS`` words of a query as it was typed; without any letter or digit it finds nothing.
 
-    A word with signs inside (a mail address, an amount) and one of an unspaced script must stand in the text as typed.
+    A word with signs inside (a mail address, an amount), one of an unspaced script, and what is in quotes must stand in
+    the text as typed. By relevance only quotes are taken so, and up to ``MOST_ASKED`` words count.
     """
+    folded = search_form(text)
+    phrases = tuple(dict.fromkeys(each.strip() for each in QUOTED.findall(folded) if words_of(each)))
     words: list[str] = []
-    literals: list[str] = []
-    for chunk in search_form(text).split()[:MAX_WORDS]:
+    literals: list[str] = list(phrases)
+    for chunk in QUOTED.sub(r" \1 ", folded).split()[:MAX_WORDS]:
         spaced = chunk.translate(_LETTERS)
         bare = chunk[len(spaced) - len(spaced.lstrip()) : len(spaced.rstrip())]
         found = words_of(bare)
         if found != [bare]:
             literals += [bare] if bare else []
         words += found[:PARTS]
-    return Sought(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(literals)))
-
-
-def stems_of(words: Sequence[str]) -> set[str]:
-    """What stands in an index for words of which the beginnings are sought: they, and their first one and two
-    characters."""
-    return {stem for word in words for stem in (word, word[:1], word[:2])}
-
-
-def relevance(asked: Sequence[str], folded: str) -> int:
-    """How much a text in search form has to do with the words of a query: two for each word that it has, one for each
-    that begins one of its words. The count of words in either is no factor."""
-    words = words_of(folded)
-    whole, there = set(words), f" {' '.join(words)}"
-    return sum(2 if word in whole else int(f" {word}" in there) for word in asked)
+    asked = tuple(words_of(folded)[:MOST_ASKED])
+    return Sought(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(literals)), phrases, asked)

@@ -32,6 +32,7 @@ FIELDS = {
     "tier": "tier",
     "namespace": "namespace",
     "sensitivity": "sensitivity",
+    "order": "order",
 }
 LABELS = {"agent": "Agent", "node": "Node", "tag": "Tag", "ref": "Memory ref"}
 KINDS: dict[str, tuple[str, type[StrEnum]]] = {"tier": ("Tier", Tier), "sensitivity": ("Sensitivity", Sensitivity)}
@@ -43,6 +44,7 @@ WORDS = {
     "tier": "Tier",
     "namespace": "Namespace",
     "sensitivity": "Sensitivity",
+    "order": "Order",
 }
 LISTED, OFFERED = 8, 500
 OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
@@ -106,7 +108,8 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
 def _wanted(request: HttpRequest) -> LedgerFilter:
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
     state = given["state"] if given["state"] in search.STATES else "present"
-    return LedgerFilter(**(given | {"state": state}))
+    order = given["order"] if given["order"] in search.ORDERS else ""
+    return LedgerFilter(**(given | {"state": state, "order": order}))
 
 
 def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:

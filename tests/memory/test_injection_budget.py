@@ -60,11 +60,12 @@ def test_a_budget_without_a_limit_is_not_held_to_the_default_of_a_list() -> None
     assert (len(wanted(acme)), len(wanted(acme, 10**6))) == (adapter.DEFAULT_LIMIT, 120)
 
 
-def test_relevance_counts_the_words_shared_and_the_newer_is_first_among_equals() -> None:
+def test_relevance_counts_rare_words_and_short_entries_and_the_newer_is_first_among_equals() -> None:
     acme = building.scope()
-    write(acme, "refund of the order", "nothing to do with it", "the refund", "a refund", "refunds")
-    by_relevance = ["refund of the order", "a refund", "the refund", "refunds", "nothing to do with it"]
-    assert wanted(acme, rank="relevance", query="Refund ORDER") == by_relevance
+    write(acme, "refund of the order", "the refund", "nothing to do with it", "of no avail", "refunds", "a refund")
+    best, *others = by_relevance = wanted(acme, rank="relevance", query="Refund ORDER")
+    assert best == "refund of the order"
+    assert others == ["the refund", "a refund", "refunds", "nothing to do with it", "of no avail"]
     assert wanted(acme, rank="recency", query="refund") == building.contents(acme)
     assert wanted(acme, tokens("refund of the order"), "relevance", "refund order")[0] == "refund of the order"
     assert wanted(acme, rank="relevance", query="refund order", limit=2) == by_relevance[:2]

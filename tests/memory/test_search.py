@@ -1,4 +1,4 @@
-"""Search: the same words find the same entries on both engines, newest first; what is forgotten stays in no index."""
+"""Search, the best first or the newest first: one answer on both engines; what is forgotten stays in no index."""
 
 import gc
 from datetime import timedelta
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test import Client
@@ -13,15 +14,17 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import ledger, search, tasks
+from memory import adapter, ledger, search, tasks
 from memory.adapter import fulltext
 from memory.drafts import EntryDraft
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import index as ledger_index
+from memory.models.search_index import BLOCK, MARK, OFFSET, POSTING
 from memory.search import LedgerPage
+from memory.text import languages
 from memory.text.matching import search_form
-from memory.text.words import relevance, sought, stems_of, words_of
+from memory.text.words import sought, words_of
 from memory.wire import instant
 from tests import building
 
@@ -37,6 +40,8 @@ def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:
+    """A page newest first, unless another order is asked for."""
+    options = {"order": search.NEWEST} | options
     paging = {name: options.pop(name) for name in ("after", "seen", "size") if name in options}
     return search.ledger_page(owner, search.LedgerFilter(text=text, **options), now=timezone.now(), **paging)
 
@@ -116,7 +121,8 @@ def test_what_is_found_is_newest_first_paged_to_the_end_with_a_true_total() -> N
     assert found(acme, "apple order", size=7) == expected
     last = page(acme, "apple order", size=20)
     assert ([row.content for row in last.entries], last.after) == (expected, None)
-    everything = search.export_entries(acme, search.LedgerFilter(text="apple order"), now=timezone.now())
+    wanted = search.LedgerFilter(text="apple order", order=search.NEWEST)
+    everything = search.export_entries(acme, wanted, now=timezone.now())
     assert [row.content for row in everything] == expected
 
 
@@ -154,8 +160,12 @@ def test_a_tenant_finds_nothing_of_another() -> None:
 @pytest.mark.usefixtures("index")
 def test_a_search_that_looked_at_enough_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fulltext, "LOOKED", 10)
-    monkeypatch.setattr(fulltext, "FIRST", 5)
-    monkeypatch.setattr(fulltext, "CHUNK", 5)
+    monkeypatch.setattr(fulltext, "UNINDEXED_LOOKED", 10)
+    monkeypatch.setattr(fulltext, "FIRST_BLOCKS", 1)
+    monkeypatch.setattr(fulltext, "MOST_BLOCKS", 1)
+    for module in (fulltext, ledger_index):
+        monkeypatch.setattr(module, "BLOCK", 3)
+        monkeypatch.setattr(module, "IN_BLOCK", 7)
     acme = building.scope()
     write(acme, "needle apple", tags=("rare",))
     write(acme, *["apple"] * 35)
@@ -169,12 +179,12 @@ def test_a_search_that_looked_at_enough_says_so_and_goes_on(monkeypatch: pytest.
 
 
 def test_the_page_offers_to_search_what_it_has_not_looked_at(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
-    monkeypatch.setattr(fulltext, "LOOKED", 10)
+    monkeypatch.setattr(fulltext, "UNINDEXED_LOOKED", 10)
     client.force_login(building.operator())
     acme = building.scope()
     write(acme, "needle in the hay", *["hay"] * 20, tags=())
     write(acme, "more hay")
-    shown = client.get("/memory", {"q": "hay", "node": "elsewhere"}).content.decode()
+    shown = client.get("/memory", {"q": "hay", "node": "elsewhere", "order": "newest"}).content.decode()
     assert "Nothing among the newer entries" in shown
     assert "Search older" in shown
 
@@ -207,10 +217,118 @@ def test_the_sum_of_a_common_word_is_exact_up_to_a_limit(monkeypatch: pytest.Mon
     assert (first.total, first.total_is_exact, len(first.entries)) == (5, False, 3)
 
 
-# The index of SQLite.
+# By relevance.
 
 
-@only_sqlite
+def ranked(owner: TenantScope, text: str, **options: Any) -> list[str]:
+    return found(owner, text, order=search.RELEVANCE, **options)
+
+
+@pytest.mark.usefixtures("index")
+def test_a_question_finds_what_answers_it_in_other_forms_of_its_words() -> None:
+    acme = building.scope()
+    answer = "Marta pays the invoices of the printers in cash"
+    write(acme, "Is the printer here?", answer, "nothing of it", "who did what and when")
+    assert ranked(acme, "Who is paying for the printer invoice?") == [answer, "Is the printer here?"]
+    assert ranked(acme, "who") == ["who did what and when"]
+
+
+@pytest.mark.usefixtures("index")
+def test_rare_words_count_more_and_so_do_short_entries() -> None:
+    acme = building.scope()
+    long = "a zeppelin with a list of all that came with it and of much that did not"
+    write(acme, *[f"order {number}" for number in range(8)], "a zeppelin", long)
+    assert ranked(acme, "order zeppelin")[:3] == ["a zeppelin", long, "order 7"]
+    assert ranked(acme, "zeppelins") == ["a zeppelin", long]
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Wer bezahlt die Rechnungen?", ["Rechnung bezahlt Müller"]),
+        ("¿Quién paga las facturas?", ["La factura la paga Beatriz"]),
+        ("Kto płaci za faktury?", ["Fakturę opłaca Jan"]),
+        ("東京", ["東京都庁で会う"]),
+        ("кто платит за билеты", ["билет купила Анна"]),
+        ("muell", ["Muellerstrasse 7"]),
+        ("xyz", []),
+    ],
+)
+def test_words_are_stemmed_in_the_language_of_the_query(query: str, expected: list[str]) -> None:
+    acme = building.scope()
+    texts = ("Rechnung bezahlt Müller", "La factura la paga Beatriz", "Fakturę opłaca Jan", "東京都庁で会う")
+    write(acme, *texts, "билет купила Анна", "Muellerstrasse 7", "the bill is settled")
+    assert ranked(acme, query) == expected
+
+
+@pytest.mark.usefixtures("index")
+def test_what_is_in_quotes_and_what_names_a_field_filters() -> None:
+    acme = building.scope()
+    write(acme, "a red apple", "an apple so red", "red paint", tags=("fruit box",))
+    write(acme, "red apple elsewhere", memory_ref="other")
+    assert ranked(acme, '"red apple"') == ["red apple elsewhere", "a red apple"]
+    assert ranked(acme, 'red "red apple" ref:notes') == ["a red apple"]
+    assert ranked(acme, 'paint tag:"fruit box"') == ["red paint"]
+    assert ranked(acme, "ref:other") == ["red apple elsewhere"]
+    assert ranked(acme, "apple ref:nowhere") == []
+
+
+@pytest.mark.usefixtures("index")
+def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
+    acme = building.scope()
+    write(acme, *[f"apple {number}{' pie' * (number % 2)}" for number in range(20)])
+    (hidden,) = write(acme, "apple apple")
+    ledger.retire_entry(acme, hidden, reason="", now=timezone.now())
+    first = page(acme, "apple pie", size=7, order="")
+    assert (first.total, first.total_is_exact, first.is_ranked) == (20, True, True)
+    everything = ranked(acme, "apple pie", size=7)
+    assert everything == [f"apple {n} pie" for n in range(19, 0, -2)] + [f"apple {n}" for n in range(18, -1, -2)]
+    exported = search.export_entries(acme, search.LedgerFilter(text="apple pie"), now=timezone.now())
+    assert [row.content for row in exported] == everything
+
+
+def test_many_candidates_are_filtered_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "CHUNK", 4)
+    acme = building.scope()
+    write(acme, *["apple"] * 20)
+    write(acme, "apple elsewhere", "apple there", memory_ref="elsewhere")
+    assert page(acme, "apple", size=3, order="", memory_ref="notes").total_is_exact is False
+    assert len(ranked(acme, "apple", size=3, memory_ref="notes")) == 20
+    monkeypatch.setattr(fulltext, "NARROW", 3)
+    assert ranked(acme, "apple", memory_ref="elsewhere") == ["apple there", "apple elsewhere"]
+    assert len(ranked(acme, "apple", size=3, memory_ref="notes")) == 20
+
+
+def test_a_very_common_word_only_ranks_what_rarer_ones_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_index, "BATCH", 1)
+    monkeypatch.setattr(fulltext, "POSTINGS", 12)
+    acme = building.scope()
+    write(acme, *["common"] * 30, "rare zebra", "common rare", "rare ones")
+    assert ranked(acme, "common rare") == ["common rare", "rare ones", "rare zebra"]
+    assert page(acme, "common rare", order="").total_is_exact is False
+    assert len(ranked(acme, "common")) > 0
+
+
+def test_the_words_of_another_tenant_do_not_weigh() -> None:
+    acme, globex = building.scope("acme"), building.scope("globex")
+    write(acme, "refund zebra", "order lion", "refund", "refund")
+    before = ranked(acme, "order refund")
+    write(globex, *["order"] * 40)
+    search.index_what_waits()
+    assert ranked(acme, "order refund") == before == ["order lion", "refund", "refund", "refund zebra"]
+
+
+def test_what_stands_beside_an_entry_counts_in_a_context() -> None:
+    acme = building.scope()
+    write(acme, "nothing", "far away", "Where is the zeppelin?", "Behind the barn.", "Fine weather", "and so on")
+    wanted = adapter.Injection(rank="relevance", query="where is that zeppelin")
+    assert building.contents(acme, wanted=wanted)[:2] == ["Where is the zeppelin?", "Behind the barn."]
+
+
+# The index.
+
+
 def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_index, "BATCH", 4)
     acme = building.scope()
@@ -223,7 +341,6 @@ def test_entries_are_indexed_in_batches_and_a_long_one_at_once(monkeypatch: pyte
     assert found(acme, "t") == ["three", "two"]
 
 
-@only_sqlite
 def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     write(acme, "one", "two", "three")
@@ -233,17 +350,15 @@ def test_the_worker_indexes_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(acme, "two") == ["two"]
 
 
-@only_sqlite
 @pytest.mark.usefixtures("index")
-def test_a_word_that_too_many_words_begin_with_is_found_by_its_first_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fulltext, "MOST_WORDS", 3)
+def test_a_word_that_too_many_words_begin_with_is_looked_for_in_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "MANY_FORMS", 3)
     acme = building.scope()
     write(acme, *[f"order{number}" for number in range(10)], "orchid", "disorder")
     assert len(found(acme, "orde")) == 10
     assert found(acme, "order7") == ["order7"]
 
 
-@only_sqlite
 def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> None:
     acme = building.scope()
     gone = write(acme, "Marta Kowalska wrote", "marta again")
@@ -251,9 +366,10 @@ def test_what_is_removed_leaves_the_index_and_its_words_for_good(index: str) -> 
     ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     assert found(acme, "marta") == []
     assert found(acme, "wrote") == ["somebody wrote"]
-    kept = stems_of(words_of("somebody wrote notes")) if index == "indexed" else set()
-    assert words_kept() == dict.fromkeys(kept, 1)
-    assert indexed_rows() == ([3] if index == "indexed" else [])
+    kept = {"somebody", "wrote", "notes"} if index == "indexed" else set()
+    assert set(words_kept(acme)) == kept
+    assert stems_kept(acme) == {stem for word in kept for stem in languages.stems_of(word)}
+    assert indexed_positions(acme) == ([3] * 3 if index == "indexed" else [])
 
 
 @only_sqlite
@@ -268,7 +384,7 @@ def test_no_page_of_the_database_s_file_holds_a_forgotten_word(monkeypatch: pyte
     ledger.remove_entries(acme.tenant_id, tuple(gone), reason="forgotten", now=timezone.now())
     settle()
     assert name.encode() not in file_of_the_database()
-    assert not any(word.startswith("zyx") for word in words_kept())
+    assert not any(word.startswith("zyx") for word in words_kept(acme))
 
 
 @only_sqlite
@@ -296,26 +412,29 @@ def file_of_the_database() -> bytes:
 
 
 def marked(owner: TenantScope) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT position FROM memory_searchledger WHERE tenant_id = %s", [owner.tenant_id.hex])
-        return int((cursor.fetchone() or [-1])[0])
+    return int(([row[1] for row in sql.rows(MARK, [sql.key(owner.tenant_id)])] or [-1])[0])
 
 
-def words_kept() -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT word, entries FROM memory_searchword")
-        return dict(cursor.fetchall())
+def rows_of(owner: TenantScope, statement: str) -> list[Any]:
+    return sql.rows(statement, [row[0] for row in sql.rows(MARK, [sql.key(owner.tenant_id)])] or [0])
 
 
-def indexed_rows() -> list[int]:
-    """The positions of the entries that any number of the index leads to."""
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, memory_search, instance)")
-        try:
-            cursor.execute("SELECT DISTINCT doc & ((1 << 40) - 1) FROM temp.terms ORDER BY 1")
-            return [row[0] for row in cursor.fetchall()]
-        finally:
-            cursor.execute("DROP TABLE temp.terms")
+def words_kept(owner: TenantScope) -> dict[str, int]:
+    return dict(rows_of(owner, "SELECT word, entries FROM memory_searchword WHERE ledger = %s"))
+
+
+def stems_kept(owner: TenantScope) -> set[str]:
+    return {stem for (stem,) in rows_of(owner, "SELECT stem FROM memory_searchstem WHERE ledger = %s")}
+
+
+def indexed_positions(owner: TenantScope) -> list[int]:
+    """The position of every place of a word in the index."""
+    statement = (
+        "SELECT b.block, b.postings FROM memory_searchblock b JOIN memory_searchword w ON w.number = b.word "
+        "WHERE w.ledger = %s"
+    )
+    found = [(block, np.frombuffer(postings, POSTING)) for block, postings in rows_of(owner, statement)]
+    return [(block << BLOCK) + int(offset) for block, part in found for offset in part >> OFFSET]
 
 
 # Words.
@@ -347,12 +466,6 @@ def test_a_very_long_word_is_found_by_its_beginning_and_as_a_whole() -> None:
     write(acme, "x" * 200, "x" * 100)
     assert len(found(acme, "x" * 64)) == 2
     assert found(acme, "x" * 150) == ["x" * 200]
-
-
-def test_relevance_counts_whole_words_twice_and_beginnings_once() -> None:
-    asked = words_of("refund order")
-    texts = ["refund of the order", "refunds of the order", "refunds", "nothing"]
-    assert [relevance(asked, text) for text in texts] == [4, 3, 1, 0]
 
 
 @pytest.mark.engines

@@ -61,10 +61,9 @@ def tables_with(word: str) -> list[str]:
     with connection.cursor() as cursor:
         found = []
         for table in connection.introspection.table_names(cursor):
-            if table != "memory_search":
-                cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
-                cells = [bytes(v) if isinstance(v, memoryview) else v for row in cursor.fetchall() for v in row]
-                found += [table] if any(word in str(each).lower() for each in cells) else []
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
+            cells = [bytes(v) if isinstance(v, memoryview) else v for row in cursor.fetchall() for v in row]
+            found += [table] if any(word in str(each).lower() for each in cells) else []
     return found
 
 

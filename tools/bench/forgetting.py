@@ -20,7 +20,6 @@ from memory.forget import forgetting
 from memory.host import runs, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetState
-from memory.text.words import words_of
 from tools.bench import ground
 from tools.bench.outcomes import Outcome
 from tools.bench.plan import Plan
@@ -91,10 +90,9 @@ def fill(run: Run, size: int, naming: int) -> None:
         if number % every == 0:
             values[CONTENT_AT] = f"{values[CONTENT_AT]} It came from {SUBJECT}."
             values[TEXT_AT] = values[CONTENT_AT].casefold()
-        return values + ([" ".join(f"'{each}'" for each in words_of(values[TEXT_AT]))] if sql.is_postgres() else [])
+        return values
 
-    columns = f"{ground.COLUMNS}, words" if sql.is_postgres() else ground.COLUMNS
-    ground.fill(run, "bench/forget", size, columns=columns, row_of=row)
+    ground.fill(run, "bench/forget", size, row_of=row)
     tenant = sql.key(run.tenant_id)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(ground.MOVE_HEAD, [tenant, tenant, size, size])
@@ -106,9 +104,8 @@ def fill(run: Run, size: int, naming: int) -> None:
     if sql.is_postgres():
         with connection.cursor() as cursor:
             cursor.execute(f"VACUUM ANALYZE {ground.ENTRIES}, memory_entrytag")
-    else:
-        while ledger.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
-            pass
+    while ledger.catch_up(run.tenant_id, most=INDEXED_AT_ONCE):
+        pass
 
 
 @contextmanager

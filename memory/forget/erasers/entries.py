@@ -81,11 +81,13 @@ class LedgerEntries:
 
     store = ENTRIES_STORE
     covers: Mapping[str, tuple[str, ...]] = {
-        "memory_memoryentry": ("memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "words"),
+        "memory_memoryentry": ("memory_ref", "content", "search_text", "hidden_text", "tags", "subject"),
         "memory_entrytag": ("tag",),
         "memory_entryaddress": ("namespace", "key"),
-        # The index of SQLite: a word is deleted there with its last entry.
+        # The index of full text: a word is deleted there with its last entry.
         "memory_searchword": ("word",),
+        "memory_searchstem": ("stem",),
+        "memory_searchblock": ("postings",),
     }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
