@@ -13,7 +13,14 @@ def test_a_canary_in_the_sources_is_in_nothing_that_comes_of_them(seamed: Host) 
     for given in ({}, {"sources": SOURCES}):
         ref = dreaming.fresh_ref()
         made = dreaming.asked(
-            seamed, DISTILL, memoryRef=ref, includeSecretCanary=True, indexEmitted=True, tokenBudget=8000, **given
+            seamed,
+            DISTILL,
+            memoryRef=ref,
+            includeSecretCanary=True,
+            indexEmitted=True,
+            tokenBudget=8000,
+            targetTokens=2000,
+            **given,
         )
         assert made["secretLeaked"] is False
         entries = dreaming.listed(seamed, ref)

@@ -28,8 +28,9 @@ def test_a_corpus_that_does_not_fit_is_covered_as_far_as_it_goes_and_says_so(sea
     made = dreaming.asked(seamed, DISTILL, memoryRef=ref, tokenBudget=600, sources=LONG)
     assert made["event"]["distillation"]["tokensUsed"] <= 600
     assert 1 <= made["event"]["sourceCount"] < len(LONG)
-    [entry] = [each for each in dreaming.listed(seamed, ref) if each["id"] == made["event"]["outputId"]]
-    assert f"{made['event']['sourceCount']} of {len(LONG)} entries" in entry["content"]
+    readable = dreaming.file(seamed, "MEMORY-INDEX.md")
+    assert readable
+    assert f"| {ref} | {made['event']['sourceCount']} of {len(LONG)} entries |" in readable["content"]
 
 
 def test_absent_it_is_the_most_and_more_than_the_most_is_the_most(seamed: Host) -> None:
