@@ -303,14 +303,14 @@ def test_no_page_lets_a_pass_go_over_working_memory(ada: Client, url: str, body:
     assert "working memory of OpenIntent" in body_of(answer)
 
 
-def test_commitments_are_not_read_out_of_json() -> None:
-    remember(value={"todo": "Remind Ana tomorrow at nine to call the bank."})
+def test_what_an_agent_intends_in_a_text_of_its_value_becomes_a_commitment() -> None:
+    remember("count", value={"todo": 9, "at": "2026-12-01"})
     tenant_id = building.scope().tenant_id
     inference.read_on(tenant_id, now=timezone.now())
     assert not Commitment.objects.of(tenant_id).exists()
-    building.remember("acme", "Remind Ana tomorrow at nine to call the bank.")
+    remember("todo", value={"todo": "Remind Ana tomorrow at nine to call the bank."})
     inference.read_on(tenant_id, now=timezone.now())
-    assert Commitment.objects.of(tenant_id).exists()
+    assert Commitment.objects.of(tenant_id).count() == 1
 
 
 def test_the_page_of_a_log_links_to_what_was_archived_and_to_what_is_long(ada: Client, sign_in: SignIn) -> None:
