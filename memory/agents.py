@@ -19,10 +19,9 @@ from memory import adapter, artifact_stops, harness
 from memory.capabilities import REQUESTED, Document, degraded_dimensions, unmet
 from memory.host import access, advertised, audit, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
-from memory.host.installing import Installer, Problems
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
-from memory.host.registry import Artifact
+from memory.host.registry import Artifact, Installer, Problems
 from memory.host.tenancy import TenantScope
 from memory.models import Commitment, CommitmentState
 from memory.text.matching import texts_in

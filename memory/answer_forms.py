@@ -13,7 +13,7 @@ from django import forms
 from memory import masking
 from memory.host import ids, interrupts
 from memory.host.errors import Forbidden
-from memory.host.json_depth import MAX_DEPTH, depth_of
+from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope

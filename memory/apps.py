@@ -11,9 +11,9 @@ class MemoryConfig(AppConfig):
         from memory import agents, commitments
         from memory.forget.erasers import declared, entries, records
         from memory.forget.erasers.commitments import CommitmentRows
-        from memory.host import erasure, installing, tenancy
+        from memory.host import erasure, registry, tenancy
         from memory.models import Archive, Commitment, EventNote, WorkspaceFile
-        from memory.openintent import refs
+        from memory.openintent import access
 
         declared.register_tables("host")
         declared.register_tables(
@@ -27,5 +27,5 @@ class MemoryConfig(AppConfig):
         )
         for store in (*entries.STORES, *records.STORES):
             erasure.register(store)
-        installing.register(agents.INSTALLER)
-        tenancy.on_ref(refs.RULE)
+        registry.register(agents.INSTALLER)
+        tenancy.on_ref(access.REF_RULE)

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from memory import harness
-from memory.host import access, audit, denials, installing, registry
+from memory.host import access, audit, denials, registry
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
@@ -65,7 +65,7 @@ def enable(scope: TenantScope, ref: str, *, reason: str, now: datetime) -> Insta
         if there.disabled_at is None:
             return False
         registry.mark_enabled(there)
-        installer = installing.installer_of(there.kind)
+        installer = registry.installer_of(there.kind)
         if installer:
             installer.came(there, now)
         return True
@@ -112,7 +112,7 @@ def _stored(scope: TenantScope, given: str) -> str:
 
 def _stop(there: Installation, *, by: str, reason: str, now: datetime) -> None:
     registry.mark_disabled(there, by=by, reason=reason, now=now)
-    installer = installing.installer_of(there.kind)
+    installer = registry.installer_of(there.kind)
     if installer:
         installer.stopped(there, now)
 

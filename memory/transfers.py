@@ -22,7 +22,7 @@ from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, Imported
 from memory.openintent import namespaces

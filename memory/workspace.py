@@ -6,30 +6,98 @@ file begins at version 1 again.
 """
 
 import hashlib
+import re
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from memory import file_drafts, harness
-from memory.file_drafts import WHATEVER, FileDraft, Precondition, checked_path
+from memory import harness
+from memory.drafts import UNSTORABLE, UNSTORABLE_IN_LABEL
 from memory.host import audit, effects, event_log, tenant_log
-from memory.host.errors import NotFound, WorkspaceConflict, WorkspaceTooLarge
+from memory.host.errors import Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.events import WorkspaceUpdated
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Workspace, WorkspaceFile
 
+MAX_FILE_BYTES = 1_048_576
+MAX_CONTENT_TYPE = 128
+DEFAULT_CONTENT_TYPE = "text/markdown"
+PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,255}")
+ENTITY_TAG = re.compile(r'(W/)?("[^"]*")')
 WRITER = "memory.workspace"
 MAX_FILES = 256
 MAX_VERSIONS = 20
 
 
+@dataclass(frozen=True, slots=True)
+class FileDraft:
+    """What a file is to hold, before it is redacted."""
+
+    content: str
+    content_type: str = DEFAULT_CONTENT_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """What a caller says of the file as it stands: the texts of If-Match and If-None-Match, None when not given."""
+
+    if_match: str | None = None
+    if_none_match: str | None = None
+
+    def holds(self, etag: str | None) -> bool:
+        """Whether it is true of a file with ``etag``; None is a file that is not there (RFC 9110, 13.1)."""
+        return self._matches(etag) and self._differs(etag)
+
+    def _matches(self, etag: str | None) -> bool:
+        if self.if_match is None:
+            return True
+        strong = {tag for weak, tag in ENTITY_TAG.findall(self.if_match) if not weak}
+        return etag is not None and (self.if_match.strip() == "*" or etag in strong)
+
+    def _differs(self, etag: str | None) -> bool:
+        if self.if_none_match is None:
+            return True
+        named = {tag for _, tag in ENTITY_TAG.findall(self.if_none_match)}
+        return etag is None or (self.if_none_match.strip() != "*" and etag not in named)
+
+
+WHATEVER = Precondition()
+
+
+def checked_path(path: str) -> str:
+    """The path, if a file can have it: the pattern of the schema, no ``..``, and no empty or ``.`` segment."""
+    if not PATH.fullmatch(path) or ".." in path or {"", "."} & set(path.split("/")):
+        message = "must be 1 to 256 letters, digits and . _ - / that begin with a letter or digit, without '..'"
+        raise invalid("path", message)
+    return path
+
+
+def check(draft: FileDraft) -> None:
+    """Refuse what cannot be stored, whatever the tenant's secrets are."""
+    if UNSTORABLE.search(draft.content):
+        raise invalid("content", "holds a NUL or half a surrogate pair")
+    if not 0 < len(draft.content_type) <= MAX_CONTENT_TYPE or UNSTORABLE_IN_LABEL.search(draft.content_type):
+        raise invalid("contentType", f"must be 1 to {MAX_CONTENT_TYPE} characters of plain text")
+    require_size(draft)
+
+
+def require_size(draft: FileDraft) -> None:
+    provided = len(draft.content.encode())
+    if provided > MAX_FILE_BYTES:
+        message = f"A file has at most {MAX_FILE_BYTES} bytes."
+        raise WorkspaceTooLarge(message, maxBytes=MAX_FILE_BYTES, providedBytes=provided)
+
+
+def invalid(field: str, message: str) -> Invalid:
+    return Invalid("The file cannot be stored.", errors=[{"field": field, "message": message}])
+
+
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
 def list_files(scope: TenantScope, *, prefix: str = "") -> list[WorkspaceFile]:
     """The newest version of every file whose path begins with ``prefix``, by path; without the contents."""
     scope.check("workspace:read")
@@ -82,8 +150,6 @@ def _there(file: WorkspaceFile | None) -> WorkspaceFile:
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
-
-
 @transaction.atomic
 def write_file(
     scope: TenantScope,
@@ -133,13 +199,13 @@ def _clean(scope: TenantScope, path: str, draft: FileDraft, run: Run | None) -> 
     """The draft as it may be stored. A secret in a name cannot be replaced without making it another name."""
     if run is not None and run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
-    file_drafts.check(draft)
+    check(draft)
     redactor = harness.for_run(run.tenant_id, run.id) if run else harness.for_tenant(scope.tenant_id)
     for name, text in (("path", path), ("contentType", draft.content_type)):
         if redactor.redact(text).count:
-            raise file_drafts.invalid(name, "holds a secret of this tenant")
+            raise invalid(name, "holds a secret of this tenant")
     clean = FileDraft(redactor.redact(draft.content).text, draft.content_type)
-    file_drafts.require_size(clean)
+    require_size(clean)
     return clean
 
 
@@ -211,8 +277,6 @@ def _tell(
 
 
 # --- forgetting -----------------------------------------------------------------------------------------------------
-
-
 def locked(tenant_id: UUID, file_id: UUID) -> WorkspaceFile | None:
     """One version of a file, locked until the transaction ends; None when it is not there any more."""
     rows = WorkspaceFile.objects.of(tenant_id).select_for_update(of=("self",))

@@ -6,7 +6,7 @@ import os
 from django.apps import AppConfig
 
 from memory.host.json_types import JSONObject
-from openwop_console.process import lifetime
+from openwop_console.process import supervision
 
 
 class ConsoleConfig(AppConfig):
@@ -21,7 +21,7 @@ class ConsoleConfig(AppConfig):
 
         advertised.provide(_discovery_document)
         if "OPENWOP_PROCESS" in os.environ:
-            lifetime.tie_descendants()
+            supervision.tie_descendants()
         # What was imported stays. To go through it again took 80 ms of a transaction, or of the event loop, each time.
         gc.freeze()
 

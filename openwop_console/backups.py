@@ -29,10 +29,10 @@ from memory.forget import forgetting, receipts
 from memory.forget import journal as erasure_journal
 from memory.forget.forgetting import Clock
 from memory.forget.journal import Erasure, JournalBroken, Mark
-from memory.host import audit, checkpoints, sealing, signing, tenancy
+from memory.host import audit, checkpoints, signing, tenancy, vault
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant, VaultKey
-from memory.host.sealing import VaultLocked
+from memory.host.vault import VaultLocked
 from memory.models import ForgetRequest, ForgetState
 from memory.text.matching import is_mentioned, search_form
 from memory.wire import instant
@@ -447,7 +447,7 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
 def _require_vault_opens() -> None:
     for key in VaultKey.objects.all():
         try:
-            sealing.unwrap(key)
+            vault.unwrap(key)
         except VaultLocked as problem:
             raise BackupRefused(
                 f"The secrets in the backup do not open: {problem}; name that key in OPENWOP_SECRET_KEY_FALLBACKS."

@@ -5,6 +5,8 @@ One document: discovery serves it, the agents' memory health is derived from it,
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import rfc8785
 from django.conf import settings
@@ -14,7 +16,6 @@ from django.views.decorators.http import require_safe
 
 from memory import workspace
 from memory.drafts import MAX_CONTENT_BYTES
-from memory.file_drafts import MAX_FILE_BYTES
 from memory.forget import receipts
 from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
 from memory.host.json_types import JSONObject
@@ -23,11 +24,28 @@ from memory.models import Condition
 from memory.passes import compaction, distillation
 from memory.policies import Policy
 from memory.text import token_budget
+from memory.workspace import MAX_FILE_BYTES
 from openwop_console import VERSION
-from openwop_console.runtime import limits
+from openwop_console.runtime import run_options
 from proposals import artifacts
 
 CACHE_SECONDS = 300
+Headers = list[tuple[str, str]]
+Messages = tuple[JSONObject, JSONObject]
+HEALTH = "/healthz"
+PATHS = frozenset(
+    {
+        HEALTH,
+        "/v1/openapi.json",
+        "/.well-known/openwop",
+        "/.well-known/openintent.json",
+        "/.well-known/openintent-compat.json",
+    }
+)
+RAW_PATHS = frozenset(path.encode() for path in PATHS)
+OF_A_BODY = frozenset({b"content-length", b"content-type"})
+MOST = 64
+Key = tuple[bytes, bytes, bytes]
 
 
 def document() -> JSONObject:
@@ -67,8 +85,8 @@ def _limits() -> dict[str, int]:
         "clarificationRounds": 1,
         "schemaRounds": 0,
         "envelopesPerTurn": 0,
-        "maxNodeExecutions": limits.MAX_NODE_EXECUTIONS,
-        "maxRunDurationMs": limits.MAX_RUN_DURATION_MS,
+        "maxNodeExecutions": run_options.MAX_NODE_EXECUTIONS,
+        "maxRunDurationMs": run_options.MAX_RUN_DURATION_MS,
     }
 
 
@@ -188,3 +206,72 @@ def discovery(request: HttpRequest) -> HttpResponse:
 def health(request: HttpRequest) -> HttpResponse:
     """``/healthz``: the process answers."""
     return HttpResponse("ok\n", content_type="text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is sent of a document, and what to a client that has it already."""
+
+    etag: bytes
+    whole: Messages
+    unchanged: Messages
+
+
+class Documents:
+    """The answers that one process keeps."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Key, _Kept] = {}
+
+    def find(self, scope: JSONObject) -> Messages | None:
+        """What to send to this request; None when its answer has to be computed."""
+        path = scope["raw_path"]
+        if path not in RAW_PATHS or scope["method"] != "GET" or scope["query_string"]:
+            return None
+        pairs = scope["headers"]
+        headers = dict(pairs)
+        if len(headers) != len(pairs):
+            return None
+        found = self._kept.get(_key(path, headers.get(b"host", b""), headers.get(b"x-forwarded-proto", b"")))
+        if found and found.etag and headers.get(b"if-none-match") == found.etag:
+            return found.unchanged
+        return found.whole if found else None
+
+    def keep(self, environ: Mapping[str, str], answer: Answer) -> None:
+        """Send ``answer`` again, if it is one of the documents and whole."""
+        path = environ["PATH_INFO"]
+        if path not in PATHS or environ["REQUEST_METHOD"] != "GET" or environ.get("QUERY_STRING"):
+            return
+        names = ("HTTP_HOST", "HTTP_X_FORWARDED_PROTO")
+        host, scheme = (environ.get(name, "").encode("latin-1") for name in names)
+        key = _key(path.encode(), host, scheme)
+        if answer.status != 200 or (key not in self._kept and len(self._kept) >= MOST):
+            return
+        headers = encoded(answer.headers)
+        without_body = [pair for pair in headers if pair[0] not in OF_A_BODY]
+        etag = dict(headers).get(b"etag", b"")
+        self._kept[key] = _Kept(etag, _messages(200, headers, answer.body), _messages(304, without_body, b""))
+
+
+def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """``headers`` as they are sent."""
+    return [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
+
+
+def _key(path: bytes, host: bytes, scheme: bytes) -> Key:
+    """Health is asked by the address of the process, which no list of hosts can name."""
+    return path, b"" if path == HEALTH.encode() else host, scheme
+
+
+def _messages(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Messages:
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    return start, {"type": "http.response.body", "body": body, "more_body": False}

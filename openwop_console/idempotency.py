@@ -18,7 +18,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
-from memory.host import bodies, idempotency, ids, slots
+from memory.host import http, idempotency, ids, slots
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency import Asked, Claim, StoredAnswer
 from memory.host.json_types import JSONObject
@@ -96,7 +96,7 @@ def _caller(request: HttpRequest, token: str, now: datetime) -> Caller | None:
 
 
 def _asked(caller: Caller, request: HttpRequest, key: str, view: object) -> Asked:
-    body = bodies.parser_of(view).read(request)
+    body = http.parser_of(view).read(request)
     request._body = body  # noqa: SLF001  # where the view's parser looks
     said = {"method": str(request.method), "path": caller.path, "query": request.META.get("QUERY_STRING", "")}
     return idempotency.request_of(caller.tenant_id, caller.principal, key=key, body=body, **said)

@@ -6,14 +6,23 @@ Every address of a face needs a credential unless it stands in ``PUBLIC``, or ca
 
 import re
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode
 
+from csp.middleware import CSPMiddleware
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
+from django_htmx.middleware import HtmxMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
 
-from memory.host import bodies, pages, tenancy
+from memory.host import http, pages, tenancy
 from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
@@ -57,7 +66,7 @@ class ConsoleMiddleware:
         if not request.path.isprintable():
             return errors.answer(request, NotFound())
         request.principal = None  # type: ignore[attr-defined]
-        refused: Refusal | None = request.META.get(bodies.REFUSED)
+        refused: Refusal | None = request.META.get(http.REFUSED)
         try:
             if isinstance(refused, StoreUnavailable):
                 raise refused  # asking who this is would wait for the same database
@@ -163,3 +172,48 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         response["HX-Redirect"] = target
         return response
     return HttpResponseRedirect(target)
+
+
+def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:
+    """The same middleware for pages; none of these has a hook beside its call."""
+
+    def around(get_response: GetResponse) -> GetResponse:
+        of_page = middleware(get_response)
+
+        def answer(request: HttpRequest) -> HttpResponse:
+            is_page = errors.face_of(request.path) == "page"
+            response: HttpResponse = of_page(request) if is_page else get_response(request)
+            return response
+
+        return answer
+
+    return around
+
+
+class HtmlCompression(GZipMiddleware):
+    """Compresses HTML that was asked for by GET (the decision: docs/decisions/0073-compressed-pages.md)."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        is_html = response.get("Content-Type", "").startswith("text/html")
+        return super().process_response(request, response) if is_html and request.method == "GET" else response
+
+
+static_files = only(WhiteNoiseMiddleware)
+
+
+compression = only(HtmlCompression)
+
+
+content_policy = only(CSPMiddleware)
+
+
+sessions = only(SessionMiddleware)
+
+
+authentication = only(AuthenticationMiddleware)
+
+
+messages = only(MessageMiddleware)
+
+
+htmx = only(HtmxMiddleware)

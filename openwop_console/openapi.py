@@ -137,7 +137,7 @@ class AsItIs(BaseContentNegotiation):
 class ClosedBodies(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # their metaclass
     """A body of ``Closed`` takes what it names and nothing else."""
 
-    target_class = "memory.host.serializing.Closed"
+    target_class = "memory.host.http.Closed"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> Document:

@@ -8,14 +8,14 @@ class ProposalsConfig(AppConfig):
     def ready(self) -> None:
         """The app brings the nodes of the activation run, answers its gate, and takes part in a forget."""
         from memory.forget.erasers import declared
-        from memory.host import erasure, installing, interrupts
+        from memory.host import erasure, interrupts, registry
         from memory.host.events import ApprovalOverridden, ApprovalRejected
         from memory.host.interrupts import Resolver
-        from proposals import activation, gate, prompts
+        from proposals import activation, gate, installation
         from proposals.erasure import PROPOSALS
 
         reasons = {kind.type: gate.reasons_of for kind in (ApprovalOverridden, ApprovalRejected)}
         interrupts.register(gate.GATE_TYPE, Resolver(activation.resolve_interrupt, gate.run_has_ended, reasons))
-        installing.register(prompts.INSTALLER)
+        registry.register(installation.INSTALLER)
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)

@@ -16,11 +16,10 @@ import rfc8785
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from memory.host import installing, json_depth, registry
+from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
-from memory.host.installing import Installer
 from memory.host.json_types import JSONObject
-from memory.host.registry import Artifact
+from memory.host.registry import Artifact, Installer
 from memory.redaction import Redactor
 from memory.text.matching import texts_in
 from proposals.models import Kind
@@ -50,7 +49,7 @@ class Unreadable(ValueError):
 
 def installable_kinds() -> list[str]:
     """The kinds this host installs; only these may be advertised."""
-    return installing.kinds()
+    return registry.kinds()
 
 
 def seal(tenant_id: UUID, kind: str, text: str, redactor: Redactor) -> Sealed:
@@ -73,7 +72,7 @@ def require_installable(kind: str) -> Installer:
     if kind not in Kind.values:
         message = f"must be one of {', '.join(Kind.values)}"
         raise Invalid("There is no such kind.", errors=[{"field": "kind", "message": message}])
-    installer = installing.installer_of(kind)
+    installer = registry.installer_of(kind)
     if installer is None:
         message = "This host does not install this kind."
         raise Unprocessable(message, errors=[{"field": "kind", "message": "is not installed by this host"}], kind=kind)
@@ -91,7 +90,7 @@ def read(text: str) -> JSONObject:
 
 
 def _object_in(text: str) -> JSONObject:
-    if json_depth.depth_of(text) > MAX_DEPTH:
+    if http.depth_of(text) > MAX_DEPTH:
         raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
     document = _parsed(text)
     if not isinstance(document, dict):
@@ -177,7 +176,7 @@ def version_in(kind: str, text: str) -> str:
 
 
 def _named(kind: str, text: str) -> tuple[str, str]:
-    installer = installing.installer_of(kind)
+    installer = registry.installer_of(kind)
     try:
         document = json.loads(text)
         return installer.named(document) if installer else ("", "")

@@ -16,7 +16,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
 from memory.host.node_types import Wait
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import Principal
 from memory.text.matching import FORGOTTEN
 from proposals.models import Decision, Gate, GateState, Proposal, Revision, Vote

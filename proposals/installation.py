@@ -7,16 +7,16 @@ import json
 from datetime import datetime
 from uuid import UUID
 
-from memory.host import installing, registry, runs
+from memory.host import registry, runs
 from memory.host.errors import Conflict
 from memory.host.events import NodeCompleted, NodeStarted
 from memory.host.models import Installation, Run
 from memory.host.paging import Page, read_page
-from memory.host.registry import Artifact
-from memory.host.run_orders import RunOrder
+from memory.host.registry import Artifact, Document, Installer
+from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from proposals import artifacts, gate
-from proposals.models import Proposal, Purpose, Revision
+from proposals.models import Kind, Proposal, Purpose, Revision
 
 SOURCE = registry.OF_A_PROPOSAL
 
@@ -136,7 +136,7 @@ def _take_out(installation: Installation, *, now: datetime) -> None:
     for part in registry.parts_of(installation):
         registry.supersede(part, now=now)
     registry.supersede(installation, now=now)
-    installer = installing.installer_of(installation.kind)
+    installer = registry.installer_of(installation.kind)
     if installer:
         installer.went(installation, now)
 
@@ -154,3 +154,10 @@ def begin_directly(tenant_id: UUID, *, by: str, pins: dict[str, str], now: datet
 def end_directly(run: Run, *, now: datetime) -> None:
     """The one-node activation run has completed."""
     runs.complete(run, NodeCompleted(gate.INSTALL_NODE), now=now)
+
+
+def _named(document: Document) -> tuple[str, str]:
+    return document["templateId"], document["version"]
+
+
+INSTALLER = Installer(Kind.PROMPT_TEMPLATE, _named)

@@ -18,7 +18,7 @@ from memory.host.errors import Conflict, Invalid, NotFound
 from memory.host.events import ProposalActivated, ProposalCreated
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation, Run
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
 from proposals import (

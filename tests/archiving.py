@@ -10,14 +10,14 @@ import rfc8785
 from django.db import transaction
 from django.utils import timezone
 
-from memory import ledger, lineage
+from memory import ledger, provenance
 from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.ledger import Derivation
-from memory.lineage import Descent
 from memory.models import Archive
 from memory.passes import archives
 from memory.passes.archives import ArchiveDraft
+from memory.provenance import Descent
 from tests import building
 
 
@@ -87,7 +87,7 @@ def archive(
     (entry,) = ledger.write_derived(scope, [Derivation(read, "distilled")], run=run, now=at)
     made = draft(body, **changes)
     descents = [Descent(each, archive_id, "distilled") for each in archives.sources_of(body)]
-    lineage.record(owner.tenant_id, descents, pass_id=None, now=at)
+    provenance.record(owner.tenant_id, descents, pass_id=None, now=at)
     return archives.store(
         scope, made, archive_id=archive_id, entry_id=entry.id, run=run, keep_until=at + timedelta(days=days), now=at
     )

@@ -3,16 +3,6 @@
 An expired entry never surfaces, to the millisecond, whatever has been swept.
 """
 
-from memory.adapter.addresses import (
-    Taken,
-    episodic_count,
-    first_to_go,
-    is_there,
-    keyed_in,
-    pinned_count,
-    readable,
-    taken_in_task,
-)
 from memory.adapter.console import (
     COUNTED,
     FACETS,
@@ -33,21 +23,6 @@ from memory.adapter.console import (
     values_of,
     with_addresses,
 )
-from memory.adapter.corpora import (
-    CorpusEntry,
-    Counts,
-    Outline,
-    corpus,
-    corpus_entries,
-    counts_of,
-    has_memory,
-    head,
-    outline,
-    refs_of,
-    still_there,
-    strengths_under,
-    written_since,
-)
 from memory.adapter.forget import (
     bearing,
     closed_among,
@@ -66,18 +41,48 @@ from memory.adapter.forget import (
     written_as,
 )
 from memory.adapter.fulltext import Best, Found, best, count_matching, id_at, matching, position_of
-from memory.adapter.lists import (
+from memory.adapter.openintent import (
     Listing,
     Selection,
+    Taken,
+    episodic_count,
+    first_to_go,
     has_plain,
     is_plain,
+    is_there,
+    keyed_in,
     list_addressed,
+    pinned_count,
     plain,
     plain_listed,
     plain_rows_of,
     rare_tags,
+    readable,
+    rows_of,
+    taken_in_task,
 )
-from memory.adapter.news import News, Standing, news, standing_of, stored_among, tenants_with_news, texts_of
+from memory.adapter.passes import (
+    CorpusEntry,
+    Counts,
+    News,
+    Outline,
+    Standing,
+    corpus,
+    corpus_entries,
+    counts_of,
+    has_memory,
+    head,
+    news,
+    outline,
+    refs_of,
+    standing_of,
+    still_there,
+    stored_among,
+    strengths_under,
+    tenants_with_news,
+    texts_of,
+    written_since,
+)
 from memory.adapter.records import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -90,7 +95,6 @@ from memory.adapter.records import (
     last_position,
     list_entries,
 )
-from memory.adapter.rows import rows_of
 from memory.adapter.statistics import (
     Figures,
     Keeping,

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory import policies
-from memory.file_drafts import Precondition
 from memory.host import ids
+from memory.host.http import After, Closed, SoughtRef, Text, Whole, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
@@ -30,12 +30,12 @@ from memory.host.operations import (
     words,
 )
 from memory.host.paging import DEFAULT_LIMIT, Page, cursor
-from memory.host.serializing import After, Closed, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
 from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_TARGET, Policy
 from memory.wire import instant
+from memory.workspace import Precondition
 
 ARCHIVE = closed(
     "Archive",

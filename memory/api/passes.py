@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from memory import tasks
 from memory.host import ids, scheduling
+from memory.host.http import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
@@ -28,7 +29,6 @@ from memory.host.operations import (
     words,
 )
 from memory.host.paging import DEFAULT_LIMIT, cursor
-from memory.host.serializing import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
 from memory.passes import orders, schedules

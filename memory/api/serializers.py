@@ -7,20 +7,20 @@ from rest_framework import serializers
 from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
-from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft
 from memory.forget import receipts
 from memory.forget.plans import InContext
 from memory.host import access, ids, vault
+from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.host.json_types import JSONObject
 from memory.host.models import SecretScope
 from memory.host.paging import cursor
-from memory.host.serializing import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, Write
 from memory.search import ORDERS, STATES, LedgerFilter, LedgerPage
 from memory.wire import address_document, entry_document, instant
+from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry

@@ -12,9 +12,9 @@ from memory.api import serializers as wire
 from memory.forget import forgetting, plans, requests
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
+from memory.host.http import checked, query_of
 from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT, cursor
-from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
 

@@ -8,12 +8,11 @@ from rest_framework.response import Response
 from memory import workspace
 from memory.api import schemas
 from memory.api import serializers as wire
-from memory.file_drafts import MAX_FILE_BYTES, Precondition
-from memory.host.bodies import StrictJSONParser
 from memory.host.errors import WorkspaceTooLarge
+from memory.host.http import StrictJSONParser, checked, query_of
 from memory.host.operations import operation
-from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
+from memory.workspace import MAX_FILE_BYTES, Precondition
 
 LONGEST_ESCAPE = 6
 AROUND = 65_536

@@ -4,28 +4,24 @@ Created and cancelled are records of this console; the wire knows ``commitment.f
 ``openwop_console.runtime.timed.commitments``, because a firing may start a run.
 """
 
-from memory.commitments.conditions import runs_ended
-from memory.commitments.inference import read_on
-from memory.commitments.looking import Look, wanting_a_look
-from memory.commitments.records import (
+from memory.commitments.firing import Claim, claim, due, give_up, review_open, runs_ended, settle
+from memory.commitments.inference import Look, read_on, wanting_a_look
+from memory.commitments.rows import (
+    LEASE,
+    OPEN,
     Shown,
     Wanted,
+    can_become,
     cancel,
     count_by_state,
     export_commitments,
     find,
     firings_of,
     page,
+    release,
+    remove,
     snooze,
-)
-from memory.commitments.rows import LEASE, OPEN, can_become, release, remove, take
-from memory.commitments.upkeep import (
-    Claim,
-    claim,
-    due,
-    give_up,
-    review_open,
-    settle,
+    take,
 )
 
 __all__ = [

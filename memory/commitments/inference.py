@@ -7,13 +7,17 @@ slowed by any of this.
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import OuterRef, Q, Subquery
 
 from memory import adapter, policies
 from memory.adapter import News
-from memory.commitments import conditions, rows
+from memory.commitments import firing, rows
+from memory.host import event_log, sql
+from memory.host.models import Tenant
 from memory.models import Commitment, CommitmentState, Condition
 from memory.policies import Policy
 from memory.text import intentions
@@ -21,6 +25,7 @@ from memory.text.intentions import FARTHEST, Intention
 
 CALLED_OFF = "A later entry called it off."
 CHUNK = 200  # entries whose texts are searched for intentions in one transaction
+PART = sql.CHUNK
 
 
 @transaction.atomic
@@ -38,7 +43,7 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     written_at = {entry.id: entry.position for entry in entries}
     rows.arm(fresh)
     _call_off(tenant_id, entries, now)
-    conditions.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
+    firing.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
     rows.read_up_to(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
     return len(entries) == limit
 
@@ -74,7 +79,7 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
                 due_at=found.at,
                 timezone=policy.timezone,
                 repeats=found.cron,
-                predicate=conditions.predicate_of(found, entry) if found.words else {},
+                predicate=firing.predicate_of(found, entry) if found.words else {},
                 state=CommitmentState.DORMANT if found.at and found.at > now + FARTHEST else CommitmentState.ARMED,
                 stale_at=stale_at,
                 created_at=now,
@@ -85,3 +90,37 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
 def _stale_at(found: Intention, entry: News, patience: timedelta) -> datetime | None:
     """When it is too old to fire: one for a time so long behind that time, one that comes again never."""
     return None if found.cron else (found.at or entry.created_at) + patience
+
+
+class Look(NamedTuple):
+    """Tenants that need a look, of one part of all; ``after`` is where the next part begins, None behind the last."""
+
+    tenants: list[UUID]
+    after: UUID | None
+
+
+def wanting_a_look(*, since: datetime, whole: bool, after: UUID | None = None, now: datetime) -> Look:
+    """Of at most 500 tenants behind ``after``: those whose ledger has news, who have a commitment due, or whose runs
+    ended since then while one waits; with ``whole`` all that have one which may fire, or may come back."""
+    asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
+    if whole:
+        asked |= _of_open("open", Q()) | {"lost": _first(rows.MAY_RETURN)}
+    page = Tenant.objects.annotate(**asked).order_by("id").values("id", *asked)
+    part = list((page.filter(id__gt=after) if after else page)[:PART])
+    found = adapter.tenants_with_news([each["id"] for each in part], now=now)
+    found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
+    waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]
+    found += event_log.tenants_where(firing.ENDS, among=waiting, since=since) if waiting else []
+    return Look(list(dict.fromkeys(found)), part[-1]["id"] if len(part) == PART else None)
+
+
+def _of_open(name: str, of: Q, *, by: str = "id") -> dict[str, Subquery]:
+    return {f"{name}_{state}": _first(of & Q(state=state), by=by) for state in rows.OPEN}
+
+
+def _first(of: Q, *, by: str = "id") -> Subquery:
+    """The first of these commitments of the tenant of the row outside, in the order of the index.
+
+    A mere question whether there is one is answered by PostgreSQL from a table of all tenants' commitments.
+    """
+    return Subquery(Commitment.objects.filter(of, tenant_id=OuterRef("id")).order_by(by).values("id")[:1])

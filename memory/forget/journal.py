@@ -21,7 +21,7 @@ from typing import IO
 from cryptography.exceptions import InvalidTag
 from django.conf import settings
 
-from memory.host import sealing
+from memory.host import vault
 from memory.host.errors import Busy
 from memory.models import ForgetRequest
 from memory.wire import instant
@@ -88,7 +88,7 @@ def record(request: ForgetRequest, terms: Iterable[str], chosen: Iterable[str]) 
             confirmed_at=instant(request.confirmed_at) if request.confirmed_at else "",
         )
         text = json.dumps(asdict(written)).encode()
-        sealed = sealing.seal(sealing.wrapping_keys()[0], text, _digest(lines))
+        sealed = vault.seal(vault.wrapping_keys()[0], text, _digest(lines))
         journal.truncate(sum(len(line) + 1 for line in lines))  # a line that a crash cut off
         journal.seek(0, os.SEEK_END)
         journal.write(known + b" " + base64.b64encode(sealed) + b"\n")
@@ -122,7 +122,7 @@ def read(since: Mark) -> list[Erasure]:
         raise JournalBroken(f"The erasure journal {file()} cannot be read ({problem.strerror}).") from problem
     if len(lines) < since.lines or _digest(lines[: since.lines]).hex() != since.head:
         raise JournalBroken(f"The erasure journal {file()} is not the one that this backup was made beside.")
-    keys = sealing.wrapping_keys()
+    keys = vault.wrapping_keys()
     return [_opened_line(line, _digest(lines[:number]), keys, number + 1) for number, line in enumerate(lines)]
 
 
@@ -130,7 +130,7 @@ def _opened_line(line: bytes, binding: bytes, keys: list[bytes], number: int) ->
     for key in keys:
         with contextlib.suppress(InvalidTag, binascii.Error, ValueError):
             sealed = base64.b64decode(line.partition(b" ")[2], validate=True)
-            found = json.loads(sealing.opened(key, sealed, binding))
+            found = json.loads(vault.opened(key, sealed, binding))
             return Erasure(**{**found, "terms": tuple(found["terms"]), "chosen": tuple(found["chosen"])})
     raise JournalBroken(
         f"Line {number} of the erasure journal {file()} was changed, or was sealed with another OPENWOP_SECRET_KEY."

@@ -5,7 +5,7 @@ worker died becomes ready by itself. ``holder`` is the fence: a step commits onl
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from uuid import UUID
@@ -29,15 +29,14 @@ from memory.host.events import (
     RunResumed,
     RunStarted,
 )
+from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import TERMINAL, Interrupt, Run, RunStatus
-from memory.host.run_orders import RunOrder
 
 WRITER = "memory.host.runs"
 LEASE = Lease(Run, WRITER, timedelta(seconds=30), until="ready_at")
 MAX_ATTEMPTS = 5
 DRAIN_POLICIES = IMMEDIATE, DRAIN = ("immediate", "drain-current-node")
-
 WAITING = frozenset(Interrupt.KINDS.values())
 ENDS = frozenset(TERMINAL)
 ENDING = ENDS | {RunStatus.CANCELLING}
@@ -48,8 +47,41 @@ NEXT_STATES: dict[str, frozenset[str]] = {
     RunStatus.PAUSED: frozenset({RunStatus.RUNNING, RunStatus.PENDING, RunStatus.CANCELLING, RunStatus.FAILED}),
     RunStatus.CANCELLING: frozenset({RunStatus.CANCELLED, RunStatus.FAILED}),
 }
-
 ADVANCE = "openwop_console.runtime.tasks.advance"  # the task of the worker, which the queue knows by this path
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What a fork comes from, by the names under which a run keeps it.
+
+    A branch reads the ledger at ``snapshot_position``, as its source did, and what its source wrote up to
+    ``inherits_until``, which is None when the source had not begun.
+    """
+
+    fork_mode: str
+    source_run_id: UUID
+    from_seq: int
+    snapshot_position: int = 0
+    inherits_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What a new run is to be."""
+
+    workflow_id: str
+    definition: str
+    principal: str
+    agent_id: str = ""
+    system: bool = False
+    scope_id: str = ""
+    inputs: JSONObject = field(default_factory=dict)
+    variables: JSONObject = field(default_factory=dict)
+    configurable: JSONObject = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    metadata: JSONObject = field(default_factory=dict)
+    workspace: list[JSONObject] = field(default_factory=list)
+    fork: Fork | None = None
 
 
 @transaction.atomic

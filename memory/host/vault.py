@@ -4,6 +4,7 @@ A value is sealed with AES-256-GCM under a data key and bound to its own row; da
 from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and the redactor, and is logged nowhere.
 """
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
@@ -11,20 +12,69 @@ from typing import NamedTuple
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Sum
 from django.db.models.functions import Length
 
-from memory.host import audit, ids, sealing, sql
+from memory.host import audit, ids, sql
 from memory.host.effects import is_replay
 from memory.host.errors import Gone, Invalid, NotFound
 from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
-from memory.host.sealing import SealTampered, VaultLocked
 
+NONCE = 12
 WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
 MAX_TENANT_BYTES = 512 * 1024  # of all values together: what is written is compared with all of them
 MAX_NAME = 128
+
+
+class VaultLocked(RuntimeError):
+    """No configured key opens the vault: ``OPENWOP_SECRET_KEY`` is not the one it was sealed with."""
+
+
+class SealTampered(VaultLocked):
+    """The key is there, and what is stored is not what was sealed under it for that row."""
+
+
+def unwrap(key: VaultKey) -> bytes:
+    """The data key; raises ``VaultLocked`` when no configured key opens it."""
+    for wrapping_key in wrapping_keys():
+        try:
+            return opened(wrapping_key, bytes(key.wrapped), key.id.bytes)
+        except InvalidTag:
+            continue
+    raise VaultLocked("the vault was sealed with another OPENWOP_SECRET_KEY")
+
+
+def wrapping_keys() -> list[bytes]:
+    """The keys that wrap data keys: the first wraps, all open."""
+    configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [
+        HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(text.encode())
+        for text in configured
+    ]
+
+
+def seal(key: bytes, plaintext: bytes, binding: bytes) -> bytes:
+    """The text, sealed for one row."""
+    nonce = os.urandom(NONCE)
+    return nonce + AESGCM(key).encrypt(nonce, plaintext, binding)
+
+
+def opened(key: bytes, sealed: bytes, binding: bytes) -> bytes:
+    """The text of ``seal``; raises ``InvalidTag`` when it was sealed under another key, for another row, or changed."""
+    if len(sealed) < NONCE:
+        raise InvalidTag
+    return AESGCM(key).decrypt(sealed[:NONCE], sealed[NONCE:], binding)
+
+
+def new_key() -> bytes:
+    """A data key, not wrapped yet."""
+    return AESGCM.generate_key(256)
 
 
 class Resealed(NamedTuple):
@@ -68,7 +118,7 @@ def put(
     key = _current_key(now)
     secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
     secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
-    secret.sealed = sealing.seal(sealing.unwrap(key), value.encode(), _binding(secret))
+    secret.sealed = seal(unwrap(key), value.encode(), _binding(secret))
     secret.save(by=WRITER, force_insert=found is None)
     if scope != SecretScope.RUN:
         audit.append(tenant_id, actor=actor, action="secret.set", target=name, now=now)
@@ -202,7 +252,7 @@ def holds(tenant_id: UUID, name: str) -> bool:
 def unseal(secret: Secret) -> str:
     """The plaintext; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:
-        return sealing.opened(sealing.unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
+        return opened(unwrap(secret.key), bytes(secret.sealed), _binding(secret)).decode()
     except InvalidTag:
         raise SealTampered(f"secret {secret.id} does not open; was its row changed?") from None
 
@@ -217,7 +267,7 @@ def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
     """
     old = list(VaultKey.objects.select_for_update().order_by("id"))
     for key in old:
-        sealing.unwrap(key)
+        unwrap(key)
     fresh = _new_key(now)
     done = [function(fresh) for function in (_reseal_secrets, reseal)]
     broken = tuple(key_id for each in done for key_id in each.broken)
@@ -230,7 +280,7 @@ def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
 
 def _keep_for_broken(key: VaultKey) -> None:
     """The key is as all others under the first configured one, so that no later rotation needs an older one for it."""
-    key.wrapped = sealing.seal(sealing.wrapping_keys()[0], sealing.unwrap(key), key.id.bytes)
+    key.wrapped = seal(wrapping_keys()[0], unwrap(key), key.id.bytes)
     key.save(by=WRITER, update_fields=["wrapped"])
 
 
@@ -243,7 +293,7 @@ def _reseal_secrets(fresh: VaultKey) -> Resealed:
         except SealTampered:
             broken.append(secret.key_id)
             continue
-        secret.key, secret.sealed = fresh, sealing.seal(sealing.unwrap(fresh), plaintext.encode(), _binding(secret))
+        secret.key, secret.sealed = fresh, seal(unwrap(fresh), plaintext.encode(), _binding(secret))
         secret.save(by=WRITER, update_fields=["key", "sealed"])
         count += 1
     return Resealed(count, tuple(broken))
@@ -260,32 +310,32 @@ def seal_value(tenant_id: UUID, row_id: UUID, text: str, *, now: datetime) -> tu
     The key's row is locked, so that no rotation misses what this transaction stores.
     """
     key = _current_key(now)
-    return key, sealing.seal(sealing.unwrap(key), text.encode(), tenant_id.bytes + row_id.bytes)
+    return key, seal(unwrap(key), text.encode(), tenant_id.bytes + row_id.bytes)
 
 
 def reseal_value(fresh: VaultKey, tenant_id: UUID, row_id: UUID, text: str) -> bytes:
     """The same under the fresh key of a rotation."""
-    return sealing.seal(sealing.unwrap(fresh), text.encode(), tenant_id.bytes + row_id.bytes)
+    return seal(unwrap(fresh), text.encode(), tenant_id.bytes + row_id.bytes)
 
 
 def open_value(key: VaultKey, tenant_id: UUID, row_id: UUID, sealed: bytes) -> str:
     """The text of ``seal_value``; raises ``VaultLocked`` when no key opens it or the row was tampered with."""
     try:
-        return sealing.opened(sealing.unwrap(key), bytes(sealed), tenant_id.bytes + row_id.bytes).decode()
+        return opened(unwrap(key), bytes(sealed), tenant_id.bytes + row_id.bytes).decode()
     except InvalidTag:
         raise SealTampered(f"the value of entry {row_id} does not open; was its row changed?") from None
 
 
 def seal_note(binding: UUID, text: str) -> bytes:
     """A short text sealed for one row, outside the rotation of data keys: what work in progress must remember."""
-    return sealing.seal(sealing.wrapping_keys()[0], text.encode(), binding.bytes)
+    return seal(wrapping_keys()[0], text.encode(), binding.bytes)
 
 
 def open_note(binding: UUID, sealed: bytes) -> str:
     """The text of ``seal_note``; raises ``VaultLocked`` when no configured key opens it."""
-    for key in sealing.wrapping_keys():
+    for key in wrapping_keys():
         try:
-            return sealing.opened(key, sealed, binding.bytes).decode()
+            return opened(key, sealed, binding.bytes).decode()
         except InvalidTag:
             continue
     raise VaultLocked("a sealed note does not open with the configured OPENWOP_SECRET_KEY")
@@ -299,7 +349,7 @@ def _current_key(now: datetime) -> VaultKey:
 
 def _new_key(now: datetime) -> VaultKey:
     key = VaultKey(created_at=now)
-    key.wrapped = sealing.seal(sealing.wrapping_keys()[0], sealing.new_key(), key.id.bytes)
+    key.wrapped = seal(wrapping_keys()[0], new_key(), key.id.bytes)
     key.save(by=WRITER, force_insert=True)
     return key
 

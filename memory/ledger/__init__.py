@@ -20,7 +20,15 @@ from memory.ledger.addressed import (
 )
 from memory.ledger.bulk import Imported, import_drafts, known_ids, write_entries
 from memory.ledger.derived import Derivation, protect, strengthen, write_derived
-from memory.ledger.entries import Written, require_durable, require_writable, write_entry
+from memory.ledger.entries import (
+    Written,
+    require_durable,
+    require_writable,
+    reseal,
+    value_if_whole,
+    value_of,
+    write_entry,
+)
 from memory.ledger.erase import (
     ephemeral_rows,
     erase_names,
@@ -35,7 +43,6 @@ from memory.ledger.erase import (
 from memory.ledger.index import behind, catch_up
 from memory.ledger.retirement import Hidden, hide_entries, restore_entry, retire_entry, unhide_entries
 from memory.ledger.rows import hold, position
-from memory.ledger.sealing import reseal, value_if_whole, value_of
 
 __all__ = [
     "CHUNK",

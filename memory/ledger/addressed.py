@@ -15,20 +15,35 @@ from memory.drafts import EntryDraft
 from memory.event_notes import Note
 from memory.host import sql, tenancy, vault
 from memory.host.errors import Invalid, KeyExists, NotFound
-from memory.host.events import EntryCreated, EntryUpdated, Event, MemoryWritten
+from memory.host.events import (
+    EntryCreated,
+    EntryDeleted,
+    EntryEvicted,
+    EntryExpired,
+    EntryLifecycle,
+    EntryUpdated,
+    Event,
+    MemoryWritten,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import bulk, entries, index
 from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Redraft
-from memory.ledger.lifecycle import lifecycle_event, note_of
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
 from memory.redaction import Redactor
 from memory.text import token_budget
 
+# A forgotten entry was deleted, as far as its agent is told; an archived one is told of by who archives it.
+REMOVALS: dict[str, type[EntryLifecycle]] = {
+    "deleted": EntryDeleted,
+    "forgotten": EntryDeleted,
+    "evicted": EntryEvicted,
+    "expired": EntryExpired,
+}
 # The conditions are those of the two indexes, word for word: no other rows are looked at.
 OWNED = (
     "SELECT id FROM memory_entryaddress WHERE tenant_id = %s AND agent_id = %s AND namespace = %s "
@@ -64,9 +79,58 @@ ADDRESS_COLUMNS = (
 Told = tuple[UUID, Event, Note]
 
 
+def note_of(address: EntryAddress, tags: Sequence[str]) -> Note:
+    """What the events of an entry say beyond ids (RFC-0015 5.2, R67)."""
+    scope = {name: text for name in ("task_id", "intent_id") if (text := getattr(address, name))}
+    return {
+        "namespace": address.namespace,
+        "key": address.key,
+        "tags": list(tags),
+        **({"scope": scope} if scope else {}),
+    }
+
+
+def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: str, **more: Any) -> EntryLifecycle:
+    return kind(
+        entry_id=address.id,
+        tier=address.tier,
+        version=address.version,
+        agent_id=address.agent_id,
+        actor=actor or address.agent_id,
+        **more,
+    )
+
+
+def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, now: datetime) -> None:
+    """The facts of those of ``rows`` that have an address, each on the stream of the run that wrote it."""
+    kind = REMOVALS.get(reason)
+    if kind is None:
+        return
+    found = EntryAddress.objects.of(tenant_id).filter(id__in=rows).select_related("entry").order_by("id")
+    actor = harness.for_tenant(tenant_id).redact(actor).text if actor else actor
+    streams: dict[UUID, list[tuple[Any, Note]]] = {}
+    for address in found:
+        note = {} if reason == "forgotten" else note_of(address, address.entry.tags)
+        streams.setdefault(address.entry.run_id, []).append((lifecycle_event(kind, address, actor), note))
+    for stream_id, noted in sorted(streams.items()):
+        event_notes.append(tenant_id, stream_id, noted, now=now)
+
+
+def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
+    """The keys of retired entries are free."""
+    EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
+
+
+def reclaim_key(tenant_id: UUID, entry_id: UUID) -> None:
+    """The restored entry has its key; refused when another has it by now."""
+    try:
+        with transaction.atomic():
+            EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id).update(hidden=False)
+    except IntegrityError:
+        raise KeyExists("Another entry has that key by now; it has to go before this one is restored.") from None
+
+
 # Entries that have an address, as they are stored: locked and accessed.
-
-
 def locked(tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = ()) -> EntryAddress:
     """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
 
@@ -94,8 +158,6 @@ def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
 
 
 # Which entry has a key (RFC-0015 1.2). Every write asks, and mostly nobody has it: so it is asked by hand.
-
-
 def find_at(tenant_id: UUID, address: Address) -> EntryAddress | None:
     """The entry that has that key, lapsed or not; never a retired one, whose key is free."""
     for entry_id in _ids_at(tenant_id, address, [address.key]):
@@ -128,8 +190,6 @@ def _ids_at(tenant_id: UUID, address: Address, keys: Sequence[str]) -> list[UUID
 # What somebody gives for an entry with an address, made fit to be stored: without a secret, in its place (SR-1).
 #
 # What is text is redacted. What names an agent, a task or an intent is an id that must not change, and is refused.
-
-
 @dataclass(frozen=True, slots=True)
 class Given:
     """An entry as somebody wants it: all of it, at creation and after a change alike."""
@@ -223,8 +283,6 @@ def draft_of(given: Given) -> EntryDraft:
 #
 # What is the same for all of them is asked once. Who calls has locked what they change (``rows.hold``). A confidential
 # or restricted value is sealed before anything is stored, and stands nowhere in clear.
-
-
 @dataclass(frozen=True, slots=True)
 class New:
     """An entry to be stored, the log on which its facts stand, and the task it belongs to or what made it."""

@@ -11,7 +11,7 @@ from django.db.models import Max
 from memory import addresses
 from memory.host import sql
 from memory.host.expiry import EXPIRED
-from memory.ledger import index, lifecycle
+from memory.ledger import addressed, index
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
@@ -115,9 +115,9 @@ def remove_entries(
         return 0
     stones = [(tenant, row.id, row.run_id, reason, at) for row in found]
     sql.insert(Tombstone.objects.written_by(WRITER), STONE, stones)
-    addressed = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
-    if addressed:
-        lifecycle.record_removal(tenant_id, addressed, reason=reason, actor=actor, now=now)
+    with_address = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
+    if with_address:
+        addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.is_retired)
     gone = gone_at(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     move_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)

@@ -12,7 +12,7 @@ from memory import drafts, harness, reconciled
 from memory.addresses import Address, Tier
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
-from memory.ledger import lifecycle
+from memory.ledger import addressed
 from memory.ledger.addressed import find_at
 from memory.ledger.rows import WRITER, locked_entry, move_head
 from memory.models.address import EntryAddress
@@ -40,7 +40,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
         said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
-        lifecycle.release_keys(scope.tenant_id, [entry.id])
+        addressed.release_keys(scope.tenant_id, [entry.id])
         _say(scope, entry, at=now, reason=said, now=now)
     return entry
 
@@ -58,7 +58,7 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> Memor
         position = move_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
-        lifecycle.reclaim_key(scope.tenant_id, entry.id)
+        addressed.reclaim_key(scope.tenant_id, entry.id)
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             reconciled.drop(scope.tenant_id, [entry.memory_ref])
@@ -99,7 +99,7 @@ def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -
     for kind in sorted({str(each.kind) for each in wanted.values()}):
         _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
     gone = [wanted[row].entry_id for row in found]
-    lifecycle.release_keys(tenant_id, gone)
+    addressed.release_keys(tenant_id, gone)
     return gone
 
 

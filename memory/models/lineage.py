@@ -19,7 +19,7 @@ class Lineage(TenantOwned):
     Outlives both, so that one can still be asked what it came from when the other is gone.
     """
 
-    writer = "memory.lineage"
+    writer = "memory.provenance"
     impersonal = {"kind": KIND}
 
     source_id = models.UUIDField()

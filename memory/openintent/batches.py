@@ -14,16 +14,16 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, harness, ledger
-from memory.adapter import conditions
+from memory.adapter import openintent
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.ledger import Given, New
-from memory.openintent import entries, namespaces, queries, tiers
+from memory.openintent import access, entries, namespaces, queries
+from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
 from memory.openintent.entries import Owners
 from memory.openintent.queries import Wanted
-from memory.openintent.tiers import Caller
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -117,18 +117,18 @@ def _key_of(place: "Address | EntryAddress") -> object:
 def require_access(caller: Caller, targets: Sequence[Target], *, now: datetime) -> None:
     """Refuse what the caller may not make at its place, whether something is there or not, or may not change."""
     rows = [each.row.id for each in targets if each.row]
-    allowed = tiers.writable(caller, now=now)
-    writable = set(conditions.meeting(caller.tenant_id, rows, allowed)) if rows else set()
+    allowed = access.writable(caller, now=now)
+    writable = set(openintent.meeting(caller.tenant_id, rows, allowed)) if rows else set()
     asked: set[object] = set()
     for each in targets:
         with At(each.index):
             if each.place and _right_of(each.place) not in asked:
-                tiers.require_create(caller, each.place, now=now)
+                access.require_create(caller, each.place, now=now)
                 asked.add(_right_of(each.place))
             if each.place is None and each.row is None:
                 entries.require_addressed(entries.find_entry(caller, each.item.entry_id, now))
             if each.row and each.row.id not in writable:
-                tiers.require_write(caller, each.row, now=now)
+                access.require_write(caller, each.row, now=now)
 
 
 def _right_of(place: Address) -> object:
@@ -197,7 +197,7 @@ class _Plan:
 @transaction.atomic
 def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     """Every item is an entry: a new one, or the next version of the one it names. The first refusal refuses all."""
-    caller.scope.check(tiers.WRITE)
+    caller.scope.check(access.WRITE)
     if not 0 < len(items) <= MOST:
         raise _refused("entries", f"must be a list of 1 to {MOST}")
     aimed = resolve_target(caller, items)
@@ -221,7 +221,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
 
     Refuses a filter that asks for nothing. What has changed meanwhile so that it is not meant any more stays.
     """
-    caller.scope.check(tiers.WRITE)
+    caller.scope.check(access.WRITE)
     if not wanted.narrows:
         raise _refused("filter", "must say which entries are meant")
     held = set(ledger.hold(caller.tenant_id, entries=_writable(caller, wanted, now)))
@@ -234,7 +234,7 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
 def _writable(caller: Caller, wanted: Wanted, now: datetime) -> list[UUID]:
     """What ``wanted`` finds, as far as the caller may change it: what it only reads is left as if it were not there."""
     seen = queries.ids_matching(caller, wanted, now=now)
-    return conditions.meeting(caller.tenant_id, seen, tiers.writable(caller, now=now)) if seen else []
+    return openintent.meeting(caller.tenant_id, seen, access.writable(caller, now=now)) if seen else []
 
 
 def _require_still(caller: Caller, found: Sequence[Target], now: datetime) -> None:

@@ -8,14 +8,14 @@ import re
 from calendar import monthrange
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, kept_reads, ledger, lineage
+from memory import adapter, addresses, kept_reads, ledger, provenance
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -26,11 +26,10 @@ from memory.host.tenancy import TenantScope
 from memory.ledger import Given, New
 from memory.models import Agent, LineageKind, Task
 from memory.models.work import ENDED
-from memory.openintent import namespaces, tiers, work
+from memory.openintent import access, namespaces, work
+from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
-from memory.openintent.documents import entry_document
 from memory.openintent.namespaces import Changed
-from memory.openintent.tiers import Caller
 from memory.passes import archives
 
 if TYPE_CHECKING:
@@ -56,9 +55,52 @@ OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl")
 OUTSIDE = "openintent"
 
 
+def instant(at: datetime) -> str:
+    """``2026-02-08T10:00:00.123456+00:00``, which every Python that the client runs on can parse."""
+    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat(timespec="microseconds")
+
+
+def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObject:
+    """The full entry, its value opened. Only what may be absent by RFC-0015 1.1 is ever null.
+
+    A sealed value that does not open is shown as empty, and the document says so.
+
+    The last three say where it stands in the ledger and which node of which run wrote it, for those who read it there.
+    ``inherited_from`` names the task whose entry a sub-task sees here (RFC-0015 6.5).
+    """
+    entry, value = row.entry, ledger.value_if_whole(row)
+    scope = {name: text for name, text in (("task_id", row.task_id), ("intent_id", row.intent_id)) if text}
+    document = {
+        "id": ids.wire("mem", row.id),
+        "agent_id": row.agent_id,
+        "namespace": row.namespace,
+        "key": row.key,
+        "value": {} if value is None else value,
+        "memory_type": str(row.tier),
+        "version": row.version,
+        "scope": scope or None,
+        "tags": list(entry.tags),
+        "ttl": row.ttl or None,
+        "pinned": row.pinned,
+        "priority": PRIORITIES[row.priority],
+        "sensitivity": row.sensitivity or None,
+        "curated_by": row.curated_by or None,
+        "created_by": row.created_by or None,
+        "created_at": instant(row.created_at),
+        "updated_at": instant(row.updated_at),
+        "expires_at": instant(entry.expires_at) if entry.expires_at else None,
+        "memory_ref": entry.memory_ref,
+        "run_id": ids.wire("run", entry.run_id),
+        "node_id": entry.node_id or None,
+    }
+    if value is None:
+        document["value_unreadable"] = True
+    if inherited_from:
+        document["inherited_from"] = inherited_from
+    return document
+
+
 # What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).
-
-
 def require_size(value: JSONObject) -> int:
     """The bytes that limits count; refused when they are more than an entry has room for, however they are kept."""
     size = addresses.size_of(value)
@@ -83,8 +125,6 @@ def require_future(expires_at: datetime | None, *, now: datetime) -> None:
 #
 # The ledger seals the entry itself. What passes made of it goes here, and what runs read of it or of that is blanked: a
 # replay that needs it is refused. What a run has made of it by itself is that run's.
-
-
 def beside(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     """The entries that change with it, to be locked before anything does: what passes made of it, and of what else, and
     those that stand for archives."""
@@ -117,7 +157,7 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
     found: set[UUID] = set()
     fresh: Collection[UUID] = {entry_id}
     while fresh:
-        came = lineage.came_of(tenant_id, fresh)
+        came = provenance.came_of(tenant_id, fresh)
         into = {each.target_id for rows in came.values() for each in rows if each.kind in TAKEN_IN}
         fresh = adapter.derived_among(tenant_id, list(into - found))
         found |= fresh
@@ -125,15 +165,13 @@ def _made_of(tenant_id: UUID, entry_id: UUID) -> list[UUID]:
 
 
 def _sources_of(tenant_id: UUID, made: Collection[UUID]) -> set[UUID]:
-    rows = lineage.sources_of(tenant_id, made).values() if made else []
+    rows = provenance.sources_of(tenant_id, made).values() if made else []
     return {each.source_id for of_one in rows for each in of_one if each.kind in TAKEN_IN}
 
 
 # How long an entry lives (RFC-0015 1.1 ``ttl`` and ``expires_at``; R9, R12, C13).
 #
 # A duration is one of ISO 8601: years and months by the calendar, everything else by the clock.
-
-
 @dataclass(frozen=True, slots=True)
 class Duration:
     """A length of time: so many months of the calendar, and so much by the clock."""
@@ -199,8 +237,6 @@ def _of(parts: list[Decimal]) -> Duration | str:
 
 
 # What an update makes of an entry (RFC-0015 3.2, R47): the fields that it names are replaced whole, the rest stays.
-
-
 def given_of(row: "EntryAddress") -> Given:
     """The entry as it stands, in the form in which somebody would give it."""
     address = Address(
@@ -265,8 +301,6 @@ def _ends_by_itself(given: Given) -> bool:
 #
 # Rows are locked in the order of all others (``ledger.hold``): entries are counted and keys are looked up under those
 # locks, so that of two at once one is behind the other.
-
-
 @dataclass(frozen=True, slots=True)
 class Owners:
     """The tasks and agents that entries belong to, and the logs on which new ones are told."""
@@ -307,7 +341,7 @@ def _told_in(caller: Caller, places: Sequence[Address], tasks: dict[str, Task], 
     """The intents that entries name, on whose logs the caller is heard; elsewhere its own stream has to do."""
     named = sorted({each.intent_id for each in places if each.intent_id and each.task_id not in tasks})
     found = ((text, work.intent(caller.tenant_id, text)) for text in named)
-    return {text: intent.id for text, intent in found if intent and tiers.has_voice_in(caller, intent, now)}
+    return {text: intent.id for text, intent in found if intent and access.has_voice_in(caller, intent, now)}
 
 
 def _log_of(owners: Owners, place: Address) -> "UUID":
@@ -365,10 +399,10 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
 @transaction.atomic
 def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
     """The entry, in its first version. It takes the place of one of its key that has lapsed."""
-    caller.scope.check(tiers.WRITE)
+    caller.scope.check(access.WRITE)
     places = ledger.kept_addresses(caller.tenant_id, [given.address])
     made = hold_namespaces(caller, places, now=now)
-    tiers.require_create(caller, places[0], now=now)
+    access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = hold_owners(caller, places, now=now)
     new = placed(caller, given, owners, now=now)
@@ -384,7 +418,7 @@ def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddres
     value is sealed and does not open."""
     row = find_entry(caller, entry_id, now)
     if not adapter.is_plain(row):
-        tiers.require_read(caller, row, now=now)
+        access.require_read(caller, row, now=now)
     if row.is_sealed:
         ledger.value_of(row)
     refresh(caller, [row], now=now)
@@ -449,7 +483,7 @@ def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAd
 
 def _plain(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":
     """What a run wrote in the name of an agent, for that agent and for operators."""
-    caller.scope.check(tiers.READ)
+    caller.scope.check(access.READ)
     row = adapter.plain(caller.tenant_id, entry_id, now=now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
@@ -490,7 +524,7 @@ def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "
     """The entry, for who may change or delete it; others are refused."""
     seen = find_entry(caller, entry_id, now)
     require_addressed(seen)
-    tiers.require_write(caller, seen, now=now)
+    access.require_write(caller, seen, now=now)
     return seen
 
 
@@ -515,7 +549,7 @@ def _require_free(caller: Caller, place: Address, now: datetime) -> list[UUID]:
         return []
     if not adapter.is_there(held, now):
         return [held.id]
-    if tiers.may_read(caller, held, now):
+    if access.may_read(caller, held, now):
         raise KeyExists(**state_of(held))
     raise KeyExists
 
@@ -537,8 +571,6 @@ def state_of(row: "EntryAddress") -> JSONObject:
 
 
 # A sealed value, shown to a person who may retire memory (RFC-0015 9.2). Every time is on the audit log.
-
-
 @transaction.atomic
 def reveal(scope: TenantScope, entry_id: UUID, *, now: datetime) -> JSONObject:
     """The value of the entry, opened; who asked is on record, and nothing of what was shown."""

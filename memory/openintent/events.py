@@ -18,9 +18,9 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
-from memory.openintent import tiers, work
-from memory.openintent.documents import instant
-from memory.openintent.tiers import READ, Caller
+from memory.openintent import access, work
+from memory.openintent.access import READ, Caller
+from memory.openintent.entries import instant
 from memory.openintent.work.rows import AGENT_LOG, INTENT_LOG
 
 # A coordinator that has finished reads what became of its work; one that was stopped or given up does not.
@@ -62,7 +62,7 @@ class Log:
 
 def intent_log(caller: Caller, text: str, *, now: datetime) -> Log:
     """The log of the intent; refused when there is none, and for whoever takes no part in it."""
-    caller.scope.check(tiers.READ)
+    caller.scope.check(access.READ)
     if work.intent(caller.tenant_id, text) is None:
         raise NotFound("There is no intent by that id.")
     log = readable_intent(caller, text, now=now)
@@ -75,7 +75,7 @@ def readable_intent(caller: Caller, text: str, *, now: datetime) -> Log | None:
     """The log of the intent, for an operator and whoever takes part: its creator, its coordinators, who has or had a
     task of it, who holds a grant. A task, or a grant on one, opens the memory of that task alone, and to have joined
     opens none: any agent may join."""
-    caller.scope.check(tiers.READ)
+    caller.scope.check(access.READ)
     intent = work.intent(caller.tenant_id, text)
     if intent is None:
         return None
@@ -98,7 +98,7 @@ def agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
 
 def readable_agent(caller: Caller, agent_id: str, *, now: datetime) -> Log | None:
     """The agent's own stream, for itself, an operator, and who coordinates a task under way that it took up."""
-    caller.scope.check(tiers.READ)
+    caller.scope.check(access.READ)
     overseen = work.overseen_by(caller.tenant_id, caller.agent_id, now=now).filter(agent_id=agent_id)
     if not (caller.operates or agent_id == caller.agent_id or overseen.exists()):
         return None

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
 from memory import addresses, harness
-from memory.adapter import conditions
+from memory.adapter import openintent
 from memory.host import audit, ids, tenancy
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound, VersionMismatch
 from memory.host.json_types import JSONObject
@@ -21,7 +21,7 @@ from memory.models import Namespace
 from memory.openintent import work
 
 if TYPE_CHECKING:
-    from memory.openintent.tiers import Caller
+    from memory.openintent.access import Caller
 
 
 WRITER = "memory.openintent.namespaces"
@@ -103,7 +103,7 @@ def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace
     """The namespaces that one of these agents may read: a condition for each, and as many queries however many."""
     rails, any_of = work.rails_over_each(tenant_id, agents, now=None), Q(pk__in=())
     for agent_id in sorted(agents):
-        ruled = Coalesce(conditions.AccessOf("allow", agent_id), F("default"), output_field=CharField())
+        ruled = Coalesce(openintent.AccessOf("allow", agent_id), F("default"), output_field=CharField())
         over = rails.get(agent_id)
         fence = Fence(over.allowed, over.denied) if over else Fence()
         any_of |= Q(In(ruled, at_least("read"))) & fence.condition()
@@ -116,7 +116,7 @@ def list_namespaces(caller: "Caller", *, limit: int, offset: int = 0, now: datet
     caller.scope.check("memory:read")
     rows = _rows(caller, now).filter(access__in=at_least("read")).order_by("name")
     page = list(rows[offset : offset + limit])
-    counts = conditions.shared_counts(caller.tenant_id, [row.name for row in page], now=now)
+    counts = openintent.shared_counts(caller.tenant_id, [row.name for row in page], now=now)
     return HeldPage([Held(row, row.access, counts.get(row.name, 0)) for row in page], rows.count())
 
 
@@ -135,7 +135,7 @@ def get_namespace(caller: "Caller", name: str, *, now: datetime) -> Held:
 
 def _rows(caller: "Caller", now: datetime | None) -> "QuerySet[Any, Any]":
     """The namespaces inside the caller's guardrails, each with the caller's ``access``."""
-    ruled = Coalesce(conditions.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
+    ruled = Coalesce(openintent.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
     mine = Value("admin") if caller.operates else ruled
     inside = fence_of(caller, now=now).condition()
     rows: QuerySet[Any, Any] = Namespace.objects.of(caller.tenant_id).filter(inside).annotate(access=mine)
@@ -145,7 +145,7 @@ def _rows(caller: "Caller", now: datetime | None) -> "QuerySet[Any, Any]":
 def namespace_for(caller: "Caller", name: str, *, now: datetime) -> Held:
     """The namespace as it is for the caller, who may have no access to it any more."""
     row = Namespace.objects.of(caller.tenant_id).filter(name=name)
-    counts = conditions.shared_counts(caller.tenant_id, row.values("name"), now=now)
+    counts = openintent.shared_counts(caller.tenant_id, row.values("name"), now=now)
     return Held(row.get(), access(caller, [name], now=now)[name], counts.get(name, 0))
 
 

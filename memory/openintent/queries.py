@@ -18,9 +18,9 @@ from memory.host import ids
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.models import Agent
-from memory.openintent import entries, namespaces, tiers, work
-from memory.openintent.documents import instant
-from memory.openintent.tiers import READ, Caller
+from memory.openintent import access, entries, namespaces, work
+from memory.openintent.access import READ, Caller
+from memory.openintent.entries import instant
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -246,7 +246,7 @@ def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
     begins = wanted.namespace.endswith("*")
     return Selection(
         tenant_id=caller.tenant_id,
-        seen=tiers.visible(caller, tier=wanted.memory_type or "", own=own, now=now),
+        seen=access.visible(caller, tier=wanted.memory_type or "", own=own, now=now),
         tier=wanted.memory_type or "",
         agent_id="" if shared else wanted.agent_id,  # R43: all that this agent may read
         task_id=wanted.task_id,

@@ -18,7 +18,7 @@ from memory.host.events import Failure
 from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.models import Run
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.models import Pass, PassState, Trigger
 
 WRITER = "memory.passes"

@@ -18,8 +18,7 @@ from django.db import transaction
 from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
-from memory import adapter, harness, ledger, lineage, passes, policies, wire, workspace
-from memory.file_drafts import FileDraft
+from memory import adapter, harness, ledger, passes, policies, provenance, wire, workspace
 from memory.host import access, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.json_types import JSONObject
@@ -29,6 +28,7 @@ from memory.models import Archive, ArchiveState, Distillate, Pass, Trigger
 from memory.passes import PassOrder
 from memory.text.distillers import canonical, coverage
 from memory.text.matching import FORGOTTEN as UNNAMED
+from memory.workspace import FileDraft
 
 WRITER = "memory.passes.archives"
 FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
@@ -371,7 +371,7 @@ def resting_on_forgotten(tenant_id: UUID) -> set[UUID]:
     rows = Archive.objects.of(tenant_id).exclude(state=ArchiveState.WITHDRAWN).order_by("id")
     found: set[UUID] = set()
     for part in sql.in_chunks(rows.values_list("id", flat=True)):
-        sources = lineage.sources_of(tenant_id, part)
+        sources = provenance.sources_of(tenant_id, part)
         asked = [each.source_id for descents in sources.values() for each in descents]
         gone = adapter.forgotten_among(tenant_id, asked)
         found |= {row for row, descents in sources.items() if any(each.source_id in gone for each in descents)}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from memory import adapter, harness, ledger, lineage, passes
+from memory import adapter, harness, ledger, passes, provenance
 from memory.adapter import CorpusEntry
 from memory.drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
@@ -22,8 +22,8 @@ from memory.host.events import MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden, Written
-from memory.lineage import Descent
 from memory.models import LineageKind, Pass
+from memory.provenance import Descent
 
 KIND = "compact"
 TRIGGER = "host-managed"
@@ -157,7 +157,7 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
     draft = EntryDraft(left.text, _tags(taken), taken[0].subject, taken[0].agent_id)
     [written] = ledger.write_derived(scope, [Derivation(draft, "compacted")], run=work.run, now=now)
     descents = (Descent(entry.id, written.id, LineageKind.COMPACTED) for entry in taken)
-    lineage.record(work.tenant_id, descents, pass_id=work.id, now=now)
+    provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
     event_log.append(work.tenant_id, work.run_id, _fact(written, taken), now=now)
     outcome = _outcome(found, taken, len(written.content.encode()))
     passes.finish(work, outcome={**outcome, "outputId": ids.wire("mem", written.id)}, now=now)

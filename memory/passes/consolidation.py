@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from memory import adapter, harness, ledger, lineage, passes, reconciled
+from memory import adapter, harness, ledger, passes, provenance, reconciled
 from memory.adapter import CorpusEntry, Outline
 from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
@@ -24,8 +24,8 @@ from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger import Derivation, Hidden
-from memory.lineage import Descent
 from memory.models import LineageKind, Pass
+from memory.provenance import Descent
 from memory.reconciled import Standing
 from memory.redaction import Redacted
 from memory.text import similarity, token_budget
@@ -390,7 +390,7 @@ class Acting:
         descents = [
             Descent(entry.id, self._target(change).id, change.kind) for change in done for entry in change.sources
         ]
-        lineage.record(tenant, [*written, *descents], pass_id=self.work.id, now=now)
+        provenance.record(tenant, [*written, *descents], pass_id=self.work.id, now=now)
         stronger = self._strengthen([change for change in done if change.kind == LineageKind.MERGED])
         self._count(done, len(written), stronger, bool(hidden))
         self.hidden |= hidden
@@ -543,7 +543,7 @@ def leave_off(work: Pass, *, now: datetime) -> JSONObject:
 
 def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
     """The entries that this pass took away, or None when they are more than a hundred."""
-    found = lineage.lineage_of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
+    found = provenance.lineage_of_pass(work.tenant_id, work.id, limit=ENUMERATED + 1)
     return tuple(each.source_id for each in found) if len(found) <= ENUMERATED else None
 
 

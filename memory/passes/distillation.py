@@ -16,7 +16,7 @@ from uuid import UUID
 import rfc8785
 from django.db import transaction
 
-from memory import adapter, harness, ledger, lineage, passes, policies
+from memory import adapter, harness, ledger, passes, policies, provenance
 from memory.adapter import CorpusEntry
 from memory.drafts import MAX_CONTENT_BYTES, MAX_LABEL, MAX_TAGS, UNSTORABLE, UNSTORABLE_IN_LABEL, EntryDraft
 from memory.host import access, event_log, ids, sql, tenancy
@@ -25,11 +25,11 @@ from memory.host.events import DistillationFigures, MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Derivation
-from memory.lineage import Descent
 from memory.models import Archive, LineageKind, Pass, Trigger
 from memory.passes import archives
 from memory.passes.archives import ArchiveDraft
 from memory.policies import ENDPOINT, Policy
+from memory.provenance import Descent
 from memory.redaction import Redacted
 from memory.text import distillers, token_budget
 from memory.text.distillers import (
@@ -399,7 +399,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
         now=now,
     )
     descents = (Descent(source, archive_id, LineageKind.DISTILLED) for source in sources)
-    lineage.record(work.tenant_id, descents, pass_id=work.id, now=now)
+    provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
     if made.answered:
         archives.remember(scope, *made.answered, now=now)
     _tell(commission, archive, sources, figures(commission, made.distilled, index_updated=asked.index), now)

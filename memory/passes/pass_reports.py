@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from memory import adapter, lineage, passes, policies
+from memory import adapter, passes, policies, provenance
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
 from memory.host.paging import cursor, cut
@@ -113,12 +113,12 @@ def report(scope: TenantScope, work: Pass, *, after: str, seen: int, size: int, 
         seen = first
     else:
         behind = ids.parse("lin", after)
-        rows = lineage.lineage_of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
+        rows = provenance.lineage_of_pass(work.tenant_id, work.id, after=behind, limit=size + 1)
         shown, last = cut(rows, size)
         made = _entry_id(work.outcome.get("outputId"))
         reasons = work.outcome.get("reasons", {})
         page = [_told(row, made, reasons.get(ids.wire("mem", row.source_id), "")) for row in shown]
-        total = lineage.count_of_pass(work.tenant_id, work.id)
+        total = provenance.count_of_pass(work.tenant_id, work.id)
         following = cursor("lin", last.id if last else None) or ""
         seen = seen if behind else 0
     groups = _groups(scope, page, now, may_restore=not work.dry_run)
@@ -227,7 +227,7 @@ class Kinship:
 def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinship:
     """What the entry was made from and what it went into, oldest first; in a fixed number of queries."""
     text_of = archives.archive_of_entry(scope, entry.id)
-    into, into_total, out_of, out_total = lineage.around(
+    into, into_total, out_of, out_total = provenance.around(
         scope.tenant_id, entry.id, archive_id=text_of.id if text_of else None, limit=SHOWN_AROUND
     )
     distilled = [row.target_id for row in out_of if row.kind == LineageKind.DISTILLED]

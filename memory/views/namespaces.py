@@ -12,8 +12,8 @@ from memory.forms import PermissionsForm
 from memory.host import access, exports, pages, tenancy
 from memory.host.errors import Conflict
 from memory.openintent import namespaces
+from memory.openintent.access import Caller
 from memory.openintent.namespaces import Held, Permissions
-from memory.openintent.tiers import Caller
 from memory.wire import instant
 
 SHOWN = 100

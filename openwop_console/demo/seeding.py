@@ -27,7 +27,7 @@ from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.models import Intent
 from memory.openintent import entries, work
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from memory.passes.orders import Wanted

@@ -89,7 +89,7 @@ def read_json(file: Path) -> Any:
     # Here and below: the REST framework takes a fifth of a second to import, and most commands need none of it.
     from rest_framework.exceptions import ParseError
 
-    from memory.host.bodies import StrictJSONParser
+    from memory.host.http import StrictJSONParser
 
     try:
         with file.open("rb") as stream:
@@ -105,7 +105,7 @@ def expiry_of(text: str, now: datetime) -> datetime:
     if found := re.fullmatch(r"([1-9][0-9]{0,4})([dh])", text):
         unit = {"d": timedelta(days=1), "h": timedelta(hours=1)}[found[2]]
         return now + int(found[1]) * unit
-    from memory.host.serializing import RFC_3339
+    from memory.host.http import RFC_3339
 
     if RFC_3339.fullmatch(text.upper()):
         with suppress(ValueError):

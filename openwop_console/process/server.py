@@ -22,11 +22,11 @@ from urllib.parse import unquote_to_bytes
 from django.conf import settings
 from django.http import FileResponse
 
-from memory.host import bodies, errors, slots
+from memory.host import errors, http, slots
 from memory.host.errors import Refusal
 from memory.host.json_types import JSONObject
 from openwop_console import errors as error_table
-from openwop_console.documents import Answer, Documents, Headers, encoded
+from openwop_console.discovery import Answer, Documents, Headers, encoded
 from openwop_console.process import listening
 from openwop_console.runtime import streams
 
@@ -198,7 +198,7 @@ class Console:
             body.seek(0)
             environ["CONTENT_LENGTH"] = str(length)
         except Refusal as refusal:
-            environ[bodies.REFUSED] = refusal
+            environ[http.REFUSED] = refusal
             environ["CONTENT_LENGTH"] = ""
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         return body
@@ -237,8 +237,8 @@ class Console:
 
         with slots.held():
             writes = environ["REQUEST_METHOD"] not in READS
-            if bodies.REFUSED not in environ and slots.waited_in_vain(writes=writes):
-                environ[bodies.REFUSED] = errors.StoreUnavailable()
+            if http.REFUSED not in environ and slots.waited_in_vain(writes=writes):
+                environ[http.REFUSED] = errors.StoreUnavailable()
             response = self._application(environ, start_response)
             if not getattr(response, "streaming", False):
                 answer = Answer(told[0], told[1], b"".join(response))
@@ -266,7 +266,7 @@ class Console:
                     _close(response)
         except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
             file.close()
-            return self._computed(environ | {bodies.REFUSED: error_table.refusal_of(problem)})
+            return self._computed(environ | {http.REFUSED: error_table.refusal_of(problem)})
         length = file.tell()
         file.seek(0)
         return Download(status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close)
@@ -275,7 +275,7 @@ class Console:
 
     async def _sent(self, answer: Answer | Download | Stream, environ: Environ, receive: Receive, send: Send) -> None:
         headers = encoded(answer.headers)
-        if bodies.REFUSED in environ:
+        if http.REFUSED in environ:
             headers.append((b"connection", b"close"))  # what comes of the body is not the next request
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         whole = isinstance(answer, Answer) and (len(answer.body) <= IN_MEMORY or environ["REQUEST_METHOD"] == "HEAD")

@@ -5,6 +5,8 @@ finish. Both hold the lock of the data folder: it is free when the last of them 
 """
 
 import contextlib
+import ctypes
+import multiprocessing
 import os
 import resource
 import signal
@@ -19,9 +21,9 @@ from typing import IO
 
 from django.conf import settings
 
-from openwop_console.process import lifetime
 from openwop_console.process.listening import Address, answers
 
+PR_SET_PDEATHSIG = 1
 POLL = 0.1
 # Connections that a web process holds open: most of them wait, which costs a descriptor and little memory.
 CONNECTIONS = 4096
@@ -31,6 +33,33 @@ HEAD_PATIENCE = 60_000
 # Seconds that a request, and a task, in hand at the end may still take. A task is cut off by its own timeout before.
 WEB_PATIENCE = 10
 WORKER_PATIENCE = settings.TASK_TIMEOUT + 10
+
+
+def die_with_parent(parent: int) -> None:
+    """The kernel kills this process when ``parent`` dies (Linux; elsewhere nothing changes).
+
+    ``parent`` is the process id as it was before the fork: the kernel says nothing of a parent that had died before
+    it was asked, and then this process ends itself.
+    """
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tie_descendants() -> None:
+    """This process, and each that it forks from now on, dies with its parent."""
+    started_by = multiprocessing.parent_process()  # none in a child of the supervisor, which was tied when it began
+    if started_by and started_by.pid:
+        die_with_parent(started_by.pid)
+    forking = os.getpid()
+
+    def note_parent() -> None:
+        nonlocal forking
+        forking = os.getpid()
+
+    os.register_at_fork(before=note_parent, after_in_child=lambda: die_with_parent(forking))
 
 
 @dataclass(frozen=True)
@@ -117,7 +146,7 @@ def _start(
 
 def _begin(supervisor: int) -> None:
     """What a child does first: it ends with its parent, and may have as many descriptors open as it serves clients."""
-    lifetime.die_with_parent(supervisor)
+    die_with_parent(supervisor)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * CONNECTIONS)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -9,18 +9,11 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
         from memory.forget.erasers import declared
-        from memory.host import installing
-        from openwop_console.runtime import (  # noqa: F401
-            automations,
-            chains,
-            interrupts,
-            nodes,
-            probes,
-            workflows,
-        )
+        from memory.host import registry
+        from openwop_console.runtime import automations, chains, interrupts, nodes, workflows  # noqa: F401
 
         interrupts.register()
         workflows.register_builtins()
         declared.register_tables("runtime")
-        installing.register(chains.INSTALLER)
-        installing.register(automations.INSTALLER)
+        registry.register(chains.INSTALLER)
+        registry.register(automations.INSTALLER)

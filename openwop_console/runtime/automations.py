@@ -12,9 +12,9 @@ from uuid import UUID
 
 from memory import harness
 from memory.host import cron, scheduling
-from memory.host.installing import Document, Installer, Problems
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy
+from memory.host.registry import Document, Installer, Problems
 from memory.host.scheduling import HORIZON, HORIZON_TEXT, OF_AUTOMATION, ScheduleOrder
 from memory.wire import instant
 from openwop_console.runtime import chains

@@ -12,10 +12,9 @@ from uuid import UUID
 
 from memory.host import node_types, registry
 from memory.host.errors import ChainParameterInvalid
-from memory.host.installing import Document, Installer, Problems
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
-from memory.host.registry import Artifact
+from memory.host.registry import Artifact, Document, Installer, Problems
 from openwop_console.runtime import json_schemas, workflows
 from openwop_console.runtime.workflows import MARK, ErrorList
 

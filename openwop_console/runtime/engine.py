@@ -31,7 +31,7 @@ from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.waking import Topic
-from openwop_console.runtime import chains, endings, graph, limits, replay, steps, workflows
+from openwop_console.runtime import chains, endings, graph, replay, run_options, steps, workflows
 from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
@@ -121,7 +121,7 @@ def _next(run: Run, clock: Clock) -> bool:
 def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     """The run reads memory as it is now; a branch that begins at the beginning, as it was for its source."""
     position = ledger.position(run.tenant_id) if run.inherits_until is None else run.snapshot_position
-    runs.start(run, snapshot_position=position, lasts=limits.duration_of(run, definition), now=now)
+    runs.start(run, snapshot_position=position, lasts=run_options.duration_of(run, definition), now=now)
 
 
 def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
@@ -217,11 +217,11 @@ def _execute(position: Position, clock: Clock, now: datetime) -> bool:
     run.current_node = position.node_id
     if _begins_attempt(step):
         run.executions += 1
-        if run.executions > (limit := limits.executions_of(run)):
+        if run.executions > (limit := run_options.executions_of(run)):
             _end_too_many(run, position, limit, now)
             return False
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=limits.timeout_of(node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_options.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
     more = execute(position, step, clock, now)
     position.steps[position.node_id] = step
@@ -299,9 +299,9 @@ def _fail_node(run: Run, failed: NodeFailed, now: datetime) -> bool:
     run.executions += _begins_attempt(step)
     facts: list[Event] = []
     if step is None:
-        step = steps.begin(run, position.node_id, timeout=limits.timeout_of(position.node), now=now)
+        step = steps.begin(run, position.node_id, timeout=run_options.timeout_of(position.node), now=now)
         facts.append(NodeStarted(position.node_id, position.node["typeId"], 0))
-    patience = limits.retries_of(definition, position.node)
+    patience = run_options.retries_of(definition, position.node)
     if not failed.final and step.attempt <= patience.retries:
         delay = patience.delay_before(step.attempt)
         facts.append(NodeRetried(position.node_id, step.attempt, int(delay.total_seconds() * 1000), failed.failure))

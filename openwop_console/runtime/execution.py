@@ -28,10 +28,9 @@ from memory.host.node_types import (
 )
 from memory.host.registry import ArtifactDisabled
 from openwop_console.runtime import artifacts, expressions, steps, workflows
+from openwop_console.runtime.context import NodeFiles, NodeMemory
 from openwop_console.runtime.expressions import Bounds
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.run_files import NodeFiles
-from openwop_console.runtime.run_memory import NodeMemory
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], datetime]

@@ -46,16 +46,16 @@ from memory.host.events import ReplayDiverged as Divergence
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.node_types import Done, NodeFailure, OnReplay, Outcome, Sleep, on_replay_of
-from memory.host.run_orders import Fork, RunOrder
+from memory.host.runs import Fork, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.kept_reads import Served
 from memory.models import WorkspaceFile
 from memory.text.matching import FORGOTTEN
-from openwop_console.runtime import chains, endings, execution, graph, limits, run_options, steps, workflows
+from openwop_console.runtime import chains, endings, execution, graph, run_options, steps, workflows
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.context import getting, listing
 from openwop_console.runtime.execution import Position
 from openwop_console.runtime.models import Step, StepState
-from openwop_console.runtime.run_memory import getting, listing
 
 log = logging.getLogger(__name__)
 CHUNK = 100  # events that are applied in one transaction
@@ -558,13 +558,13 @@ def _take_over(
         if node_id not in ended:
             _begin_anew(branch, definition, node_id, facts, now)
     branch.executions = sum(fact.type in (NodeStarted.type, NodeRetried.type) for fact in facts)
-    endings.retell(branch, source, facts, lasts=limits.duration_of(branch, definition), now=now)
+    endings.retell(branch, source, facts, lasts=run_options.duration_of(branch, definition), now=now)
 
 
 def _begin_anew(branch: Run, definition: JSONObject, node_id: str, facts: list[Recorded], now: datetime) -> None:
     """A node that was under way is called again. What it asked is asked again, unless it had been answered."""
     retried = sum(1 for fact in facts if fact.type == NodeRetried.type and fact.node_id == node_id)
-    timeout = limits.timeout_of(workflows.node_of(definition, node_id))
+    timeout = run_options.timeout_of(workflows.node_of(definition, node_id))
     step = steps.begin(branch, node_id, timeout=timeout, attempt=retried + 1, now=now)
     if answered := _answered(branch, node_id, facts):
         interrupts.take_over(branch, answered, now=now)

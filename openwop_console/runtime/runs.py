@@ -14,8 +14,7 @@ from memory.host.event_log import Recorded
 from memory.host.interrupts import InterruptNotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
-from memory.host.run_orders import RunOrder
-from memory.host.runs import ENDS
+from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
 from memory.wire import instant

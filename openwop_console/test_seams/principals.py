@@ -16,7 +16,7 @@ from memory.drafts import EntryDraft
 from memory.host import access, ids, registry, runs, tenancy, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Run, SecretScope, Tenant
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import Written
 from memory.passes.distillation import DISTILLED

@@ -17,12 +17,12 @@ from memory import workspace
 from memory.api import schemas
 from memory.api import serializers as wire
 from memory.api.workspace import FileParser
-from memory.file_drafts import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from memory.host import access, tenancy
+from memory.host.http import checked
 from memory.host.json_types import JSONObject
 from memory.host.operations import operation
-from memory.host.serializing import checked
 from memory.host.tenancy import TenantScope, scope_of
+from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, Precondition
 from openwop_console.test_seams.principals import seam
 
 Given = JSONObject

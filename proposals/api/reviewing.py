@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from memory import artifact_stops
 from memory.host import ids
 from memory.host.errors import NotFound, Refusal
+from memory.host.http import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.operations import (
@@ -32,14 +33,12 @@ from memory.host.operations import (
     words,
 )
 from memory.host.paging import DEFAULT_LIMIT, Page, cursor
-from memory.host.serializing import After, Closed, Flag, Text, Whole, checked, query_of
 from memory.host.tenancy import TenantScope, scope_of
 from memory.text import differences
 from memory.text.differences import DiffRow, Hunk, Piece
 from memory.wire import instant
 from proposals import artifacts, comments, diffs, installation, lifecycle, overrides, review, revisions, rules
-from proposals.api.parsing import ArtifactField, ArtifactParser
-from proposals.api.permitting import before_the_body
+from proposals.api.bodies import ArtifactField, ArtifactParser, before_the_body
 from proposals.api.schemas import GATE, PROPOSAL, REVISIONS
 from proposals.api.serializers import (
     RejectProposal,

@@ -6,12 +6,12 @@ from typing import Any
 from rest_framework import serializers
 
 from memory.host import ids
+from memory.host.http import After, Closed
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
 from memory.host.paging import Page, cursor
-from memory.host.serializing import After, Closed
 from memory.wire import instant
-from proposals.api.parsing import ArtifactField
+from proposals.api.bodies import ArtifactField
 from proposals.drafts import Change, ProposalDraft
 from proposals.inbox import InboxFilter
 from proposals.lifecycle import Activation

@@ -10,13 +10,12 @@ from rest_framework.response import Response
 
 from memory import artifact_stops
 from memory.host import ids
+from memory.host.http import checked, query_of
 from memory.host.operations import operation
-from memory.host.serializing import checked, query_of
 from memory.host.tenancy import scope_of
 from proposals import inbox, lifecycle, review, revisions
 from proposals.api import schemas
-from proposals.api.parsing import ArtifactParser
-from proposals.api.permitting import before_the_body
+from proposals.api.bodies import ArtifactParser, before_the_body
 from proposals.api.serializers import (
     CreateProposal,
     ListQuery,

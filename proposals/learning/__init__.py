@@ -4,7 +4,6 @@ Deterministic: rules find, and a person decides. What is proposed changes nothin
 another tenant has left is never looked at.
 """
 
-from proposals.learning.orders import KIND, checked, find, latest, order, order_daily, stop, tenants_due
-from proposals.learning.synthesis import carry_out
+from proposals.learning.synthesis import KIND, carry_out, checked, find, latest, order, order_daily, stop, tenants_due
 
 __all__ = ["KIND", "carry_out", "checked", "find", "latest", "order", "order_daily", "stop", "tenants_due"]

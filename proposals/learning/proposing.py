@@ -5,27 +5,47 @@ A pattern is proposed once, whatever became of it, and however many workers look
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 
 from memory.host import ids
+from memory.host.errors import Refusal
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import TenantScope, host_scope
 from proposals import artifacts, drafts, installation, lifecycle, revisions
 from proposals.drafts import MAX_SOURCES, ProposalDraft
-from proposals.learning.attempts import attempt
 from proposals.learning.miners.traces import Finding
 from proposals.models import Proposal
 
+Made = TypeVar("Made")
 RULES = "host:rule-miner/1"
 MOST_EVIDENCE = 200
 SCOPES = frozenset({"proposals:create", "memory:read"})
+
+
+def attempt(act: Callable[[], Made]) -> tuple[Made | None, str]:
+    """What ``act`` came to; or None and the code it was refused with, and nothing of it stands."""
+    return ask(partial(_as_one, act))
+
+
+def _as_one(act: Callable[[], Made]) -> Made:
+    with transaction.atomic():
+        return act()
+
+
+def ask(act: Callable[[], Made]) -> tuple[Made | None, str]:
+    """The same for what writes nothing and may take its time: no transaction is open meanwhile."""
+    try:
+        return act(), ""
+    except Refusal as refusal:
+        return None, refusal.code
 
 
 class Fate(StrEnum):

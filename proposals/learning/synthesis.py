@@ -6,21 +6,29 @@ what its first worker had proposed, and doubles nothing.
 
 from collections.abc import Callable
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 
-from memory import harness, passes
-from memory.host import ids
-from memory.models import Pass
-from proposals.learning import miners, proposing, run_traces
+from memory import harness, passes, policies
+from memory.host import access, audit, ids
+from memory.host.errors import Invalid, NotFound
+from memory.host.json_types import JSONObject
+from memory.host.models import Tenant
+from memory.host.tenancy import TenantScope
+from memory.models import Pass, PassState, Trigger
+from memory.passes import PassOrder
+from proposals.learning import miners, proposing, run_traces, wording
 from proposals.learning.figures import Figures, looked_at
 from proposals.learning.miners.traces import Finding
 from proposals.learning.proposing import RULES, Fate
 from proposals.learning.wording import Voice
 
 ENDPOINT = "endpoint"
-
 Clock = Callable[[], datetime]
+KIND = "synthesize"
+READS, ORDERS = "proposals:read", "passes:run"
+HOST = "host"
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
@@ -83,3 +91,88 @@ def _rehearse(work: Pass, fresh: list[Finding], figures: Figures, clock: Clock) 
             figures.refuse(code)
         else:
             figures.would_propose.append({"kind": finding.kind, "title": redact(finding.title).text})
+
+
+def order(scope: TenantScope, *, dry_run: bool = False, endpoint: bool = False, now: datetime) -> Pass:
+    """A synthesis is on record and waits for a worker; a dry run tells what it would propose, and proposes nothing.
+
+    With ``endpoint`` the drafts are worded by the one that the tenant's policy names; refused when it names none.
+    """
+    scope.check(ORDERS)
+    options = checked({ENDPOINT: True} if endpoint else {})
+    if endpoint and not wording.is_configured(policies.policy_of(scope.tenant_id)):
+        errors = [{"field": f"options.{ENDPOINT}", "message": "needs an endpoint in the tenant's memory policy"}]
+        raise Invalid("There is no endpoint to word proposals.", errors=errors)
+    window = f"asked/{ids.new_id().hex}"
+    wanted = PassOrder(KIND, window, scope.principal.id, options=options, dry_run=dry_run)
+    return passes.request(scope.tenant_id, wanted, now=now)
+
+
+def checked(options: JSONObject) -> JSONObject:
+    """The options as they are kept; what is not one of a synthesis is refused."""
+    errors = [{"field": f"options.{name}", "message": "is not an option"} for name in options if name != ENDPOINT]
+    if not isinstance(options.get(ENDPOINT, False), bool):
+        errors.append({"field": f"options.{ENDPOINT}", "message": "must be true or false"})
+    if errors:
+        raise Invalid("A synthesis has no such option.", errors=errors)
+    return dict(options)
+
+
+def tenants_due(*, now: datetime) -> list[UUID]:
+    """The tenants whose runs have left something since the host looked last, and that it has not looked at today.
+
+    A look that failed or was stopped has seen nothing.
+    """
+    every = Tenant.objects.order_by("id").values_list("id", flat=True)
+    return [tenant_id for tenant_id in every if _is_due(tenant_id, now)]
+
+
+def _is_due(tenant_id: UUID, now: datetime) -> bool:
+    looks = Pass.objects.of(tenant_id).filter(kind=KIND, dry_run=False)
+    there = looks.filter(state__in=(*passes.OPEN, PassState.DONE))
+    last = there.order_by("-id").values_list("created_at", flat=True).first()
+    today = looks.filter(window=_window_of(now)).exists()
+    return not today and run_traces.have_run_since(tenant_id, last, now=now)
+
+
+@transaction.atomic
+def order_daily(tenant_id: UUID, *, endpoint: bool, now: datetime) -> Pass | None:
+    """The host's own look of that day; None when there was one already. Who looks at the same moment waits.
+
+    A tenant whose policy names no endpoint has its drafts as the rules make them.
+    """
+    access.lock_tenant(tenant_id)
+    if not _is_due(tenant_id, now):
+        return None
+    worded = endpoint and wording.is_configured(policies.policy_of(tenant_id))
+    options = {ENDPOINT: True} if worded else {}
+    wanted = PassOrder(KIND, _window_of(now), HOST, options=options, trigger=Trigger.HOST_MANAGED)
+    return passes.request(tenant_id, wanted, now=now)
+
+
+def _window_of(now: datetime) -> str:
+    return f"day/{now:%Y-%m-%d}"
+
+
+def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
+    """The synthesis of this tenant, or ``NotFound``."""
+    scope.check(READS)
+    row = passes.find(scope.tenant_id, pass_id) if pass_id else None
+    if row is None or row.kind != KIND:
+        raise NotFound("There is no synthesis by that id.")
+    return row
+
+
+def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
+    """The synthesis leaves off before its next proposal; what it has proposed stands. Audited."""
+    scope.check(ORDERS)
+    row = passes.stop(scope.tenant_id, find(scope, pass_id).id, now=now)
+    target = ids.wire("pass", row.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action="pass.stopped", target=target, now=now)
+    return row
+
+
+def latest(scope: TenantScope) -> Pass | None:
+    """The synthesis that was asked for last, if ever one was."""
+    scope.check(READS)
+    return next(iter(passes.latest(scope.tenant_id, kinds=(KIND,), limit=1)), None)

@@ -122,7 +122,7 @@ def test_every_table_of_ours_is_a_tenant_s_or_known_to_be_shared() -> None:
         (r"INTO memory_memoryentry|(?<!class )\bMemoryEntry\(", "memory/ledger/entries.py"),
         (r"(?<!class )\bInstallation\(", "memory/host/registry.py"),
         (r"(?<!class )\bRun\($|(?<!class )\bRun\(\n", "memory/host/runs.py"),
-        (r"AESGCM\(", "memory/host/sealing.py"),
+        (r"AESGCM\(", "memory/host/vault.py"),
     ],
 )
 def test_a_thing_happens_in_its_one_place(pattern: str, only: str) -> None:
@@ -185,8 +185,8 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/passes/orders.py",  # a pass that was refused has that outcome
         "memory/forget/forgetting.py",  # a preview that was asked to stop has lapsed
-        "proposals/learning/attempts.py",  # a draft that cannot be installed is counted
-        "openwop_console/runtime/probes.py",  # a probe whose secret is not there yet brings its own
+        "proposals/learning/proposing.py",  # a draft that cannot be installed is counted
+        "openwop_console/runtime/nodes.py",  # a probe whose secret is not there yet brings its own
         "memory/host/pages.py",  # a form that was refused is shown again
         "openwop_console/test_seams/governance.py",  # a denial is an outcome that the suite asks for
         "openwop_console/test_seams/identity.py",  # what is not there is told apart, for the suite alone

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 
 from memory import workspace
-from memory.file_drafts import MAX_FILE_BYTES
+from memory.workspace import MAX_FILE_BYTES
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.host import access, audit, denials, event_log, ids, runs, sql, tenant_log
 from memory.host.event_log import Recorded
 from memory.host.models import AuditRecord, Operator
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from openwop_console.errors import is_denial
 from tests import building, proposing
 

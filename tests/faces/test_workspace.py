@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import workspace
-from memory.file_drafts import MAX_FILE_BYTES, FileDraft
 from memory.host.models import Tenant
 from memory.models import WorkspaceFile
+from memory.workspace import MAX_FILE_BYTES, FileDraft
 from tests import building
 from tests.conformance import schemas
 

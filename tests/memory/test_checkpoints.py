@@ -16,7 +16,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from memory import tasks
-from memory.host import audit, audit_chain, auditing, checkpoints, event_log, ids, sealing, signing, slots, tenant_log
+from memory.host import audit, audit_chain, auditing, checkpoints, event_log, ids, signing, slots, tenant_log, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -604,4 +604,4 @@ def test_nothing_ends_the_tenant_s_log() -> None:
 def test_the_signing_key_is_not_the_vault_s() -> None:
     seed = signing._derived(signing.CHECKPOINTS, "only-for-tests").private_bytes_raw()
     with override_settings(SECRET_KEY="only-for-tests", SECRET_KEY_FALLBACKS=[]):
-        assert seed not in sealing.wrapping_keys()
+        assert seed not in vault.wrapping_keys()

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, commitments, ledger, lineage, policies
-from memory.commitments import rows, upkeep
+from memory import adapter, agents, commitments, ledger, policies, provenance
+from memory.commitments import firing, rows
 from memory.drafts import EntryDraft
 from memory.forget import forgetting
 from memory.forget.erasers.commitments import CommitmentRows
@@ -21,8 +21,8 @@ from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Run, RunEvent
 from memory.ledger import Hidden
-from memory.lineage import Descent
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
+from memory.provenance import Descent
 from openwop_console.runtime import replay
 from openwop_console.runtime.timed import commitments as timed_commitments
 from openwop_console.runtime.timed import schedules
@@ -182,7 +182,7 @@ def test_a_time_that_nobody_looked_at_for_too_long_is_stale(desk: Desk) -> None:
     desk.says("Call Ana in 3 days.")
     desk.keeps()
     assert desk.keeps(hours=24 * 6) == 0
-    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.UNFIRED)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.UNFIRED)
 
 
 # --- firing: predicates -----------------------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ def test_a_condition_that_did_not_come_true_for_too_long_is_stale(desk: Desk) ->
     desk.says("When the invoice clears, tell finance.")
     desk.keeps()
     desk.keeps(hours=24 * 91)
-    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.UNFIRED)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.UNFIRED)
     desk.says("The invoice cleared.")
     assert desk.keeps() == 0
 
@@ -435,14 +435,14 @@ def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(de
     ledger.retire_entry(desk.scope, entry, reason="", now=desk.at)
     desk.at += timedelta(days=4)
     assert timed_commitments.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
-    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, upkeep.GONE, [])
+    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, firing.GONE, [])
 
 
 def test_one_whose_entry_has_expired_is_stale_at_the_next_thorough_look(desk: Desk) -> None:
     desk.says("When the invoice clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
     desk.keeps()
     desk.keeps(hours=3)
-    assert (desk.only.state, desk.only.reason) == (S.STALE, upkeep.GONE)
+    assert (desk.only.state, desk.only.reason) == (S.STALE, firing.GONE)
 
 
 def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now(desk: Desk) -> None:
@@ -451,7 +451,7 @@ def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now
     merged = ledger.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
     (into,) = ledger.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
     ledger.hide_entries(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
-    lineage.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
+    provenance.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
     ledger.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
     assert desk.keeps(hours=73) == 1
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into.id)]

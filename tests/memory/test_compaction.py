@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory import adapter, ledger, lineage, passes
+from memory import adapter, ledger, passes, provenance
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import Invalid, NotFound
@@ -138,7 +138,7 @@ def test_more_than_a_hundred_sources_are_counted_and_not_named(ada: Any, run: An
     assert "sourceIds" not in fact
     target = ids.parse("mem", work.outcome["outputId"])
     assert target is not None
-    assert len(lineage.sources_of(ada.tenant_id, [target])[target]) == 101
+    assert len(provenance.sources_of(ada.tenant_id, [target])[target]) == 101
 
 
 # --- what goes in -----------------------------------------------------------------------------------------------------
@@ -360,9 +360,9 @@ def test_lineage_is_kept_both_ways(ada: Any, run: Any) -> None:
     work = compact(ada)
     target = ids.parse("mem", work.outcome["outputId"])
     assert target is not None
-    assert [row.source_id for row in lineage.sources_of(ada.tenant_id, [target])[target]] == sources
+    assert [row.source_id for row in provenance.sources_of(ada.tenant_id, [target])[target]] == sources
     for source in sources:
-        [row] = lineage.came_of(ada.tenant_id, [source])[source]
+        [row] = provenance.came_of(ada.tenant_id, [source])[source]
         assert (row.target_id, row.kind, row.pass_id) == (target, "compacted", work.id)
 
 
@@ -392,7 +392,7 @@ def test_nothing_of_another_ref_or_tenant_is_touched(ada: Any, run: Any) -> None
 
 def test_a_pass_whose_worker_died_at_any_step_compacts_once(ada: Any, run: Any, monkeypatch: Any) -> None:
     """The first worker gets as far as one of the steps of the transaction and no further; the second does it all."""
-    steps = [(ledger, "hide_entries"), (ledger, "write_derived"), (lineage, "record"), (event_log, "append")]
+    steps = [(ledger, "hide_entries"), (ledger, "write_derived"), (provenance, "record"), (event_log, "append")]
     for text in ("one", "two"):
         building.write(ada, run, text)
     work = orders.order(ada, Wanted("compact", "notes"), now=timezone.now())

@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from memory import adapter, ledger, lineage, passes, policies, retention
+from memory import adapter, ledger, passes, policies, provenance, retention
 from memory.adapter import RunView
 from memory.forget import forgetting
 from memory.host import event_log, ids, vault
@@ -89,12 +89,12 @@ def test_what_says_the_same_becomes_one_and_an_older_value_rests(desk: Desk) -> 
     )
     assert counts(done) == (5, 3)
     [event] = told(done)
-    gone = {each.source_id for each in lineage.lineage_of_pass(done.tenant_id, done.id, limit=10)}
+    gone = {each.source_id for each in provenance.lineage_of_pass(done.tenant_id, done.id, limit=10)}
     assert set(event.pop("mergedIds")) == {ids.wire("mem", each) for each in gone}
     assert event == {"memoryRef": HERE, "inputCount": 5, "outputCount": 3, "trigger": "on-demand"}
     assert old in gone
     assert gone - {old} < {one, other}
-    assert lineage.came_of(done.tenant_id, [old])[old][0].target_id == new
+    assert provenance.came_of(done.tenant_id, [old])[old][0].target_id == new
 
 
 def test_a_second_pass_changes_nothing_and_says_so(desk: Desk) -> None:
@@ -302,7 +302,7 @@ def test_an_expired_entry_does_not_count(desk: Desk) -> None:
 def test_what_was_merged_away_can_be_restored_and_is_then_left_alone(desk: Desk) -> None:
     desk.say(*SAME)
     done = desk.consolidate()
-    [gone] = lineage.lineage_of_pass(done.tenant_id, done.id, limit=2)
+    [gone] = provenance.lineage_of_pass(done.tenant_id, done.id, limit=2)
 
     back = ledger.restore_entry(desk.owner, gone.source_id, now=timezone.now())
 
@@ -322,7 +322,7 @@ def test_behind_the_window_it_is_gone_with_a_tombstone(desk: Desk) -> None:
     assert retention.sweep_merged(now=now + timedelta(days=3)) == 2
 
     stones = {row.id: row.reason for row in Tombstone.objects.of(desk.owner.tenant_id)}
-    rows = lineage.lineage_of_pass(done.tenant_id, done.id, limit=3)
+    rows = provenance.lineage_of_pass(done.tenant_id, done.id, limit=3)
     assert stones == {row.source_id: row.kind for row in rows}
     assert sorted(stones.values()) == ["merged", "superseded"]
     assert len(desk.texts()) == 2
@@ -513,7 +513,7 @@ def test_nothing_goes_into_what_was_taken_away_meanwhile(
     done = desk.consolidate()
 
     assert list(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True)) == [first]
-    assert not lineage.lineage_of_pass(tenant, done.id, limit=1)
+    assert not provenance.lineage_of_pass(tenant, done.id, limit=1)
     assert done.outcome["merged"] == 0
 
 
@@ -526,7 +526,7 @@ def test_a_source_that_was_protected_meanwhile_stays(desk: Desk, monkeypatch: py
 
     left = set(MemoryEntry.objects.filter(retired_at=None).values_list("id", flat=True))
     assert left == {first, third}
-    assert [row.source_id for row in lineage.lineage_of_pass(done.tenant_id, done.id, limit=5)] == [second]
+    assert [row.source_id for row in provenance.lineage_of_pass(done.tenant_id, done.id, limit=5)] == [second]
 
 
 def test_more_than_a_hundred_ids_are_not_named(desk: Desk) -> None:

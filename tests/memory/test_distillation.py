@@ -14,7 +14,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, endpoint, ledger, lineage, passes, policies, workspace
+from memory import adapter, endpoint, ledger, passes, policies, provenance, workspace
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
@@ -113,7 +113,7 @@ def test_a_ref_becomes_an_archive_that_agents_read_and_the_log_names() -> None:
         "sourceIds": [ids.wire("mem", each.id) for each in written],
         "distillation": {"tokenBudget": 8000, "tokensUsed": outcome["tokensUsed"], "indexUpdated": True},
     }
-    descents = lineage.sources_of(acme.tenant_id, [archive.id])[archive.id]
+    descents = provenance.sources_of(acme.tenant_id, [archive.id])[archive.id]
     assert [each.source_id for each in descents] == [each.id for each in written]
     assert {each.pass_id for each in descents} == {work.id}
 

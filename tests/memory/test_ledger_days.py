@@ -14,7 +14,7 @@ from memory.host import runs
 from memory.ledger import Given, Hidden
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from tests import building
 from tests.memory.test_forgetting import MARTA, forget
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory import adapter, ledger, lineage
+from memory import adapter, ledger, provenance
 from memory.drafts import EntryDraft
 from memory.host import event_log, vault
 from memory.host.tenancy import TenantScope
@@ -161,7 +161,7 @@ def test_every_entry_is_still_read_or_has_come_into_one_that_is(kind: str, corpu
         assert before <= rows.keys()
         assert hidden <= before
         assert all(rows[each].retired_kind for each in hidden)
-        came_of = lineage.came_of(world.acme.tenant_id, hidden)
+        came_of = provenance.came_of(world.acme.tenant_id, hidden)
         assert came_of.keys() == hidden
         assert all(descent.pass_id == work.id for found in came_of.values() for descent in found)
         for each in hidden:

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from memory import ledger, workspace
 from memory.drafts import EntryDraft
-from memory.file_drafts import FileDraft
 from memory.host import audit, effects, event_log, ids, interrupts, node_types, registry, runs, tenancy, vault
 from memory.host.errors import (
     Conflict,
@@ -27,10 +26,11 @@ from memory.host.events import CustomAsk, NodeStarted
 from memory.host.models import ArtifactKind, Interrupt, Resolution, Run, RunEvent
 from memory.host.node_types import Done, NodeContext, NodeFailure, OnReplay, Outcome, Sleep, Wait
 from memory.host.registry import Artifact
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import KeptContent, KeptRead, WorkspaceFile
 from memory.models.entry import LedgerHead, MemoryEntry
+from memory.workspace import FileDraft
 from openwop_console.runtime import engine, replay
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.models import Step

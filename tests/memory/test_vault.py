@@ -9,7 +9,7 @@ from memory import ledger
 from memory.host import audit, audit_chain, ids, vault
 from memory.host.errors import Invalid, NotFound
 from memory.host.models import Secret, VaultKey
-from memory.host.sealing import VaultLocked
+from memory.host.vault import VaultLocked
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]

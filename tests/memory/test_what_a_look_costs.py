@@ -86,7 +86,7 @@ def test_a_round_over_many_tenants_is_a_part_a_look_and_leaves_none_out(monkeypa
     desks = [Desk(f"t{number}", at=timezone.now()) for number in range(5)]
     for desk in desks:
         desk.says("Call Ana in 3 days.")
-    monkeypatch.setattr(commitments.looking, "PART", 2)
+    monkeypatch.setattr(commitments.inference, "PART", 2)
     found: set[UUID] = set()
     after, parts = None, 0
     while parts == 0 or after is not None:
@@ -138,7 +138,7 @@ def test_a_thorough_look_at_one_tenant_is_a_part_of_its_commitments_and_comes_to
     for number in range(5):
         desk.says(f"When invoice {number} clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
     desk.keeps()
-    monkeypatch.setattr(commitments.upkeep, "PART", 2)
+    monkeypatch.setattr(commitments.firing, "PART", 2)
     desk.at += timedelta(hours=3)
     stale = []
     for _ in range(3):

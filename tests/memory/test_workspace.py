@@ -10,16 +10,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import workspace
-from memory.file_drafts import MAX_FILE_BYTES, FileDraft, Precondition
 from memory.forget import forgetting
 from memory.host import audit, event_log, runs, tenancy, tenant_log, vault
 from memory.host.errors import Forbidden, Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, WorkspaceFile
+from memory.workspace import MAX_FILE_BYTES, FileDraft, Precondition
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.context import NodeFiles
 from openwop_console.runtime.models import Step
-from openwop_console.runtime.run_files import NodeFiles
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 

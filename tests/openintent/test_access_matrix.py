@@ -21,12 +21,13 @@ from memory.host.tenancy import TenantScope
 from memory.ledger import Given
 from memory.models import Intent, Namespace, Task
 from memory.models.address import EntryAddress
-from memory.openintent import entries, tiers
+from memory.openintent import access as openintent_access
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions, change
-from memory.openintent.tiers import Caller
 from memory.openintent.work import coordinators, grants, intents, tasks
-from memory.openintent.work.drafts import CoordinatorChange, NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.openintent.work.grants import NewGrant
+from memory.openintent.work.rows import CoordinatorChange, NewCoordinator, NewIntent, NewTask, TaskChange
 from tests import building
 from tests.budgets import THOROUGH
 
@@ -438,12 +439,12 @@ def require_one_rule(door: Door) -> None:
     seen = EntryAddress.objects.filter(key__endswith="-seen")
     rows, own = list(seen.select_related("entry")), seen.filter(tenant_id=caller.tenant_id)
     assert len(rows) == len(TIERS)
-    readable = {row.id for row in rows if tiers.may_read(caller, row, now)}
-    writable = {row.id for row in rows if tiers.may_write(caller, row, now)}
+    readable = {row.id for row in rows if openintent_access.may_read(caller, row, now)}
+    writable = {row.id for row in rows if openintent_access.may_write(caller, row, now)}
     if caller.scope.can("memory:read"):
-        assert readable == set(own.filter(tiers.visible(caller, now=now)).values_list("id", flat=True))
+        assert readable == set(own.filter(openintent_access.visible(caller, now=now)).values_list("id", flat=True))
     if caller.scope.can("memory:write"):
-        assert writable == set(own.filter(tiers.writable(caller, now=now)).values_list("id", flat=True))
+        assert writable == set(own.filter(openintent_access.writable(caller, now=now)).values_list("id", flat=True))
     assert writable <= readable
 
 

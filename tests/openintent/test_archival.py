@@ -24,8 +24,8 @@ from memory.models import EventNote
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
 from memory.openintent import entries, work
-from memory.openintent.tiers import Caller
-from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, archival
+from memory.openintent.access import Caller
+from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, tasks
 from tests import building
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served
@@ -388,7 +388,7 @@ def test_a_secret_that_came_later_is_in_no_snapshot(room: Room) -> None:
 
 
 def test_a_large_task_is_archived_in_several_events_and_in_chunks(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archival, "MAX_SNAPSHOT", 2_000)
+    monkeypatch.setattr(tasks, "MAX_SNAPSHOT", 2_000)
     for number in range(9):
         room.remembers(f"k{number}", {"text": "x" * 500})
     room.ends()

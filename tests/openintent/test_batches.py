@@ -11,8 +11,8 @@ from memory.host import vault
 from memory.host.errors import Invalid
 from memory.ledger import Given
 from memory.openintent import batches, entries
+from memory.openintent.access import Caller
 from memory.openintent.batches import Item
-from memory.openintent.tiers import Caller
 from tests import building
 from tests.openintent.conftest import Served
 

@@ -18,8 +18,8 @@ from memory.models import Assignment, Coordinator, Intent, Task
 from memory.models.address import EntryAddress
 from memory.models.entry import Tombstone
 from memory.openintent import batches, entries, queries, work
+from memory.openintent.access import Caller
 from memory.openintent.batches import Item
-from memory.openintent.tiers import Caller
 from tests import building
 from tests.openintent.conftest import Served
 

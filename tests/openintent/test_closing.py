@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, kept_reads, ledger, lineage
+from memory import adapter, kept_reads, ledger, provenance
 from memory.addresses import Address, Tier
 from memory.host import audit, event_log
 from memory.host.errors import Unprocessable
@@ -15,10 +15,10 @@ from memory.models import Archive, KeptContent, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from memory.passes import archives, distillation, orders
 from memory.passes.orders import Wanted
-from openwop_console.runtime.run_memory import NodeMemory
+from openwop_console.runtime.context import NodeMemory
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -158,7 +158,7 @@ def test_R93_a_pass_over_shared_memory_takes_what_is_open_and_nothing_that_is_se
     opened = [remembered(f"open {number}", text) for number, text in enumerate(SAME)]
     sealed = [remembered(f"sealed {n}", text, sensitivity="restricted") for n, text in enumerate(SAME)]
     done = passed(kind, **KINDS[kind])
-    taken = {each.source_id for each in lineage.lineage_of_pass(done.tenant_id, done.id, limit=100)}
+    taken = {each.source_id for each in provenance.lineage_of_pass(done.tenant_id, done.id, limit=100)}
     assert bool(taken) == (kind != "consolidate"), "each of these stands at a key of its own"
     assert taken <= {each.id for each in opened}
     there = MemoryEntry.objects.filter(id__in=[each.id for each in sealed], retired_at=None)

@@ -19,8 +19,8 @@ from memory.models import EventNote, ForgetRequest, ForgetState, Intent, Namespa
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries, events, namespaces, work
+from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
-from memory.openintent.tiers import Caller
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange, grants
 from tests import building
 from tests.memory.test_forgetting import MARTA, carry_out, confirm, everything_stored, forget, preview

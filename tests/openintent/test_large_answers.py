@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from memory.host.tenancy import TenantScope
 from memory.openintent import events, work
+from memory.openintent.access import Caller
 from memory.openintent.events import Asked
-from memory.openintent.tiers import Caller
 from memory.openintent.work import NewIntent
 from tests import building
 

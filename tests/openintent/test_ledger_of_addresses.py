@@ -16,7 +16,7 @@ from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from tests import building
 
 pytestmark = pytest.mark.django_db

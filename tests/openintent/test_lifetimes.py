@@ -16,7 +16,7 @@ from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.openintent import entries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from openwop_console.process import scheduler
 from tests import building
 from tests.openintent.conftest import Served

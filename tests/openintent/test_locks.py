@@ -21,8 +21,8 @@ from memory.ledger import Given
 from memory.models import Archive, Namespace
 from memory.models.address import EntryAddress
 from memory.openintent import batches, entries, work, workflow_file
+from memory.openintent.access import Caller
 from memory.openintent.batches import Item
-from memory.openintent.tiers import Caller
 from memory.openintent.work import NewIntent
 from tests import building
 from tests.openintent import test_closing

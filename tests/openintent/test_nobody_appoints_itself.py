@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memory.host import ids
 from memory.openintent import events, work
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask
 from memory.openintent.work.coordinators import TOLD
 from memory.openintent.work.rows import KINDS, OF_STATUS, TOLD_BY_HOST

@@ -20,10 +20,10 @@ from memory.host import sql
 from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.openintent import batches, entries, queries
+from memory.openintent.access import Caller
 from memory.openintent.batches import Item
-from memory.openintent.documents import entry_document
+from memory.openintent.entries import entry_document
 from memory.openintent.queries import Wanted
-from memory.openintent.tiers import Caller
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -193,7 +193,7 @@ def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
 def test_a_tag_that_many_have_is_looked_up_along_the_agent_s_index(
     caller: Caller, remember: Callable[..., None], plans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.adapter.lists.FEW", (1, 2))
+    monkeypatch.setattr("memory.adapter.openintent.FEW", (1, 2))
     remember(4)
     found = plans(asked(caller, Wanted(agent_id=ME, tags=("common",), limit=2)))
     assert any("memory_address_agent" in plan for plan in found), found

@@ -21,7 +21,7 @@ from openintent.exceptions import OpenIntentError
 from psycopg import sql as sql_text
 
 from memory import adapter, ledger, retention
-from memory.adapter import Injection, rows
+from memory.adapter import Injection, openintent
 from memory.addresses import Address, Tier
 from memory.host import sql, vault
 from memory.host.models import VaultKey
@@ -29,7 +29,7 @@ from memory.ledger import Given
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from tests import building
 from tests.fixtures_console import ConsoleProcess
 from tests.openintent.conftest import Served
@@ -294,7 +294,7 @@ def test_R93_who_reads_beside_a_rotation_is_given_the_value(client: Any, monkeyp
 
     def then_rotated(statement: str, parameters: Any) -> Any:
         found = reading(statement, parameters)
-        if rows.SOURCE in statement and not rotated:
+        if openintent.SOURCE in statement and not rotated:
             rotated.append(vault.rotate(reseal=ledger.reseal, now=timezone.now()))
         return found
 

@@ -19,8 +19,8 @@ from memory.models import Commitment, PassState
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries, namespaces, work
+from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
-from memory.openintent.tiers import Caller
 from memory.openintent.work import NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.passes import orders, schedules
 from memory.passes.orders import Wanted

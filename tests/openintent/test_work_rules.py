@@ -147,7 +147,7 @@ def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
 def test_the_memory_of_a_task_is_archived_once_within_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        "memory.openintent.work.archival.archive", lambda row, actor, now: called.append((row.status, actor))
+        "memory.openintent.work.tasks.archive", lambda row, actor, now: called.append((row.status, actor))
     )
     task = desk.task()
     desk.change(task, status="running")

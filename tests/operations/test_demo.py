@@ -19,7 +19,7 @@ from django.utils import timezone
 from memory import adapter, agents, ledger, provenance, workspace
 from memory.commitments import inference
 from memory.forget import forgetting
-from memory.host import access, event_log, installing, registry, runs, tenancy, vault
+from memory.host import access, event_log, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
 from memory.models import Archive, Commitment, Intent, Pass, Task
 from memory.models.address import EntryAddress
@@ -339,7 +339,7 @@ def test_there_are_proposals_of_every_kind_and_in_every_state_that_a_review_come
         ("automation", "draft", "waiting-approval"),
         ("workflow-chain-pack", "applied", "completed"),
     ]
-    assert {each.kind for each in found} == set(installing.kinds()) == set(Kind.values)
+    assert {each.kind for each in found} == set(registry.kinds()) == set(Kind.values)
     assert all(each.rationale and each.source_run_ids for each in found)
     assert proposal(acme, "Answer simple tickets").closing_reason
     corrected = {f"run_{run.id.hex}" for run in errand_runs(acme).values() if "corrected" in run.tags}

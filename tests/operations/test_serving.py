@@ -22,7 +22,7 @@ from django.http import FileResponse
 from django.test import Client
 
 from memory.host.slots import Slots
-from openwop_console import documents
+from openwop_console import discovery
 from openwop_console.process import server
 from openwop_console.process.listening import Address
 from openwop_console.runtime import streams
@@ -462,7 +462,7 @@ def test_health_is_answered_the_first_time_too_without_a_thread_or_a_slot(
     assert awaiting.awaited(first()) == 200
 
 
-@pytest.mark.parametrize("path", sorted(documents.PATHS))
+@pytest.mark.parametrize("path", sorted(discovery.PATHS))
 def test_a_document_is_computed_once_and_then_sent_without_a_thread(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[str] = []
 
@@ -482,11 +482,11 @@ def test_a_document_is_computed_once_and_then_sent_without_a_thread(path: str, m
     first, again, unchanged, *_ = awaiting.awaited(asked())
     assert first == again
     assert unchanged == (304, {b"etag": b'"1"'})
-    assert len(computed) == (2 if path == documents.HEALTH else 3)  # health at the start; with a query; with two hosts
+    assert len(computed) == (2 if path == discovery.HEALTH else 3)  # health at the start; with a query; with two hosts
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", sorted(documents.PATHS))
+@pytest.mark.parametrize("path", sorted(discovery.PATHS))
 def test_a_document_rests_on_nothing_that_is_stored(path: str, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         assert Client().get(path).status_code == 200

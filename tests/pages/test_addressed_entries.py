@@ -19,7 +19,7 @@ from memory.host.models import AuditRecord, Run
 from memory.ledger import Given
 from memory.models import Commitment
 from memory.openintent import entries, work
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from tests import building

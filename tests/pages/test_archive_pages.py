@@ -16,12 +16,12 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from memory import ledger, passes, workspace
-from memory.file_drafts import FileDraft
 from memory.host import ids
 from memory.host.errors import Invalid
 from memory.host.events import Failure
 from memory.models import Archive, Pass
 from memory.passes import PassOrder, archives, distillation
+from memory.workspace import FileDraft
 from tests import archiving, browsing, building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 from tests.tampering import tamper

@@ -16,17 +16,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import adapter, ledger, lineage, passes, policies
+from memory import adapter, ledger, passes, policies, provenance
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, tenancy
 from memory.host.errors import Invalid, TokenBudgetExceeded
 from memory.host.events import MemoryConsolidated
 from memory.ledger import Derivation, Hidden
-from memory.lineage import Descent
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, schedules
 from memory.passes.orders import Wanted
+from memory.provenance import Descent
 from tests import archiving, building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -75,7 +75,7 @@ class Merging:
                 [written] = ledger.write_derived(scope, [made], run=work.run, now=now)
                 ledger.strengthen(work.tenant_id, [(written.id, len(group), now)])
                 descents = [Descent(e.id, written.id, "merged") for e in group]
-                lineage.record(work.tenant_id, descents, pass_id=work.id, now=now)
+                provenance.record(work.tenant_id, descents, pass_id=work.id, now=now)
             fact = MemoryConsolidated(work.memory_ref, total, len(groups), tuple(gone) if self.names_ids else None)
             event_log.append(work.tenant_id, work.run_id, fact, now=now)
             passes.finish(work, outcome=figures, now=now)

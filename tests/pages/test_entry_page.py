@@ -9,12 +9,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import lineage
+from memory import provenance
 from memory.host import ids, runs
-from memory.host.run_orders import RunOrder
-from memory.lineage import Descent
+from memory.host.runs import RunOrder
 from memory.models import Archive
 from memory.passes import archives, definition_of
+from memory.provenance import Descent
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 
@@ -166,7 +166,7 @@ def test_an_entry_that_a_pass_took_and_what_it_went_into_lead_to_each_other(ada:
     owner = building.scope()
     run = building.open_run(owner)
     old, new = (building.write(owner, run, text) for text in ("old", "new"))
-    lineage.record(owner.tenant_id, [Descent(old.id, new.id, kind)], pass_id=None, now=timezone.now())
+    provenance.record(owner.tenant_id, [Descent(old.id, new.id, kind)], pass_id=None, now=timezone.now())
     for here, there in ((old, new), (new, old)):
         shown = derived_part(ada, ids.wire("mem", here.id))
         assert f"/memory/{ids.wire('mem', there.id)}" in shown

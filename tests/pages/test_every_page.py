@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory import workspace
-from memory.file_drafts import FileDraft
 from memory.forget import forgetting
 from memory.host import audit, audit_chain, ids
 from memory.host.models import AuditRecord
 from memory.passes import orders, schedules
 from memory.passes.orders import Wanted
 from memory.passes.schedules import PassTimes
+from memory.workspace import FileDraft
 from tests import archiving, building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper

@@ -15,8 +15,8 @@ from memory.host.models import Operator
 from memory.ledger import Given
 from memory.models import Namespace
 from memory.openintent import entries, namespaces, workflow_file
+from memory.openintent.access import Caller
 from memory.openintent.namespaces import Permissions
-from memory.openintent.tiers import Caller
 from memory.views import namespaces as views
 from tests import building
 from tests.openintent.test_workflow_file import SEED

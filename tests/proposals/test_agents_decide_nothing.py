@@ -8,10 +8,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import workspace
-from memory.file_drafts import FileDraft
 from memory.host import access, ids, node_types, registry, tenancy
 from memory.host.errors import Refusal
 from memory.host.models import Interrupt, Run
+from memory.workspace import FileDraft
 from openwop_console.runtime import interrupts, workflows
 from proposals import gate as gates
 from proposals import lifecycle, rules

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from memory.host import installing, registry, vault
+from memory.host import registry, vault
 from memory.host.errors import Invalid, Refusal, TooLarge, Unprocessable
 from proposals import artifacts, review, revisions
 from proposals.models import Kind, Proposal
@@ -105,7 +105,7 @@ def test_an_artifact_has_a_bound() -> None:
 
 
 def test_a_kind_that_nobody_installs_is_refused_and_one_that_does_not_exist_as_well(monkeypatch: Any) -> None:
-    monkeypatch.setattr(installing, "installer_of", lambda kind: None)
+    monkeypatch.setattr(registry, "installer_of", lambda kind: None)
     for kind in Kind.values:
         with pytest.raises(Unprocessable) as refused:
             proposing.propose(kind=kind)

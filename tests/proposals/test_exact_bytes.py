@@ -16,11 +16,11 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.host import installing
+from memory.host import registry
 from memory.host.models import Run
 from openwop_console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from proposals import artifacts
-from proposals.api.parsing import MAX_BODY
+from proposals.api.bodies import MAX_BODY
 from proposals.models import Kind, Proposal
 from tests import building
 from tests.budgets import examples
@@ -172,7 +172,7 @@ def test_what_was_sent_is_what_is_installed_byte_for_byte(name: str) -> None:
 
 
 def test_every_kind_that_is_installed_here_has_hard_artifacts() -> None:
-    assert {kind for kind, _ in HARD.values()} == set(installing.kinds()) == set(Kind.values)
+    assert {kind for kind, _ in HARD.values()} == set(registry.kinds()) == set(Kind.values)
 
 
 def test_the_digest_a_reviewer_reads_is_that_of_what_was_sent_and_stays_that_of_the_installed() -> None:

@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory.host import installing, registry
+from memory.host import registry
 from memory.host.models import Run, Schedule
 from openwop_console.process import scheduler
 from openwop_console.runtime import steps
@@ -278,4 +278,4 @@ def test_no_installation_and_no_schedule_comes_of_a_proposal_that_is_not_applied
 
 
 def test_every_kind_that_can_be_installed_is_looked_at_here() -> None:
-    assert {case.kind for case in CASES} == set(installing.kinds()) == set(Kind.values)
+    assert {case.kind for case in CASES} == set(registry.kinds()) == set(Kind.values)

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory.host import access, ids, runs, sql, tenancy
 from memory.host.models import Run, Tenant
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope
 from memory.text import token_budget
 from tools.bench.quality.labels import Labelled

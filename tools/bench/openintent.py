@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory.host import access, tenancy
 from memory.openintent import queries
-from memory.openintent.tiers import Caller
+from memory.openintent.access import Caller
 from openwop_console.process.listening import Address
 from tools.bench import ground, public_server, remembering, rounds, serving
 from tools.bench.outcomes import Outcome

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, lineage
+from memory import adapter, provenance
 from memory.forget.erasers.declared import Declared
 from memory.forget.erasers.entries import naming, traces
 from memory.host import sql
@@ -118,7 +118,7 @@ def _went_into(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[UUID, set[U
         asked = {each for ends in edge.values() for each in ends}
         came: dict[UUID, set[UUID]] = {}
         for part in sql.in_chunks(asked):
-            rows = lineage.came_of(tenant_id, part)
+            rows = provenance.came_of(tenant_id, part)
             came |= {source: {each.target_id for each in of_one} for source, of_one in rows.items()}
         edge = {
             entry: {target for end in ends for target in came.get(end, ())} - found[entry]

@@ -12,16 +12,15 @@ from rest_framework.response import Response
 from memory import addresses
 from memory.host import ids
 from memory.host.errors import Invalid
+from memory.host.http import Text, Whole, query_of
 from memory.host.json_types import JSONObject
-from memory.host.serializing import Text, Whole, query_of
 from memory.openintent import batches, queries
+from memory.openintent.access import WRITE
 from memory.openintent.api import schemas
-from memory.openintent.api.bodies import BatchParser
-from memory.openintent.api.http import caller_of, described
+from memory.openintent.api.http import BatchParser, caller_of, described
 from memory.openintent.api.serializers import EntryCreate, Name, Value
 from memory.openintent.batches import Item
-from memory.openintent.documents import entry_document
-from memory.openintent.tiers import WRITE
+from memory.openintent.entries import entry_document
 
 LARGEST_VERSION = 2**31 - 1
 NAMES = frozenset(

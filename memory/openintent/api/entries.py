@@ -11,17 +11,16 @@ from rest_framework.request import Request
 
 from memory.host import ids
 from memory.host.errors import Invalid, PreconditionRequired
+from memory.host.http import checked
 from memory.host.json_types import JSONObject
 from memory.host.operations import listed
-from memory.host.serializing import checked
 from memory.openintent import entries, queries
+from memory.openintent.access import READ, WRITE, Caller
 from memory.openintent.api import schemas
-from memory.openintent.api.bodies import ExactJSONParser
-from memory.openintent.api.http import caller_of, described, json_response, permitted_first
+from memory.openintent.api.http import ExactJSONParser, caller_of, described, json_response, permitted_first
 from memory.openintent.api.serializers import EntryCreate, EntryUpdate
-from memory.openintent.documents import entry_document
+from memory.openintent.entries import entry_document
 from memory.openintent.queries import Page
-from memory.openintent.tiers import READ, WRITE, Caller
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress

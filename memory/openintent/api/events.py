@@ -10,13 +10,12 @@ from rest_framework.response import Response
 from memory.host.errors import Invalid
 from memory.host.operations import listed
 from memory.openintent import events, queries
+from memory.openintent.access import READ, WRITE
 from memory.openintent.api import schemas
-from memory.openintent.api.bodies import ExactJSONParser
-from memory.openintent.api.http import Problems, caller_of, described, page_of
+from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of
 from memory.openintent.api.intents import log_event
 from memory.openintent.api.serializers import EventCreate
 from memory.openintent.events import Asked, Log
-from memory.openintent.tiers import READ, WRITE
 
 LONGEST_TYPE = 64
 EVENTS = listed(schemas.EVENT)

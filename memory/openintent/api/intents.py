@@ -10,17 +10,16 @@ from rest_framework.response import Response
 from memory.host import ids
 from memory.host.errors import PreconditionRequired
 from memory.host.event_log import Recorded
+from memory.host.http import checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.operations import listed
-from memory.host.serializing import checked, query_of
 from memory.models import Agent, Coordinator, Intent, Task
 from memory.openintent import work
+from memory.openintent.access import READ, WRITE, Caller
 from memory.openintent.api import schemas, serializers
-from memory.openintent.api.bodies import ExactJSONParser
 from memory.openintent.api.entries import version_of
-from memory.openintent.api.http import caller_of, described, permitted_first
-from memory.openintent.documents import instant
-from memory.openintent.tiers import READ, WRITE, Caller
+from memory.openintent.api.http import ExactJSONParser, caller_of, described, permitted_first
+from memory.openintent.entries import instant
 from memory.openintent.work import CoordinatorChange, NewIntent, authority
 
 Document = JSONObject

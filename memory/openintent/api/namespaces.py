@@ -12,19 +12,18 @@ from rest_framework.response import Response
 
 from memory.host import ids
 from memory.host.errors import Invalid
+from memory.host.http import Closed, Text, checked
 from memory.host.json_types import JSONObject
-from memory.host.serializing import Closed, Text, checked
 from memory.models import Grant, Intent, Namespace
 from memory.openintent import namespaces
+from memory.openintent.access import READ, WRITE
 from memory.openintent.api import intents, schemas
-from memory.openintent.api.bodies import ExactJSONParser
 from memory.openintent.api.entries import version_of
-from memory.openintent.api.http import Problems, caller_of, described, page_of, permitted_first
+from memory.openintent.api.http import ExactJSONParser, Problems, caller_of, described, page_of, permitted_first
 from memory.openintent.api.serializers import AgentId, Moment, Word
-from memory.openintent.documents import instant
+from memory.openintent.entries import instant
 from memory.openintent.namespaces import MAX_RULES, Held, Permissions
 from memory.openintent.queries import MAX_LIMIT
-from memory.openintent.tiers import READ, WRITE
 from memory.openintent.work import grants
 from memory.openintent.work.grants import MAX_GRANTS, PERMISSIONS, NewGrant
 

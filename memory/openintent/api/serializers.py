@@ -8,15 +8,15 @@ from rest_framework import serializers
 
 from memory import addresses
 from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
-from memory.host import json_depth
+from memory.host import http
+from memory.host.http import Closed, Flag, Text, Whole
 from memory.host.json_types import JSONObject
-from memory.host.serializing import Closed, Flag, Text, Whole
 from memory.ledger import Given
 from memory.models.work import STATUSES
 from memory.openintent import entries
 from memory.openintent.queries import moment_of
 from memory.openintent.work import agents, authority, coordinators, intents
-from memory.openintent.work.drafts import NewAgent, NewCoordinator, NewTask, TaskChange
+from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
 
 AnyField = serializers.Field[Any, Any, Any, Any]
 MAX_TAGS = 64
@@ -79,8 +79,8 @@ class Value(AnyField):
     def to_internal_value(self, data: object) -> dict[str, Any]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("must be a JSON object")
-        if _depth(data) > json_depth.MAX_DEPTH:
-            raise serializers.ValidationError(f"is nested deeper than {json_depth.MAX_DEPTH} levels")
+        if _depth(data) > http.MAX_DEPTH:
+            raise serializers.ValidationError(f"is nested deeper than {http.MAX_DEPTH} levels")
         return data
 
 

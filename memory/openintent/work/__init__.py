@@ -21,7 +21,6 @@ from memory.openintent.work.coordinators import (
     require_coordinator_change,
     update_coordinator,
 )
-from memory.openintent.work.drafts import CoordinatorChange, NewAgent, NewCoordinator, NewIntent, NewTask, TaskChange
 from memory.openintent.work.intents import (
     assign_agent,
     create_intent,
@@ -44,6 +43,12 @@ from memory.openintent.work.policies import (
     rails_over_each,
 )
 from memory.openintent.work.rows import (
+    CoordinatorChange,
+    NewAgent,
+    NewCoordinator,
+    NewIntent,
+    NewTask,
+    TaskChange,
     agent,
     at_work,
     coordinated_by,

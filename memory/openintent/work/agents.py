@@ -11,8 +11,7 @@ from memory.host.events import IntentLogged
 from memory.host.tenancy import TenantScope
 from memory.models import Agent
 from memory.openintent.work import authority
-from memory.openintent.work.drafts import Json, NewAgent
-from memory.openintent.work.rows import WRITER, locked_agent
+from memory.openintent.work.rows import WRITER, Json, NewAgent, locked_agent
 
 STATUSES = ("registering", "active", "draining", "unhealthy", "dead", "deregistered")
 RECOVERS = frozenset({"registering", "unhealthy"})

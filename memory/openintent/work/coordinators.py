@@ -11,9 +11,8 @@ from memory.host.expiry import expired, has_expired
 from memory.host.tenancy import TenantScope
 from memory.models import Coordinator, Intent
 from memory.openintent.work import authority
-from memory.openintent.work.drafts import CoordinatorChange, NewCoordinator
 from memory.openintent.work.intents import find_intent, log
-from memory.openintent.work.rows import WRITER
+from memory.openintent.work.rows import WRITER, CoordinatorChange, NewCoordinator
 
 STATUSES = ("registering", "active", "paused", "unresponsive", "failed_over", "completing", "completed")
 TYPES = ("llm", "human", "composite", "system")

@@ -14,8 +14,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
 from memory.openintent.work import authority
-from memory.openintent.work.drafts import Json, NewIntent
-from memory.openintent.work.rows import KINDS, TOLD_BY_HOST, WRITER, intent, open_log
+from memory.openintent.work.rows import KINDS, TOLD_BY_HOST, WRITER, Json, NewIntent, intent, open_log
 
 STATUSES = ("draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned")
 OPS = ("set", "append", "remove")

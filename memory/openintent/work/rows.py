@@ -1,8 +1,10 @@
 """Rows of agents, intents and tasks, found and made. An intent and an agent have a run whose stream is their log."""
 
 import json
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -11,8 +13,9 @@ from django.db.models import QuerySet
 
 from memory.host import ids, runs, sql
 from memory.host.expiry import unexpired
+from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.models import Agent, Assignment, Coordinator, Grant, Intent, Task
 
 WRITER = "memory.openintent.work"
@@ -65,6 +68,7 @@ OF_STATUS = {
     "skipped": "task.skipped",
 }
 TOLD_BY_HOST = frozenset(FACTS.split()) | frozenset(OF_STATUS.values())
+Json = JSONObject
 
 
 def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
@@ -145,8 +149,6 @@ def _definition(workflow_id: str) -> str:
 
 
 # Whose a task was, and until when (RFC-0015 8): what an agent may read and write of it follows from these rows.
-
-
 def hand_over(task: Task, agent_id: str, *, failed: bool, agreed: bool, now: datetime) -> None:
     """The task is the agent's, or nobody's when it is empty; whoever had it before has had it until now.
 
@@ -186,8 +188,6 @@ def _is_gone(task: Task) -> bool:
 #
 # Who coordinates a task oversees and bounds the agent that has it (RFC-0015 2.2, 6.6); where the host asks for consent,
 # only of tasks that the agent took up.
-
-
 def at_work(tenant_id: UUID, *, now: datetime | None) -> "QuerySet[Coordinator]":
     """The coordinators at work: none that paused or ended, and none whose time is over, found lapsed or not.
 
@@ -231,3 +231,76 @@ def in_force(tenant_id: UUID, *, now: datetime) -> "QuerySet[Grant]":
     """The grants that have not expired."""
     rows: QuerySet[Grant] = Grant.objects.of(tenant_id).filter(unexpired(now))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class NewIntent:
+    """``policy`` holds what tasks of the intent get for memory where they say nothing themselves (R84, R85)."""
+
+    title: str
+    description: str = ""
+    constraints: Any = field(default_factory=dict)
+    state: Json = field(default_factory=dict)
+    parent_intent_id: str = ""
+    depends_on: tuple[str, ...] = ()
+    policy: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    """``record`` has the fields of RFC-0012 that this host keeps and does not interpret."""
+
+    intent_id: str
+    name: str
+    description: str = ""
+    status: str = "pending"
+    assigned_agent: str = ""
+    parent_task_id: str = ""
+    memory_policy: Json | None = None
+    record: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChange:
+    """What is to be otherwise: None leaves it. An empty ``assigned_agent`` takes the task from whoever has it.
+
+    ``reason`` says why it changes hands; ``record`` is merged over what the task has.
+    """
+
+    status: str | None = None
+    assigned_agent: str | None = None
+    memory_policy: Json | None = None
+    reason: str = ""
+    record: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewCoordinator:
+    """Guardrails that are None bound nothing; any others demand archival unless they say otherwise (R81)."""
+
+    intent_id: str
+    agent_id: str
+    guardrails: Json | None = None
+    expires_at: datetime | None = None
+    record: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorChange:
+    """What is to be otherwise: None leaves it."""
+
+    status: str | None = None
+    guardrails: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewAgent:
+    """``record`` is what RFC-0016 says of an agent; ``capacity`` and ``pinned_namespaces`` bound what it remembers.
+
+    Of these None leaves what the agent has.
+    """
+
+    agent_id: str
+    record: Json = field(default_factory=dict)
+    capacity: int | None = None
+    pinned_namespaces: tuple[str, ...] | None = None

@@ -3,22 +3,84 @@
 A change of a task, and whatever is written for it, happens under the lock of its row: who comes later finds it ended.
 """
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
 
 from django.db import transaction
 
-from memory.adapter import addresses
-from memory.host import ids
+from memory import addresses, event_notes, harness, ledger
+from memory.adapter import openintent
+from memory.host import ids, sql
 from memory.host.errors import Forbidden, NotFound, TaskClosed, VersionMismatch
+from memory.host.events import MemoryArchived
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent, Task
 from memory.models.work import ENDED, STATUSES
-from memory.openintent.work import archival, authority, policies, rows
-from memory.openintent.work.drafts import Json, NewTask, TaskChange
+from memory.openintent.work import authority, policies, rows
 from memory.openintent.work.intents import find_intent, log
-from memory.openintent.work.rows import OF_STATUS, WRITER, task
+from memory.openintent.work.rows import OF_STATUS, WRITER, Json, NewTask, TaskChange, task
 
+if TYPE_CHECKING:
+    from memory.models.address import EntryAddress
+
+
+# A snapshot beyond this is told in several events, so that none is too large to be read.
+MAX_SNAPSHOT = 1024 * 1024
+Archived = JSONObject
 MAX_OF_INTENT = 10_000
+
+
+def archive(task: Task, actor: str, now: datetime) -> None:
+    """No working memory of the ended task is left: what could be read is archived, or cleared where the policy says so.
+
+    In the transaction of the task's end and under its lock. What had lapsed, was retired or lives as long as the task
+    is cleared in any case. The memory of the tasks above and below it stays (R74).
+    """
+    task_id = ids.wire("task", task.id)
+    ledger.hold(task.tenant_id, runs=[task.intent_id], entries=openintent.bound_to(task.tenant_id, task_id))
+    keeps = policies.policy_of(task, now=now).archive_on_completion
+    for left in openintent.left_in(task.tenant_id, task_id, now=now):
+        if keeps:
+            _tell_archived(task, left.agent_id, left.live, actor, now)
+        _remove(task.tenant_id, left.live, "archived" if keeps else "expired", actor, now)
+        _remove(task.tenant_id, left.over, "expired", actor, now)
+
+
+def _tell_archived(task: Task, agent_id: str, rows: Sequence[UUID], actor: str, now: datetime) -> None:
+    for snapshot in _snapshots(task.tenant_id, rows):
+        fact = MemoryArchived(agent_id, actor, ids.wire("task", task.id), len(snapshot))
+        event_notes.append(task.tenant_id, task.intent_id, [(fact, {"snapshot": snapshot})], now=now)
+
+
+def _snapshots(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[list[Archived]]:
+    """The entries as they are archived, as many at a time as one event has room for."""
+    redactor = harness.for_tenant(tenant_id)
+    snapshot: list[Archived] = []
+    size = 0
+    for row in openintent.addresses_of_rows(tenant_id, rows):
+        archived = redactor.redact_json(_archived(row))
+        weight = addresses.size_of(archived)
+        if snapshot and size + weight > MAX_SNAPSHOT:
+            yield snapshot
+            snapshot, size = [], 0
+        snapshot.append(archived)
+        size += weight
+    if snapshot:
+        yield snapshot
+
+
+def _archived(row: "EntryAddress") -> Archived:
+    sealed = row.sensitivity in addresses.SEALED or row.sealed is not None
+    value = {"value_redacted": True} if sealed else {"value": ledger.value_of(row)}
+    return {"namespace": row.namespace, "key": row.key, **value, "tags": list(row.entry.tags)}
+
+
+def _remove(tenant_id: UUID, rows: Sequence[UUID], reason: str, actor: str, now: datetime) -> None:
+    for part in sql.in_chunks(rows):
+        ledger.remove_entries(tenant_id, part, reason=reason, actor=actor, now=now)
 
 
 def find_task(scope: TenantScope, text: str, *, lock: bool = False) -> Task:
@@ -109,7 +171,7 @@ def update_task(
     before = row.assigned_agent
     _apply(scope, row, change, actor, now)
     if row.ended_at:
-        archival.archive(row, actor, now)
+        archive(row, actor, now)
     if row.assigned_agent != before and before:
         _tell(row, "task.delegated", actor, {"from": before, "to": row.assigned_agent, **_why(scope, change)}, now=now)
     kind = OF_STATUS[row.status] if change.status else "task.progress"
@@ -143,7 +205,7 @@ def _is_free(row: Task, actor: str) -> bool:
     and it lends no memory but the agent's own."""
     if row.assigned_agent or rows.was_anybody_s(row):
         return False
-    if addresses.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
+    if openintent.is_used_by_others(row.tenant_id, ids.wire("task", row.id), but=actor):
         return False
     if not policies.inherits(row):
         return True

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memory import ledger
 from memory.host import vault
-from memory.host.sealing import VaultLocked
+from memory.host.vault import VaultLocked
 from openwop_console.management.base import DatabaseCommand
 
 

@@ -9,11 +9,11 @@ from memory.host.audit import AuditFilter
 from memory.host.audit_chain import Break
 from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
+from memory.host.http import Closed, Instant, Text, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
 from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, operation
 from memory.host.paging import DEFAULT_LIMIT
-from memory.host.serializing import Closed, Instant, Text, checked, query_of
 from memory.host.tenancy import scope_of
 from openwop_console.runtime.api.schemas import EVENT
 from openwop_console.runtime.api.serializers import event_document

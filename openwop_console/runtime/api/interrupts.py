@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memory.host import ids
+from memory.host.http import checked
 from memory.host.operations import operation
-from memory.host.serializing import checked
 from memory.host.tenancy import scope_of
 from openwop_console.runtime import interrupts, runs
 from openwop_console.runtime.api import schemas

@@ -19,9 +19,9 @@ from memory.host import event_log, tenancy
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.openintent import events
+from memory.openintent.access import READ, Caller
 from memory.openintent.api.http import caller_of, described, json_bytes
 from memory.openintent.events import Log
-from memory.openintent.tiers import READ, Caller
 from openwop_console.runtime import streams
 from openwop_console.runtime.api.streams import KEEPALIVE, STREAM, AlwaysJson, Body
 from openwop_console.runtime.streams import Frame, Place, Reading

@@ -10,10 +10,10 @@ from memory import masking
 from memory.host import ids, runs
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
+from memory.host.http import After, Closed, Instant, Text
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
-from memory.host.serializing import After, Closed, Instant, Text
 from memory.masking import Mask, without_sensitive
 from memory.run_timeline import RunFilter, RunPage
 from memory.wire import instant

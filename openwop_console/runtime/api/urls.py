@@ -2,12 +2,12 @@
 
 from django.urls import include, path
 
-from openwop_console.runtime.api import artifacts, audit, control, forks, interrupts, openintent_streams, streams, views
+from openwop_console.runtime.api import artifacts, audit, control, interrupts, openintent_streams, streams, views
 
 urlpatterns = [
     path("v1/runs", views.run_list, name="api-runs"),
     path("v1/runs:bulk-cancel", control.runs_bulk_cancel, name="api-runs-bulk-cancel"),
-    path("v1/runs/<str:run_id>:fork", forks.run_fork, name="api-run-fork"),
+    path("v1/runs/<str:run_id>:fork", control.run_fork, name="api-run-fork"),
     path("v1/runs/<str:run_id>:pause", control.run_pause, name="api-run-pause"),
     path("v1/runs/<str:run_id>:resume", control.run_resume, name="api-run-resume"),
     path("v1/runs/<str:run_id>", views.run, name="api-run"),

@@ -15,7 +15,7 @@ from memory.commitments import Claim
 from memory.host import ids, runs, scheduling
 from memory.host.events import CommitmentFired
 from memory.host.models import Run
-from memory.host.run_orders import RunOrder
+from memory.host.runs import RunOrder
 from memory.models import Commitment, Firing
 from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.timed import schedules

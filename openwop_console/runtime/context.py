@@ -1,10 +1,11 @@
-"""``ctx.memory``: the adapter and the ledger as one node of one run uses them."""
+"""``ctx.memory`` and ``ctx.files``: memory and the workspace as one node of one run uses them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
-from memory import adapter, addresses, kept_reads, ledger
+from memory import adapter, addresses, kept_reads, ledger, workspace
 from memory.adapter import Injection, MemoryRecord, RunView
 from memory.drafts import EntryDraft
 from memory.host import ids, tenancy
@@ -13,7 +14,9 @@ from memory.host.models import Run
 from memory.host.node_types import NodeFailure
 from memory.host.tenancy import MemoryScope
 from memory.kept_reads import Read
+from memory.models import WorkspaceFile
 from memory.wire import entry_document
+from memory.workspace import DEFAULT_CONTENT_TYPE, FileDraft, checked_path
 
 Reads = list[Read]
 
@@ -103,3 +106,40 @@ def getting(memory_ref: str, memory_id: str) -> str:
 
 def _document(record: MemoryRecord) -> JSONObject:
     return entry_document(record.id, record.content, record.tags, record.created_at, record.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFiles:
+    """Reads the run's snapshot of the workspace and the run's own writes; writes in the name of this node."""
+
+    run: Run
+    node_id: str
+    now: datetime
+
+    def list(self, prefix: str = "") -> Sequence[JSONObject]:
+        own = workspace.written_by(tenancy.run_scope(self.run), self.run.id)
+        seen = {noted["path"]: noted["version"] for noted in self.run.workspace}
+        seen |= {path: file.version for path, file in own.items()}
+        return [{"path": path, "version": seen[path]} for path in sorted(seen) if path.startswith(prefix)]
+
+    def read(self, path: str) -> JSONObject | None:
+        scope = tenancy.run_scope(self.run)
+        own = workspace.written_by(scope, self.run.id).get(checked_path(path))
+        row = own.id if own else self._noted(path)
+        if row is None:
+            return None
+        found = workspace.by_id(scope, row)
+        if found is None:
+            raise NodeFailure("workspace_version_gone", "The version of the file that this run sees is kept no more.")
+        return {**_standing(found), "content": found.content, "contentType": found.content_type}
+
+    def _noted(self, path: str) -> UUID | None:
+        return next((UUID(noted["file"]) for noted in self.run.workspace if noted["path"] == path), None)
+
+    def write(self, path: str, content: str, *, content_type: str = DEFAULT_CONTENT_TYPE) -> JSONObject:
+        draft, scope = FileDraft(content, content_type), tenancy.run_scope(self.run)
+        return _standing(workspace.write_file(scope, path, draft, run=self.run, node_id=self.node_id, now=self.now))
+
+
+def _standing(file: WorkspaceFile) -> JSONObject:
+    return {"path": file.path, "version": file.version, "etag": file.etag}

@@ -4,21 +4,23 @@ A permission of the credential is needed and the rule of the tier: neither is en
 condition on addresses: a list is filtered by it, and an entry is asked about with the same.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 from django.db.models.lookups import In
 
-from memory.adapter import conditions
-from memory.adapter.conditions import wire
-from memory.addresses import SEALED, Address, Tier
+from memory import addresses
+from memory.adapter import openintent
+from memory.adapter.openintent import wire
+from memory.addresses import PREFIX, SEALED, Address, Tier
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound
-from memory.host.tenancy import TenantScope
-from memory.models import Assignment, Grant, Intent, Task
+from memory.host.tenancy import Reserved, TenantScope
+from memory.models import Assignment, Grant, Intent, Namespace, Task
 from memory.openintent import namespaces, work
 
 if TYPE_CHECKING:
@@ -28,11 +30,10 @@ if TYPE_CHECKING:
 READ, WRITE = "memory:read", "memory:write"
 WORKING, EPISODIC, SEMANTIC = Q(tier="working"), Q(tier="episodic"), Q(tier="semantic")
 RULE = "memory-tier"
+SHARED = f"{PREFIX}{Tier.SEMANTIC}/"
 
 
 # Who is at the door: an agent, and the credential behind it.
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
     """An agent at the door, and the credential behind it. An operator acts for any agent of its tenant (C19).
@@ -66,8 +67,6 @@ class Caller:
 #
 # Every part is worked out from the caller's side, in the database: the tasks it coordinates, was given or inherits
 # from.
-
-
 def visible(caller: Caller, *, tier: str = "", own: bool = False, now: datetime) -> Q:
     """True of the addresses that the caller may read, among those of its tenant; says nothing of expiry.
 
@@ -148,8 +147,6 @@ def _overseen(caller: Caller, now: datetime) -> Q:
 
 
 # What a caller may change or delete, as one condition on addresses (RFC-0015 2, 8.2, 9.1; R24 to R26, R40, R89).
-
-
 def writable(caller: Caller, *, now: datetime) -> Q:
     """True of the addresses that the caller may change, among those of its tenant.
 
@@ -202,21 +199,19 @@ def has_voice_in(caller: Caller, intent: Intent, now: datetime) -> bool:
 
 
 # One entry, asked about: may it be read, changed, made (RFC-0015 6.4)? A door refuses with what is said here.
-
-
 def may_read(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     """Whether the entry is among what the caller may read."""
     if not caller.scope.can(READ) or row.tenant_id != caller.tenant_id:
         return False
     own = _owns(caller, row) and not caller.looks_on
-    return caller.operates or own or conditions.meets(row, visible(caller, now=now))
+    return caller.operates or own or openintent.meets(row, visible(caller, now=now))
 
 
 def may_write(caller: Caller, row: "EntryAddress", now: datetime) -> bool:
     """Whether the entry is among what the caller may change or delete."""
     if not caller.scope.can(WRITE) or row.tenant_id != caller.tenant_id:
         return False
-    return caller.operates or conditions.meets(row, writable(caller, now=now))
+    return caller.operates or openintent.meets(row, writable(caller, now=now))
 
 
 def require_read(caller: Caller, row: "EntryAddress", *, now: datetime) -> None:
@@ -288,9 +283,34 @@ def _require_fence(caller: Caller, tier: str, namespace: str, now: datetime) -> 
 
 def _require_there(row: "EntryAddress") -> None:
     """An entry that has gone since it was found is not there, and nobody is a stranger to it."""
-    if not conditions.meets(row, Q()):
+    if not openintent.meets(row, Q()):
         raise NotFound("There is no memory entry by that id.")
 
 
 def _owns(caller: Caller, row: "EntryAddress") -> bool:
     return row.tier != Tier.SEMANTIC and row.agent_id == caller.agent_id
+
+
+def allows(scope: TenantScope, ref: str) -> bool:
+    """Whether the agents behind ``scope`` reach the ref: their own memory, and namespaces that one of them may read."""
+    agents = scope.principal.agent_ids
+    if agents is None:
+        return True
+    if ref.startswith(SHARED):
+        open_ones = namespaces.readable_by(scope.tenant_id, agents)
+        return open_ones.filter(name=ref.removeprefix(SHARED)).exists()
+    return addresses.owner_of(ref) in agents
+
+
+def closed(scope: TenantScope) -> "Collection[str] | QuerySet[Any, str]":
+    """The shared refs that none of the agents behind ``scope`` may read; a subquery, for they may be many."""
+    agents = scope.principal.agent_ids
+    if agents is None:
+        return []
+    open_ones = namespaces.readable_by(scope.tenant_id, agents)
+    rest = Namespace.objects.of(scope.tenant_id).exclude(id__in=open_ones.values("id"))
+    refs: QuerySet[Any, str] = rest.values_list(Concat(Value(SHARED), "name", output_field=TextField()), flat=True)
+    return refs
+
+
+REF_RULE = Reserved(PREFIX, allows, closed)

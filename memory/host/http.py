@@ -1,16 +1,27 @@
-"""What the serializers of every face share: bodies are closed."""
+"""What every face reads of a request: strict JSON, closed bodies, and none too large or too deep."""
 
 import re
+from collections.abc import Mapping
 from copy import copy
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar, cast
 
+import orjson
+from django.conf import settings
 from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import BaseParser
 
 from memory.host import ids
+from memory.host.errors import TooLarge
 
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+MAX_DEPTH = 64
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+# Where ``META`` has the refusal of a body that the server did not read to its end.
+REFUSED = "openwop.refused"
 
 
 class Query(dict[str, str]):
@@ -151,3 +162,72 @@ def _empty(serializer: type[Closed]) -> Closed:
 def query_of(request: Any) -> Query:
     """The query parameters of a request, the last value of each."""
     return Query({name: request.query_params[name] for name in request.query_params})
+
+
+def depth_of(text: str) -> int:
+    """How deep the brackets of ``text`` are nested, whether it is JSON or not; linear, and without recursion."""
+    deepest = depth = 0
+    for token in TOKEN.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class StrictJSONParser(BaseParser):
+    """The parser of all faces. An empty body is an empty object."""
+
+    media_type = "application/json"
+    too_large: type[TooLarge] = TooLarge
+
+    def most(self) -> int:
+        """The size of the largest body that is read."""
+        return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+
+    def read(self, stream: Any) -> bytes:
+        """The whole body; refused when it is larger than that."""
+        most = self.most()
+        raw: bytes = stream.read(most + 1)
+        if len(raw) > most:
+            raise self.too_large(f"A body has at most {most} bytes.")
+        return raw
+
+    def parse(
+        self, stream: object, media_type: str | None = None, parser_context: Mapping[str, object] | None = None
+    ) -> Any:
+        raw = self.read(stream)
+        if not raw.strip():
+            return {}
+        try:
+            value = orjson.loads(raw)
+        except ValueError:
+            raise ParseError("The body is not valid JSON in UTF-8.") from None
+        if depth_of(raw.decode()) > MAX_DEPTH:
+            raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        if b"\\u0000" in raw and _has_nul(value):
+            raise ParseError("The body holds a NUL character.")
+        return value
+
+
+class JsonAlone(DefaultContentNegotiation):
+    """What every face answers with: JSON. Only an ``Accept`` that could mean something else is looked at."""
+
+    def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
+        if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", "application/json"):
+            return renderers[0], renderers[0].media_type
+        return super().select_renderer(request, renderers, format_suffix)
+
+
+def parser_of(view: object) -> StrictJSONParser:
+    """What reads the bodies of ``view``."""
+    known = getattr(getattr(view, "cls", None), "parser_classes", ())
+    return next((kind() for kind in known if issubclass(kind, StrictJSONParser)), StrictJSONParser())
+
+
+def _has_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return "\x00" in value
+    if isinstance(value, list):
+        return any(_has_nul(item) for item in value)
+    if isinstance(value, dict):
+        return any(_has_nul(key) or _has_nul(item) for key, item in value.items())
+    return False

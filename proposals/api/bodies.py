@@ -6,17 +6,21 @@ anew from what a parser made of them.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from io import BytesIO
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import APIException, ParseError
 
-from memory.host import json_depth
-from memory.host.bodies import StrictJSONParser
+from memory.host import http
 from memory.host.errors import TooLarge
-from proposals import artifacts
+from memory.host.http import StrictJSONParser
+from memory.host.tenancy import TenantScope
+from proposals import artifacts, denials
 
 MAX_BODY = 2 * artifacts.MAX_BYTES
 SPACE = " \t\n\r"
@@ -44,7 +48,7 @@ class ArtifactParser(StrictJSONParser):
 
 def _verbatim(body: str) -> Verbatim:
     """The text of the artifact in ``body``, which is known to be a JSON object that has one."""
-    if json_depth.depth_of(body) > artifacts.MAX_DEPTH + 1:
+    if http.depth_of(body) > artifacts.MAX_DEPTH + 1:
         raise ParseError(f"The body is nested more than {artifacts.MAX_DEPTH + 1} levels deep.")
     found = [text for name, text in _members(body) if name == ARTIFACT]
     if len(found) != 1:
@@ -78,3 +82,16 @@ class ArtifactField(serializers.Field[str, Any, Any, Any]):
     def to_internal_value(self, data: object) -> str:
         assert isinstance(data, Verbatim), "the view has no ArtifactParser"
         return str(data)
+
+
+@contextmanager
+def before_the_body(
+    scope: TenantScope, *actions: str, proposal_id: UUID | None = None, now: datetime
+) -> Iterator[None]:
+    """Around the reading of a body, which may be any of ``actions``: a bad one is refused as such only to who may take
+    one of them. What a good one asks for is authorized, and a denial of it recorded, by what carries it out."""
+    try:
+        yield
+    except APIException:
+        denials.authorize_one_of(scope, actions, proposal_id, now=now)
+        raise

@@ -1,0 +1,479 @@
+"""Lists of entries as RFC-0015 has them (4.1, 4.2): those that have an address, and those that runs wrote without one.
+
+Each list has one order: the latest change first, then the id. Totals are exact. Which index leads is decided here, as
+SQLite keeps no statistics: the address when a key is named, a tag that few entries have, the task, the intent, the
+agent, the namespace.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.core.exceptions import EmptyResultSet
+from django.db.models import CharField, Count, Exists, F, Func, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models.base import ModelState
+from django.db.models.functions import Cast, Concat, Replace, Substr
+from django.db.models.lookups import Exact
+
+from memory.addresses import MAX_NAME, PREFIX, TASK_LIFETIME, Tier, canonical, size_of
+from memory.host import ids, sql
+from memory.host.expiry import has_expired
+from memory.host.models import VaultKey
+from memory.host.tenancy import MemoryScope
+from memory.models.address import AddressQuerySet, EntryAddress
+from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
+
+# How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
+FEW = (1000, 20_000)
+SHARED = Q(tier=Tier.SEMANTIC)
+# True of every entry, and in no index: else SQLite would rather go through an index that has all it is asked for.
+BY_KEY = Q(version__gte=1)
+LEADING = ("task_id", "intent_id", "agent_id", "namespace")
+Key = tuple[datetime, UUID]
+# Times and truths, which SQLite keeps as something else, stand behind the rest.
+ADDRESS = (
+    "tier", "agent_id", "namespace", "key", "version", "task_id", "intent_id", "priority", "sensitivity", "ttl",
+    "created_by", "curated_by", "size", "sealed", "vault_key_id",
+)  # fmt: skip
+TRUTHS, TIMES = ("pinned", "hidden"), ("created_at", "updated_at", "accessed_at")
+ENTRY = ("memory_ref", "content", "node_id", "agent_id")
+READINGS = 2
+SOURCE = (
+    "FROM memory_entryaddress a JOIN memory_memoryentry e ON e.tenant_id = a.tenant_id AND e.id = a.id "
+    "WHERE a.tenant_id = %s AND "
+)
+WITH_TEXTS = 100  # entries in memory at a time: each may have a text of many kilobytes
+# An end that was told wins over a lifetime (R12).
+BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked for. ``seen`` is what the reader may see, ``owned`` leaves shared memory out; "" and None ask for
+    nothing. ``prefix`` is what a namespace begins with. An entry has all of ``tags``, and one of ``tags_any``; ``rare``
+    are those among them that few entries have, of which it has one (``rare_tags``)."""
+
+    tenant_id: UUID
+    seen: Q = field(default_factory=Q)
+    tier: str = ""
+    owned: bool = False
+    agent_id: str = ""
+    task_id: str = ""
+    intent_id: str = ""
+    namespace: str = ""
+    prefix: str = ""
+    key: str = ""
+    pinned: bool | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    tags: tuple[str, ...] = ()
+    tags_any: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+
+
+class Aside(Func):
+    """A column that leads no index: SQLite would take the first that offers itself."""
+
+    arity = 1
+    template = "%(expressions)s"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, template="+%(expressions)s", **more)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The entries of a selection. ``rows`` holds lapsed ones too; of a ``short`` one the whole is read at once,
+    which tells how many they are."""
+
+    rows: AddressQuerySet | EntryQuerySet
+    moment: str
+    short: bool
+    tenant_id: UUID
+    now: datetime
+    _told: dict[str, int] = field(default_factory=dict)
+
+    def keys(self, first: int, last: int) -> list[Key]:
+        """When each was changed, and its id, in the order of the list, from ``first`` to before ``last``."""
+        try:
+            statement, given = self._live.order_by().values_list(self.moment, "id").query.sql_with_params()
+        except EmptyResultSet:  # the ORM knows without asking that nothing fits
+            self._told["whole"] = 0
+            return []
+        # Of a short list all is found first, wherever its order may be at hand.
+        source = f"SELECT listed.* FROM ({statement}) AS listed"  # noqa: S608
+        if self.short:
+            source = f"WITH listed AS MATERIALIZED ({statement}) SELECT listed.*, COUNT(*) OVER () FROM listed"  # noqa: S608
+        found = sql.rows(f"{source} ORDER BY 1 DESC, 2 LIMIT %s OFFSET %s", [*given, last - first, first])
+        if self.short and (found or not first):
+            self._told["whole"] = found[0][2] if found else 0
+        return [(sql.as_utc(moment), sql.as_uuid(entry_id)) for moment, entry_id, *_ in found]
+
+    def count(self) -> int:
+        """How many there are: all, less the few that have lapsed and are not swept yet."""
+        if self.short:
+            return self._told["whole"] if "whole" in self._told else int(self._live.count())
+        lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
+        gone = self.rows.filter(id__in=lapsed.values("id")).count() if lapsed.exists() else 0
+        return int(self.rows.count()) - int(gone)
+
+    def ids(self) -> list[UUID]:
+        return list(self._live.values_list("id", flat=True))
+
+    @property
+    def _live(self) -> AddressQuerySet | EntryQuerySet:
+        return self.rows.unexpired(self.now)
+
+
+def list_addressed(wanted: Selection, *, now: datetime) -> Listing:
+    """The addressed entries of the selection; a retired one is in no list."""
+    near = _at_address(wanted) or _under_rare_tag(wanted)
+    leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")
+    exact = [_exact(name, getattr(wanted, name), leads) for name in (*LEADING, "key") if getattr(wanted, name)]
+    pinned = Q() if wanted.pinned is None else Q(pinned=wanted.pinned, tier=Tier.EPISODIC)
+    where = [*exact, *_limits(wanted, "namespace", "updated_at"), near & BY_KEY if near else Q(), _of_tier(wanted)]
+    rows = EntryAddress.objects.filter(
+        *where, wanted.seen, pinned, *_tagged(wanted), tenant_id=wanted.tenant_id, hidden=False
+    )
+    return Listing(rows, "updated_at", bool(near), wanted.tenant_id, now)
+
+
+def has_plain(tenant_id: UUID, agent_id: str) -> bool:
+    """Whether anything without an address is the agent's; mostly nothing is, and that is soon known."""
+    unaddressed = f"NOT (substr(memory_ref, 1, {len(PREFIX)}) = %s) AND retired_at IS NULL"
+    # The order leads PostgreSQL to their own index: it takes what is rare for what is everywhere, and would read all.
+    of_agent = f"tenant_id = %s AND agent_id = %s AND {unaddressed} ORDER BY created_at DESC, id"
+    statement = f"SELECT 1 FROM memory_memoryentry WHERE {of_agent} LIMIT 1"  # noqa: S608
+    return bool(sql.rows(statement, [sql.key(tenant_id), agent_id, PREFIX]))
+
+
+def plain_listed(wanted: Selection, *, now: datetime) -> Listing:
+    """What the agent remembered in runs, without an address, as if the ref were the namespace and the id the key.
+
+    Such entries are episodic, of no task, and never pinned.
+    """
+    near = _under_rare_tag(wanted)
+    own = _exact("agent_id", wanted.agent_id, "" if near else "agent_id")
+    where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *_tagged(wanted)]
+    rows = MemoryEntry.objects.of(wanted.tenant_id).filter(*where)
+    if wanted.namespace:
+        rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
+    if wanted.key:
+        entry_id = ids.parse("mem", wanted.key)
+        rows = rows.filter(id=entry_id) if entry_id else rows.none()
+    return Listing(rows, "created_at", bool(near), wanted.tenant_id, now)
+
+
+def plain_rows_of(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
+    """The entries without an address of these ids, at the address that each has in the eyes of RFC-0015."""
+    rows = MemoryEntry.objects.of(tenant_id).defer("search_text").in_bulk_by_id(wanted)
+    return {entry_id: _as_addressed(entry) for entry_id, entry in rows.items()}
+
+
+def plain(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
+    """One entry that has an agent and no address, as ``plain_rows_of`` gives it; None when it cannot be read."""
+    rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, id=entry_id)
+    found = rows.exclude(agent_id="").first()
+    return _as_addressed(found) if found else None
+
+
+def is_plain(row: EntryAddress) -> bool:
+    """Whether the entry has no address but the one that ``plain_rows_of`` gave it: OpenIntent only reads it."""
+    return not row.entry.memory_ref.startswith(PREFIX)
+
+
+def _as_addressed(entry: MemoryEntry) -> EntryAddress:
+    """An address that is stored nowhere; the entry's content has the form of a value."""
+    value = {"content": entry.content}
+    entry.content = canonical(value)
+    row = EntryAddress(
+        tenant_id=entry.tenant_id,
+        id=entry.id,
+        tier=Tier.EPISODIC,
+        agent_id=entry.agent_id,
+        namespace=entry.memory_ref[:MAX_NAME],
+        key=ids.wire("mem", entry.id),
+        created_by=entry.agent_id,
+        created_at=entry.created_at,
+        updated_at=entry.created_at,
+        accessed_at=entry.created_at,
+        size=size_of(value),
+    )
+    row.entry = entry
+    return row
+
+
+def _exact(name: str, value: str, leads: str) -> Q:
+    """``name`` is ``value``; by its index where it leads, which of tasks and intents has no entry that is of none."""
+    if name != leads:
+        return Q(Exact(Aside(name), value))
+    return Q(~Q(**{name: ""}), **{name: value}) if name in ("task_id", "intent_id") else Q(**{name: value})
+
+
+def _of_tier(wanted: Selection) -> Q:
+    return Q(tier=wanted.tier) if wanted.tier else ~SHARED if wanted.owned else Q()
+
+
+def _limits(wanted: Selection, name: str, moment: str) -> list[Q]:
+    """How the namespace begins, and between which times the last change lies. Case counts, and no sign is special."""
+    begins = Q(Exact(Substr(name, 1, len(wanted.prefix)), wanted.prefix)) if wanted.prefix else Q()
+    after = Q(**{f"{moment}__gt": wanted.after}) if wanted.after else Q()
+    return [begins, after, Q(**{f"{moment}__lt": wanted.before}) if wanted.before else Q()]
+
+
+def _tagged(wanted: Selection) -> list[Exists]:
+    """An entry has the tags; of those that are rare it is known already, as it was found by them."""
+    tags = EntryTag.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id"))
+    every = [Exists(tags.filter(tag=tag)) for tag in wanted.tags if (tag,) != wanted.rare]
+    one_of = bool(wanted.tags_any) and wanted.tags_any != wanted.rare
+    return [*every, Exists(tags.filter(tag__in=wanted.tags_any))] if one_of else every
+
+
+def _at_address(wanted: Selection) -> Q | None:
+    """The one or two entries that have the address, when the selection names one (RFC-0015 1.2)."""
+    if not (wanted.key and wanted.namespace and (wanted.agent_id or wanted.tier == Tier.SEMANTIC)):
+        return None
+    rows = EntryAddress.objects.of(wanted.tenant_id).filter(namespace=wanted.namespace, key=wanted.key, hidden=False)
+    own = rows.filter(~SHARED, agent_id=wanted.agent_id).values_list("id", flat=True)
+    return Q(id__in=[*own, *rows.filter(SHARED).values_list("id", flat=True)])
+
+
+def rare_tags(tenant_id: UUID, tags: tuple[str, ...], tags_any: tuple[str, ...]) -> tuple[str, ...]:
+    """The rarest of ``tags``, or all of ``tags_any``, when no more than a few entries of the tenant have it."""
+    groups = [(tag,) for tag in tags] + ([tags_any] if tags_any else [])
+    for most in FEW if groups else ():
+        fewest, rarest = min((_count_of_tags(tenant_id, group, most), group) for group in groups)
+        if fewest <= most:
+            return rarest
+    return ()
+
+
+def _count_of_tags(tenant_id: UUID, tags: tuple[str, ...], most: int) -> int:
+    """How many times entries have one of the tags; ``most`` and one more are many."""
+    marks = ", ".join(["%s"] * len(tags))
+    source = f"SELECT 1 FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) LIMIT %s"  # noqa: S608
+    statement = f"SELECT COUNT(*) FROM ({source}) AS counted"  # noqa: S608
+    ((found,),) = sql.rows(statement, [sql.key(tenant_id), *tags, most + 1])
+    return int(found)
+
+
+def _under_rare_tag(wanted: Selection) -> Q | None:
+    """What carries one of the rare tags; None when there are none."""
+    rows = EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare)
+    return Q(id__in=rows.values("id")) if wanted.rare else None
+
+
+def wire(prefix: str, column: str) -> Concat:
+    """The id in ``column`` as it stands on the wire, and so in the scope of an address."""
+    digits = Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
+    return Concat(Value(f"{prefix}_"), digits, output_field=TextField())
+
+
+class AccessOf(Func):
+    """The access that a list of ``{"agent", "access"}`` gives one agent; null when no rule names it."""
+
+    output_field = CharField()
+
+    def __init__(self, rules: str, agent_id: str) -> None:
+        super().__init__(F(rules), Value(agent_id, output_field=TextField()))
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(
+            compiler,
+            connection,
+            template="(SELECT json_extract(rule.value, '$.access') FROM json_each(%(expressions)s LIMIT 1)",
+            arg_joiner=") AS rule WHERE json_extract(rule.value, '$.agent') = ",
+            **more,
+        )
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(
+            compiler,
+            connection,
+            template="(SELECT rule.value ->> 'access' FROM jsonb_array_elements(%(expressions)s LIMIT 1)",
+            arg_joiner=") AS rule(value) WHERE rule.value ->> 'agent' = ",
+            **more,
+        )
+
+
+def meets(row: EntryAddress, condition: Q) -> bool:
+    """Whether the entry is among those that the condition is true of."""
+    return bool(EntryAddress.objects.of(row.tenant_id).filter(condition, id=row.id).exists())
+
+
+def meeting(tenant_id: UUID, entries: Sequence[UUID], condition: Q) -> list[UUID]:
+    """Those of the entries that the condition is true of, in their order."""
+    rows = EntryAddress.objects.of(tenant_id).filter(condition)
+    found = {row for part in sql.in_chunks(entries) for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    return [row for row in entries if row in found]
+
+
+def shared_counts(tenant_id: UUID, names: "QuerySet[Any] | Sequence[str]", *, now: datetime) -> dict[str, int]:
+    """How many live entries each of these namespaces of semantic memory holds; one that holds none is left out."""
+    rows = EntryAddress.objects.of(tenant_id).live(now).filter(tier="semantic", namespace__in=names)
+    return dict(rows.values("namespace").annotate(entries=Count("id")).values_list("namespace", "entries"))
+
+
+def rows_of(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryAddress]:
+    """The addressed entries of these ids, each with its entry and, where it is sealed, the key of its seal."""
+    condition, keys = sql.among("a.id", [sql.key(each) for each in wanted])
+    return _read(tenant_id, condition, keys) if wanted else {}
+
+
+def row_of(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
+    """The one of that id, or None."""
+    return _read(tenant_id, "a.id = %s", sql.key(entry_id)).get(entry_id)
+
+
+def _read(tenant_id: UUID, condition: str, parameter: object) -> dict[UUID, EntryAddress]:
+    """The rows, and the keys of their seals. A key that is gone when it is asked for was rotated away meanwhile: then
+    the rows are read once more, and are under another."""
+    statement = f"SELECT {_columns()} {SOURCE}{condition}"
+    for _ in range(READINGS):
+        found = [_row(tenant_id, values) for values in sql.rows(statement, [sql.key(tenant_id), parameter])]
+        if _has_all_keys(found):
+            break
+    return {row.id: row for row in found}
+
+
+def _has_all_keys(found: Sequence[EntryAddress]) -> bool:
+    """The sealed ones have the keys of their seals, all but those that are gone; whether there are none such."""
+    sealed = [row for row in found if row.vault_key_id is not None]
+    opening = VaultKey.objects.in_bulk({row.vault_key_id for row in sealed}) if sealed else {}
+    for row in sealed:
+        row.vault_key = opening.get(row.vault_key_id)
+    return all(row.vault_key is not None for row in sealed)
+
+
+@cache
+def _columns() -> str:
+    times = [sql.time_column(f"a.{name}") for name in TIMES]
+    last = [sql.time_column("e.expires_at"), sql.time_column("e.retired_at")]
+    given = [f"a.{name}" for name in (*ADDRESS, *TRUTHS)]
+    entry = [f"e.{name}" for name in (*ENTRY, "run_id", "tags")]
+    return ", ".join(["a.id", *given, *times, *entry, *last])
+
+
+def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
+    entry_id, rest = sql.as_uuid(values[0]), iter(values[1:])
+    address = {name: next(rest) for name in ADDRESS}
+    if address["vault_key_id"] is not None:
+        address["vault_key_id"] = sql.as_uuid(address["vault_key_id"])
+    address |= {name: bool(next(rest)) for name in TRUTHS}
+    address |= {name: sql.at(next(rest)) for name in TIMES}
+    entry = {name: next(rest) for name in ENTRY}
+    entry |= {"run_id": sql.as_uuid(next(rest)), "tags": sql.as_document(next(rest))}
+    entry |= {name: sql.as_instant(next(rest)) for name in ("expires_at", "retired_at")}
+    key = {"tenant_id": tenant_id, "id": entry_id}
+    row: EntryAddress = _made(EntryAddress, key | address)
+    row.__dict__["_state"].fields_cache["entry"] = _made(MemoryEntry, key | entry)
+    return row
+
+
+def _made(model: type[Any], values: dict[str, Any]) -> Any:
+    """What the ORM would have made of the columns; another column of the row is read when somebody asks for it."""
+    state = ModelState()
+    state.adding, state.db = False, "default"
+    row: Any = object.__new__(model)
+    row.__dict__ |= {"_state": state, **values}
+    return row
+
+
+# What ends with a task: its working memory, and of the other tiers what lives as long as it (RFC-0015 1.1, 2.1).
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of one agent in a task: ``live`` is working memory that can be read, ``over`` has lapsed, was
+    retired, or is of another tier and bound to the task alone."""
+
+    agent_id: str
+    live: tuple[UUID, ...]
+    over: tuple[UUID, ...]
+
+
+def bound_to(tenant_id: UUID, task_id: str) -> list[UUID]:
+    """All entries that end with the task."""
+    return list(EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).values_list("id", flat=True))
+
+
+def is_used_by_others(tenant_id: UUID, task_id: str, *, but: str) -> bool:
+    """Whether an entry of another agent than ``but`` ends with the task."""
+    rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id)
+    return bool(rows.exclude(agent_id=but).exists())
+
+
+def left_in(tenant_id: UUID, task_id: str, *, now: datetime) -> list[Left]:
+    """The same by agent, in the order in which they were made; without their texts."""
+    rows = EntryAddress.objects.of(tenant_id).filter(BOUND, task_id=task_id).order_by("agent_id", "id")
+    live: dict[str, list[UUID]] = {}
+    over: dict[str, list[UUID]] = {}
+    for agent_id, row, tier, hidden, ends in rows.values_list("agent_id", "id", "tier", "hidden", "entry__expires_at"):
+        stays = tier == Tier.WORKING and not hidden and not has_expired(ends, now)
+        (live if stays else over).setdefault(agent_id, []).append(row)
+    return [Left(name, tuple(live.get(name, ())), tuple(over.get(name, ()))) for name in sorted({*live, *over})]
+
+
+def addresses_of_rows(tenant_id: UUID, rows: Sequence[UUID]) -> Iterator[EntryAddress]:
+    """The addresses with their entries, in the order of ``rows``."""
+    for part in sql.in_chunks(rows, WITH_TEXTS):
+        found = EntryAddress.objects.of(tenant_id).filter(id__in=part).select_related("entry").in_bulk_by_id(part)
+        yield from (found[row] for row in part if row in found)
+
+
+def keyed_in(scope: MemoryScope) -> frozenset[UUID]:
+    """The entries of the ref that stand at a key; only refs of OpenIntent have any."""
+    if not scope.memory_ref.startswith(PREFIX):
+        return frozenset()
+    rows = EntryAddress.objects.of(scope.tenant_id).filter(hidden=False, entry__memory_ref=scope.memory_ref)
+    return frozenset(rows.values_list("id", flat=True))
+
+
+# Whether an entry is there: an expired or retired one is not. One of RFC-0015 is found by its id, with its address.
+def readable(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> EntryAddress | None:
+    """The entry of that id and its address, in one query; None when there is none that anybody could read."""
+    found = row_of(tenant_id, entry_id)
+    return found if found is not None and is_there(found, now) else None
+
+
+def is_there(row: EntryAddress, now: datetime) -> bool:
+    """Whether the entry is neither retired nor past its end."""
+    return row.entry.retired_at is None and not has_expired(row.entry.expires_at, now)
+
+
+# How much room addressed entries take, and which of them would go first (RFC-0015 2.2, 6.5, 9.4).
+class Taken(NamedTuple):
+    """So many live entries, and the bytes of their values."""
+
+    entries: int
+    size: int
+
+
+def taken_in_task(tenant_id: UUID, task_id: str, *, now: datetime) -> Taken:
+    """What the working memory of all agents takes in that task."""
+    rows = EntryAddress.objects.of(tenant_id).filter(task_id=task_id, tier=Tier.WORKING).exclude(task_id="")
+    found = rows.live(now).aggregate(entries=Count("id"), size=Sum("size"))
+    return Taken(found["entries"], found["size"] or 0)
+
+
+def episodic_count(tenant_id: UUID, agent_id: str, *, at_least: int, now: datetime) -> int:
+    """How many live episodic entries the agent has; nothing more exact than that they are fewer than ``at_least``."""
+    rows = _episodic(tenant_id, agent_id)
+    most = int(rows.count())
+    return most if most < at_least else int(rows.live(now).count())
+
+
+def pinned_count(tenant_id: UUID, agent_id: str, *, now: datetime) -> int:
+    """How many of them are never evicted."""
+    return int(_episodic(tenant_id, agent_id).filter(pinned=True).live(now).count())
+
+
+def first_to_go(tenant_id: UUID, agent_id: str, *, limit: int, but: Collection[UUID] = (), now: datetime) -> list[UUID]:
+    """The next to be evicted: of the lowest priority, and of those the least recently accessed (C12)."""
+    rows = _episodic(tenant_id, agent_id).filter(pinned=False).live(now).exclude(id__in=but)
+    return list(rows.order_by("priority", "accessed_at", "id").values_list("id", flat=True)[:limit])
+
+
+def _episodic(tenant_id: UUID, agent_id: str) -> AddressQuerySet:
+    return EntryAddress.objects.of(tenant_id).filter(agent_id=agent_id, tier=Tier.EPISODIC)

@@ -1,0 +1,413 @@
+"""When commitments fire: what is due, what later entries and runs say of what waits, what is stale (RFC 0068 C)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, policies, provenance
+from memory.adapter import News, Standing
+from memory.commitments import rows
+from memory.host import cron, event_log, registry, sql
+from memory.host.events import RunCompleted, RunFailed
+from memory.host.json_types import JSONObject
+from memory.host.models import ForkMode, Run
+from memory.models import Commitment, CommitmentState, Condition, Firing, Lineage, LineageKind
+from memory.text import intentions
+from memory.text.intentions import FARTHEST, Intention
+
+ENDS = {RunCompleted.type: "run completed finished succeeded done", RunFailed.type: "run failed"}
+FARTHEST_BACK = timedelta(days=1)
+PIECE = re.compile(r"[\W_]+")
+Vocabularies = Mapping[UUID, frozenset[str]]
+LIVE, FORGOTTEN = "live", "forgotten"
+TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
+LONGEST_LINEAGE = 20
+NOWHERE = Standing("", there=False)
+UNFIRED, GONE, FAILED, MERGED = rows.UNFIRED, rows.GONE, rows.FAILED, rows.MERGED
+PART = sql.CHUNK
+
+
+def predicate_of(found: Intention, entry: News) -> JSONObject:
+    """What to look for, as it is kept: stems, since when, who is not listened to, and how often it came true."""
+    return {
+        "words": list(found.words),
+        "negated": found.negated,
+        "since": entry.created_at.isoformat(),
+        "run": entry.run_id.hex,
+        "turn": 0,
+    }
+
+
+def record_statements(
+    tenant_id: UUID, entries: Sequence[News], written_at: Mapping[UUID, int], *, stale_after: timedelta, now: datetime
+) -> None:
+    """What these entries say of the conditions of their refs is on record. ``written_at`` are the positions of those
+    that are new themselves: an entry decides about earlier ones alone."""
+    by_ref: dict[str, list[News]] = defaultdict(list)
+    for entry in entries:
+        by_ref[entry.memory_ref].append(entry)
+    waiting = rows.watching(tenant_id, by_ref, *rows.OPEN) + rows.lost_watching(tenant_id, by_ref) if entries else []
+    denying = {entry.memory_ref for entry in entries if intentions.DENIAL.search(entry.content)}
+    waiting += rows.watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
+    refs = {row.memory_ref for row in waiting}
+    known = {each.id: intentions.vocabulary(each.content, each.tags) for each in entries if each.memory_ref in refs}
+    changed = [
+        row
+        for row in waiting
+        if _listen(row, _later(by_ref[row.memory_ref], written_at.get(row.entry_id, -1)), known, stale_after, now)
+    ]
+    rows.turned(changed)
+
+
+def _later(entries: Iterable[News], position: int) -> Iterable[News]:
+    return (entry for entry in entries if entry.position > position)
+
+
+def _listen(
+    row: Commitment, entries: Iterable[News], known: Vocabularies, stale_after: timedelta, now: datetime
+) -> bool:
+    """Whether the row has changed by what the entries say, in their order."""
+    wanted, changed = frozenset(row.predicate["words"]), False
+    for entry in entries:
+        if wanted <= known[entry.id]:
+            said = intentions.verdict(wanted, entry.content, entry.tags)
+            if said is not None:
+                changed |= _turn(row, said != row.predicate["negated"], entry.created_at, stale_after, now)
+    return changed
+
+
+def _turn(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:
+    """Whether the condition is another one now. Only the change to true makes it due, after what it was put off to."""
+    if holds == row.holds:
+        return False
+    row.holds, row.changed_at = holds, now
+    if holds:
+        row.predicate = {**row.predicate, "turn": row.predicate["turn"] + 1}
+        row.due_at = max(now, row.snoozed_until or now)
+        return True
+    row.predicate = {**row.predicate, "since": at.isoformat()}
+    if row.state == CommitmentState.FIRED:
+        row.state, row.due_at, row.stale_at = CommitmentState.ARMED, None, now + stale_after
+    elif row.state in (CommitmentState.SNOOZED, CommitmentState.STALE):
+        row.due_at = None
+    return True
+
+
+@transaction.atomic
+def runs_ended(tenant_id: UUID, *, now: datetime) -> None:
+    """What runs that have ended since the last look say of conditions is on record.
+
+    An event is committed a moment after the time it bears, so the last minute is always looked at again; what was
+    true already does not change by it.
+    """
+    watch = rows.watch_of(tenant_id)
+    since = max(watch.runs_until or now - event_log.LATEST, now - FARTHEST_BACK)
+    ended = event_log.streams_with(tenant_id, ENDS, since=since) if rows.is_any_watching(tenant_id) else []
+    waiting = rows.watching(tenant_id, None, *rows.OPEN) if ended else []
+    texts = _texts(tenant_id, ended)
+    changed = [row for row in waiting if not row.holds and _came_true(row, ended, texts, now)]
+    rows.turned(changed)
+    rows.read_up_to(watch, runs_until=now)
+
+
+Ended = Sequence[tuple[UUID, str, datetime]]
+
+
+def _texts(tenant_id: UUID, ended: Ended) -> dict[UUID, frozenset[str]]:
+    """The words by which each of these runs is known; none for the host's own, and for replays."""
+    real = Run.objects.of(tenant_id).filter(id__in=[run_id for run_id, _, _ in ended], system=False)
+    found = list(real.exclude(fork_mode=ForkMode.REPLAY).values_list("id", "workflow_id", "tags", "definition_id"))
+    called = registry.names_of(tenant_id, {definition for *_, definition in found})
+    return {
+        run_id: frozenset(intentions.words_of(PIECE.sub(" ", " ".join([workflow, called.get(definition, ""), *tags]))))
+        for run_id, workflow, tags, definition in found
+    }
+
+
+def _came_true(row: Commitment, ended: Ended, texts: Mapping[UUID, Collection[str]], now: datetime) -> bool:
+    predicate, wanted = row.predicate, set(row.predicate["words"])
+    since = datetime.fromisoformat(predicate["since"])
+    for run_id, kind, at in ended:
+        names = texts.get(run_id)
+        if names is None or at <= since or predicate["negated"] or run_id.hex == predicate["run"]:
+            continue
+        if wanted & set(names) - GENERAL and wanted <= {*names, *intentions.words_of(ENDS[kind])}:
+            return _turn(row, True, at, timedelta(), now)
+    return False
+
+
+GENERAL = frozenset(intentions.words_of(" ".join(ENDS.values())))
+
+
+@dataclass(slots=True)
+class Source:
+    """The way from an entry to the one that says so ``today``; None when there is none.
+
+    ``merged`` is as far as it was merged alone, so that both entries say the same. ``returns``: somebody may restore
+    one on the way. ``forgotten``: the entry itself was.
+    """
+
+    at: UUID
+    merged: UUID
+    today: UUID | None = None
+    returns: bool = False
+    forgotten: bool = False
+
+
+def source_of(tenant_id: UUID, entry_id: UUID, *, now: datetime) -> Source:
+    return sources_of(tenant_id, [entry_id], now=now)[entry_id]
+
+
+def sources_of(tenant_id: UUID, entry_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Source]:
+    """The source of what stands in each of these entries; some queries for each generation, however many they are."""
+    found = {each: Source(each, each) for each in entry_ids}
+    walking = list(found.values())
+    for generation in range(LONGEST_LINEAGE):
+        if not walking:
+            break
+        standing = adapter.standing_of(tenant_id, {each.at for each in walking}, now=now)
+        for each in walking:
+            _stop_at(each, standing.get(each.at, NOWHERE), first=generation == 0)
+        taken = [each for each in walking if standing.get(each.at, NOWHERE).what in TAKEN_IN]
+        into = provenance.came_of(tenant_id, {each.at for each in taken}) if taken else {}
+        walking = [each for each in taken if _go_on(each, into.get(each.at, []))]
+    return found
+
+
+def _stop_at(source: Source, standing: Standing, *, first: bool) -> None:
+    if standing.what == LIVE:
+        source.today = source.at
+    source.returns = source.returns or standing.there
+    source.forgotten = source.forgotten or (first and standing.what == FORGOTTEN)
+
+
+def _go_on(source: Source, went_into: Iterable[Lineage]) -> bool:
+    """Whether there is one further on, at which the way is now: the last that it went into."""
+    into = [each for each in went_into if each.kind in TAKEN_IN]
+    if not into:
+        return False
+    if into[-1].kind == LineageKind.MERGED and source.merged == source.at:
+        source.merged = into[-1].target_id
+    source.at = into[-1].target_id
+    return True
+
+
+def taken_into(tenant_id: UUID, entry_id: UUID) -> set[UUID]:
+    """The entry, and every one that passes have made it of."""
+    found, fresh = {entry_id}, {entry_id}
+    for _ in range(LONGEST_LINEAGE):
+        sources = provenance.sources_of(tenant_id, fresh).values() if fresh else []
+        fresh = {each.source_id for of_one in sources for each in of_one if each.kind in TAKEN_IN} - found
+        found |= fresh
+    return found
+
+
+Spoken = tuple[Commitment, Source]
+
+
+def later_ones(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
+    """Those that an earlier one of another entry says already, each with that one; what is put off comes first."""
+    groups: dict[Hashable, list[Spoken]] = defaultdict(list)
+    for row, source in spoken:
+        groups[source.today, _waits_for(row)].append((row, source))
+    doubtful = [each for each in groups.values() if len({row.entry_id for row, _ in each}) > 1]
+    if not doubtful:
+        return {}
+    entries = {row.entry_id for group in doubtful for row, _ in group}
+    texts, ranks = adapter.texts_of(tenant_id, entries), _ranks(tenant_id, entries)
+    found: dict[UUID, UUID] = {}
+    for group in doubtful:
+        found |= _later_in([(row, _marks(row, source, texts, ranks)) for row, source in group])
+    return found
+
+
+def _waits_for(row: Commitment) -> Hashable:
+    looked_for = (tuple(row.predicate.get("words", ())), row.predicate.get("negated"))
+    return row.agent_id, row.condition, row.due_at, row.timezone, row.repeats, row.holds, looked_for
+
+
+def _ranks(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
+    """Of every intention of these entries, as the how-many-eth it stands there."""
+    places: dict[UUID, list[int]] = defaultdict(list)
+    for part in sql.in_chunks(entry_ids):
+        of_them = Commitment.objects.of(tenant_id).filter(entry_id__in=part)
+        for entry_id, starts in of_them.values_list("entry_id", "starts"):
+            places[entry_id].append(starts)
+    return {(entry, starts): rank for entry, each in places.items() for rank, starts in enumerate(sorted(each))}
+
+
+def _marks(
+    row: Commitment, source: Source, texts: dict[UUID, str], ranks: dict[tuple[UUID, int], int]
+) -> list[Hashable]:
+    """By each of these it is known again."""
+    words = intentions.words_of(texts.get(row.entry_id, "")[row.starts : row.ends])
+    place = ("place", source.merged, ranks[row.entry_id, row.starts])
+    return [place, ("words", words)] if words else [place]
+
+
+def _later_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[UUID, UUID]:
+    known: dict[Hashable, Commitment] = {}
+    found: dict[UUID, UUID] = {}
+    for row, marks in sorted(marked, key=lambda each: (each[0].state != CommitmentState.SNOOZED, each[0].id)):
+        said = (known[mark] for mark in marks if mark in known)
+        first = next((each for each in said if each.entry_id != row.entry_id), row)
+        if first is not row:
+            found[row.id] = first.id
+        for mark in marks:
+            known.setdefault(mark, first)
+    return found
+
+
+def later_ones_of(row: Commitment, source: Source, *, now: datetime) -> dict[UUID, UUID]:
+    """``later_ones`` among all that stand where ``row`` does today and wait for the same."""
+    if source.today is None:
+        return {}
+    entries = list(taken_into(row.tenant_id, source.today))
+    if len(entries) == 1:
+        return {}
+    alike = [each for each in rows.open_in(row.tenant_id, entries) if _waits_for(each) == _waits_for(row)]
+    found = sources_of(row.tenant_id, {each.entry_id for each in alike}, now=now)
+    here = [(each, found[each.entry_id]) for each in alike if found[each.entry_id].today == source.today]
+    return later_ones(row.tenant_id, here)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A commitment that is to fire now, locked; ``occasion`` is the instant or the transition, ``memory_id`` the entry
+    that says so today, ``next_at`` when it is due again."""
+
+    row: Commitment
+    occasion: str
+    memory_id: UUID
+    next_at: datetime | None
+
+
+def due(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
+    """Commitments whose time has come or whose condition has come true, the longest due first."""
+    mine = Commitment.objects.of(tenant_id).filter(state__in=rows.OPEN, due_at__lte=now)
+    return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
+
+
+def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Claim | None:
+    """The commitment, when it is due and has not fired on this occasion; inside the transaction that fires it.
+
+    One that is too old, whose entry is gone, or that an earlier one says already is stale instead.
+    """
+    row = rows.locked(tenant_id, commitment_id)
+    if row.state not in rows.OPEN or row.due_at is None or row.due_at > now:
+        return None
+    if row.stale_at is not None and row.condition == Condition.TIME and row.stale_at <= now:
+        rows.end(tenant_id, [row.id], UNFIRED, now=now)
+        return None
+    source = source_of(tenant_id, row.entry_id, now=now)
+    if source.today is None:
+        _lose(tenant_id, [(row, source)], now)
+        return None
+    if _is_said_already(row, source, now):
+        return None
+    found = _occasion(row, source.today, now)
+    if Firing.objects.of(tenant_id).filter(commitment_id=row.id, occasion=found.occasion).exists():
+        _rest(found, now=now)
+        return None
+    return found
+
+
+def _is_said_already(row: Commitment, source: Source, now: datetime) -> bool:
+    """Whether an earlier one says the same; if not, the later ones that do are stale by now, and this one fires for
+    all. Only the first of them touches the others, so no two wait for each other."""
+    later = later_ones_of(row, source, now=now)
+    if row.id in later:
+        rows.end(row.tenant_id, [row.id], MERGED, now=now)
+        return True
+    rows.end(row.tenant_id, [each for each, first in later.items() if first == row.id], MERGED, now=now)
+    return False
+
+
+def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
+    """The latest instant stands for all that were missed."""
+    if row.condition == Condition.PREDICATE:
+        return Claim(row, f"turn/{row.predicate['turn']}", memory_id, None)
+    first = row.due_at or now
+    if not row.repeats:
+        return Claim(row, first.isoformat(), memory_id, None)
+    tick = cron.due(row.repeats, row.timezone, first, now)
+    return Claim(row, tick.tick_at.isoformat(), memory_id, tick.next_at)
+
+
+def settle(claimed: Claim, firing: Firing, *, now: datetime) -> None:
+    """The commitment has fired on its occasion, and rests or is armed again."""
+    rows.record(claimed.row, firing)
+    _rest(claimed, now=now)
+
+
+def _rest(claimed: Claim, *, now: datetime) -> None:
+    """Armed while it may fire again: at its next instant, or once what was denied comes true."""
+    row, denied = claimed.row, claimed.row.condition == Condition.PREDICATE and not claimed.row.holds
+    state = CommitmentState.ARMED if claimed.next_at or denied else CommitmentState.FIRED
+    rows.move(row, state, now=now, due_at=claimed.next_at, snoozed_until=None)
+
+
+@transaction.atomic
+def give_up(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
+    """A commitment that cannot be fired by a fault of this host is not tried for ever."""
+    row = rows.locked(tenant_id, commitment_id)
+    if row.state in rows.OPEN:
+        rows.end(tenant_id, [row.id], FAILED, now=now, last_code=FAILED)
+
+
+@transaction.atomic
+def review_open(tenant_id: UUID, *, now: datetime) -> None:
+    """Of the next 500 commitments: what was put off is armed again when its time has come, and what was dormant when
+    its time is near; what is too old, or came from an entry that is gone, is stale, and armed again when the entry is
+    back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed."""
+    watch = rows.watch_of(tenant_id)
+    part = rows.next_to_look_over(tenant_id, after=watch.looked_until, limit=PART)
+    rows.read_up_to(watch, looked_until=part[-1].id if len(part) == PART else None)
+    found = sources_of(tenant_id, {row.entry_id for row in part}, now=now) if part else {}
+    rows.remove(tenant_id, [row.id for row in part if found[row.entry_id].forgotten])
+    known = [(row, found[row.entry_id]) for row in part if not found[row.entry_id].forgotten]
+    _look_for_lost(tenant_id, [each for each in known if each[0].state == CommitmentState.STALE], now)
+    _look_at_open(tenant_id, [each for each in known if each[0].state in rows.OPEN], now)
+
+
+def _look_for_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+    over = [row.id for row, source in found if _is_too_old(row, now) or not (source.today or source.returns)]
+    rows.end(tenant_id, over, GONE, now=now)
+    back = {row.id for row, source in found if source.today} - set(over)
+    rows.bring_back(tenant_id, sorted(back), now=now)
+
+
+def _look_at_open(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+    old = [row.id for row, _ in found if _is_too_old(row, now) and (row.due_at is None or row.condition == "time")]
+    rows.end(tenant_id, old, UNFIRED, now=now)
+    _lose(tenant_id, [each for each in found if each[1].today is None], now)
+    rows.end(tenant_id, list(later_ones(tenant_id, _standing(found))), MERGED, now=now)
+    rows.wake(tenant_id, [row.id for row, _ in found if _has_slept(row, now)], now=now)
+
+
+def _is_too_old(row: Commitment, now: datetime) -> bool:
+    return row.stale_at is not None and row.stale_at <= now
+
+
+def _has_slept(row: Commitment, now: datetime) -> bool:
+    if row.state == CommitmentState.DORMANT:
+        return row.due_at is not None and row.due_at <= now + FARTHEST
+    return row.due_at is None and row.snoozed_until is not None and row.snoozed_until <= now
+
+
+def _standing(found: Sequence[Spoken]) -> list[Spoken]:
+    return [each for each in found if each[1].today is not None]
+
+
+def _lose(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+    """Whose entry is gone is stale: until somebody restores it, or for good when nobody can."""
+    rows.end(tenant_id, [row.id for row, source in found if not source.returns], GONE, now=now)
+    away = [row.id for row, source in found if source.returns]
+    if away:
+        until = now + timedelta(days=policies.policy_of(tenant_id).stale_days)
+        rows.lose(tenant_id, away, until=until, now=now)
