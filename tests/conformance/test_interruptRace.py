@@ -55,6 +55,6 @@ def test_an_answer_that_races_a_cancellation_ends_one_way_or_the_other(host: Hos
         ]
         sent = [pool.submit(call) for call in (calls if attempt % 2 else reversed(calls))]
         statuses = [each.result() for each in sent]
-        assert set(statuses) <= {200, 202, 409}
+        assert set(statuses) <= {200, 202, 409, 422}  # 422: the run is cancelled already
         assert {200, 202} & set(statuses)
         assert host.finished(client, run_id)["status"] in {"completed", "cancelled"}

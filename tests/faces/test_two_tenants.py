@@ -53,7 +53,7 @@ def seams_are_open(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def everything_of(world: World) -> dict[str, list[dict[str, Any]]]:
     """Every row of the tenant, in every table."""
-    return {model.__name__: list(model.objects.of(world.scope.tenant_id).order_by("id").values()) for model in TABLES}
+    return {model.__name__: list(model.objects.of(world.scope.tenant_id).order_by("pk").values()) for model in TABLES}
 
 
 def said(answer: Any, *own: str) -> tuple[int, str]:

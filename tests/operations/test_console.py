@@ -128,8 +128,8 @@ def test_a_web_process_that_is_being_replaced_does_not_outlive_a_killed_supervis
 FORK_LATE = """
 import os, time
 os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
-from openwop_console.process import lifetime
-lifetime.tie_descendants()
+from openwop_console.process import supervision
+supervision.tie_descendants()
 if os.fork() == 0:
     time.sleep(10)
     print("The child lives on.")

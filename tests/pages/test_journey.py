@@ -150,7 +150,7 @@ def approve_a_proposal_and_see_its_effect(page: Page, console: ConsoleProcess) -
 
 def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everything: int) -> str:
     """5. Preview, confirm by typing, watch it run, get a verified receipt; the log is as it was."""
-    listed = acme.get("/v1/host/console/memory", params={"q": MARTA, "limit": 1000, "state": "all"}).json()
+    listed = acme.get("/v1/host/console/memory", params={"q": f'"{MARTA}"', "limit": 1000, "state": "all"}).json()
     ids = [entry["id"] for entry in listed["entries"]]
     found = [acme.get(f"/v1/host/console/memory/{memory_id}").json() for memory_id in ids]
     run_ids = sorted({entry["provenance"]["writes"][0]["runId"] for entry in found})
@@ -179,7 +179,7 @@ def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everyt
     assert counts["erased"] >= counts["planned"] > 3
     assert all(store["leftAfter"] == 0 for store in receipt["stores"].values())
     assert log_of(acme, run_ids) == before
-    after = acme.get("/v1/host/console/memory", params={"q": MARTA, "limit": 1000, "state": "all"}).json()
+    after = acme.get("/v1/host/console/memory", params={"q": f'"{MARTA}"', "limit": 1000, "state": "all"}).json()
     assert after["total"] == counts["spared"]
     page.goto(f"{console.url}/memory")
     assert total(page) < everything + 20
