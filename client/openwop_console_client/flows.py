@@ -11,12 +11,27 @@ from urllib.parse import quote
 import httpx
 
 from openwop_console_client.entries import Entries, Entry, Place, Seen, Versions
-from openwop_console_client.errors import MemoryConflictError, MemoryNotFoundError, body_of, conflict, raise_for
+from openwop_console_client.errors import (
+    MemoryConflictError,
+    MemoryInvalidError,
+    MemoryNotFoundError,
+    body_of,
+    conflict,
+    raise_for,
+)
 
 ENTRIES = "/api/v1/memory"
+DISCOVERY, SEARCH = "/.well-known/openintent.json", "memory-search"
 WORKING, SEMANTIC = "working", "semantic"
 DEFAULT_NAMESPACE = "default"
 ATTEMPTS = 5
+# What a list is asked by (RFC-0015 4.1), and ``q``.
+PARAMETERS = frozenset(
+    (
+        "agent_id", "namespace", "key", "memory_type", "tags", "tags_any", "scope.task_id", "scope.intent_id", "pinned",
+        "updated_after", "updated_before", "limit", "offset", "q",
+    )
+)  # fmt: skip
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -52,7 +67,7 @@ class Flows:
     """The flows of one agent. ``agent_id`` is "" until it is known who that is."""
 
     def __init__(self, agent_id: str, versions: Versions) -> None:
-        self.agent_id, self.versions = agent_id, versions
+        self.agent_id, self.versions, self._searches = agent_id, versions, False
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -74,6 +89,9 @@ class Flows:
     def page(self, wanted: Json) -> Flow[Entries]:
         """The entries that match, at most ``limit`` of them from ``offset`` on, and how many there are."""
         params = {name: _spelled(value) for name, value in wanted.items() if value not in (None, "", [], ())}
+        if wanted.get("q") is not None:
+            yield from self._require_search()
+            params["q"] = wanted["q"]  # an empty one, too: without it the answer would be everything
         answer = yield Request("GET", ENTRIES, params=params)
         raise_for(answer)
         body = body_of(answer)
@@ -84,6 +102,14 @@ class Flows:
         for entry in page:
             self._note(entry)
         return page
+
+    def _require_search(self) -> Flow[None]:
+        """A server that does not know ``q`` ignores it, and would answer with everything."""
+        if not self._searches:
+            answer = yield Request("GET", DISCOVERY)
+            self._searches = SEARCH in (body_of(answer).get("capabilities") or ())
+        if not self._searches:
+            raise MemoryInvalidError("This server does not search: it would ignore q.")
 
     def _pick(self, page: list[Entry], namespace: str | None, key: str, agent_id: str) -> Entry | None:
         """One's own entry, or else what one may read: another agent's of the task, an inherited or a shared one."""

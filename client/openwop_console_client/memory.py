@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from openwop_console_client.entries import Entries, Entry, Place, Versions
-from openwop_console_client.flows import DEFAULT_NAMESPACE, SEMANTIC, WORKING, Flow, Flows, Request, Task
+from openwop_console_client.flows import DEFAULT_NAMESPACE, PARAMETERS, SEMANTIC, WORKING, Flow, Flows, Request, Task
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -59,6 +59,8 @@ class MemoryFlows:
     def _query(self, wanted: Json) -> Flow[Entries]:
         """Working memory is that of the task, whoever of its agents wrote it; else of the agent, or what is shared."""
         wanted = {name.replace("scope_", "scope."): value for name, value in wanted.items()}
+        if unknown := sorted(wanted.keys() - PARAMETERS):
+            raise TypeError(f"query() got an unexpected keyword argument {unknown[0]!r}")
         task, kind = self.task, wanted.get("memory_type")
         if task and kind is None and self._own_task:
             wanted["memory_type"] = kind = WORKING
@@ -122,7 +124,10 @@ class Memory(MemoryFlows):
         return self._run(self._find(namespace, key, memory_type, agent_id))
 
     def query(self, namespace: str | None = None, **wanted: Any) -> Entries:
-        """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too."""
+        """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too.
+
+        With ``q`` those that the words of ``q`` are about, the best first; refused by a server that does not search.
+        """
         return self._run(self._query({"namespace": namespace, **wanted}))
 
     def delete(
@@ -197,7 +202,10 @@ class AsyncMemory(MemoryFlows):
         return await self._run(self._find(namespace, key, memory_type, agent_id))
 
     async def query(self, namespace: str | None = None, **wanted: Any) -> Entries:
-        """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too."""
+        """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too.
+
+        With ``q`` those that the words of ``q`` are about, the best first; refused by a server that does not search.
+        """
         return await self._run(self._query({"namespace": namespace, **wanted}))
 
     async def delete(

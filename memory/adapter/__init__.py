@@ -59,6 +59,7 @@ from memory.adapter.openintent import (
     rare_tags,
     readable,
     rows_of,
+    search_listed,
     taken_in_task,
 )
 from memory.adapter.passes import (
@@ -186,6 +187,7 @@ __all__ = [
     "rows_of",
     "said_by",
     "sealed",
+    "search_listed",
     "shows_all",
     "standing_of",
     "states_of",

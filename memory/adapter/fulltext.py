@@ -146,6 +146,23 @@ def best_among(
     return Best(ranked[start : start + limit], len(ranked), is_all, start + limit >= len(ranked))
 
 
+def part_among(tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, last: int) -> tuple[list[int], int]:
+    """The positions from the place ``first`` to before ``last`` in the order of ``rank``, and how many there are.
+
+    The order and the number are the same whichever part is asked for. Only of more than ``NARROW`` entries no more are
+    counted than show whether there are any behind ``last``.
+    """
+    ranked, most = rank(tenant_id, wanted).positions, max(last, NARROW)
+    if len(ranked) > CHUNK:
+        narrow = chosen.every(NARROW + 1)
+        if len(narrow) > NARROW:
+            most = last
+        else:
+            ranked = rank(tenant_id, wanted, among=narrow).positions
+    found = _first_of(chosen, ranked, most)
+    return found.positions[first:last], found.count
+
+
 def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None, in_context: bool = False) -> Ranked:
     """Every entry of the tenant that has a word of the query, or every one ``among`` some positions; ``in_context``
     also those beside one that has."""

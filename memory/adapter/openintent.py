@@ -1,23 +1,38 @@
 """Lists of entries as RFC-0015 has them (4.1, 4.2): those that have an address, and those that runs wrote without one.
 
-Each list has one order: the latest change first, then the id. Totals are exact. Which index leads is decided here, as
-SQLite keeps no statistics: the address when a key is named, a tag that few entries have, the task, the intent, the
-agent, the namespace.
+Each list has one order: the latest change first, then the id; of a search, the best first. Totals are exact, except of
+a search in a long list. Which index leads is decided here, as SQLite keeps no statistics: the entries that a search
+asks about, the address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import CharField, Count, Exists, F, Func, OuterRef, Q, QuerySet, Sum, TextField, Value
+from django.db.models import (
+    BooleanField,
+    CharField,
+    Count,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+    TextField,
+    Value,
+)
 from django.db.models.base import ModelState
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Concat, Replace, Substr
 from django.db.models.lookups import Exact
 
+from memory.adapter import fulltext
 from memory.addresses import MAX_NAME, PREFIX, TASK_LIFETIME, Tier, canonical, size_of
 from memory.host import ids, sql
 from memory.host.expiry import has_expired
@@ -25,6 +40,7 @@ from memory.host.models import VaultKey
 from memory.host.tenancy import MemoryScope
 from memory.models.address import AddressQuerySet, EntryAddress
 from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
+from memory.text.words import sought
 
 # How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
 FEW = (1000, 20_000)
@@ -54,7 +70,8 @@ BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 class Selection:
     """What is asked for. ``seen`` is what the reader may see, ``owned`` leaves shared memory out; "" and None ask for
     nothing. ``prefix`` is what a namespace begins with. An entry has all of ``tags``, and one of ``tags_any``; ``rare``
-    are those among them that few entries have, of which it has one (``rare_tags``)."""
+    are those among them that few entries have, of which it has one (``rare_tags``). Of a search it is one of ``among``,
+    and has all of ``phrases``."""
 
     tenant_id: UUID
     seen: Q = field(default_factory=Q)
@@ -72,6 +89,8 @@ class Selection:
     tags: tuple[str, ...] = ()
     tags_any: tuple[str, ...] = ()
     rare: tuple[str, ...] = ()
+    among: tuple[UUID, ...] = ()
+    phrases: tuple[str, ...] = ()
 
 
 class Aside(Func):
@@ -123,6 +142,11 @@ class Listing:
     def ids(self) -> list[UUID]:
         return list(self._live.values_list("id", flat=True))
 
+    def positions(self, most: int) -> list[int]:
+        """The positions of ``most`` of them in the ledger, in no order."""
+        position = "entry__position" if isinstance(self.rows, AddressQuerySet) else "position"
+        return list(self._live.order_by().values_list(position, flat=True)[:most])
+
     @property
     def _live(self) -> AddressQuerySet | EntryQuerySet:
         return self.rows.unexpired(self.now)
@@ -130,13 +154,19 @@ class Listing:
 
 def list_addressed(wanted: Selection, *, now: datetime) -> Listing:
     """The addressed entries of the selection; a retired one is in no list."""
-    near = _at_address(wanted) or _under_rare_tag(wanted)
+    near = _among(wanted, EntryAddress) or _at_address(wanted) or _under_rare_tag(wanted)
     leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")
     exact = [_exact(name, getattr(wanted, name), leads) for name in (*LEADING, "key") if getattr(wanted, name)]
     pinned = Q() if wanted.pinned is None else Q(pinned=wanted.pinned, tier=Tier.EPISODIC)
     where = [*exact, *_limits(wanted, "namespace", "updated_at"), near & BY_KEY if near else Q(), _of_tier(wanted)]
     rows = EntryAddress.objects.filter(
-        *where, wanted.seen, pinned, *_tagged(wanted), tenant_id=wanted.tenant_id, hidden=False
+        *where,
+        wanted.seen,
+        pinned,
+        *_tagged(wanted),
+        *_with_phrases(wanted, "entry__search_text"),
+        tenant_id=wanted.tenant_id,
+        hidden=False,
     )
     return Listing(rows, "updated_at", bool(near), wanted.tenant_id, now)
 
@@ -155,16 +185,48 @@ def plain_listed(wanted: Selection, *, now: datetime) -> Listing:
 
     Such entries are episodic, of no task, and never pinned.
     """
-    near = _under_rare_tag(wanted)
+    near = _among(wanted, MemoryEntry) or _under_rare_tag(wanted)
     own = _exact("agent_id", wanted.agent_id, "" if near else "agent_id")
     where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *_tagged(wanted)]
-    rows = MemoryEntry.objects.of(wanted.tenant_id).filter(*where)
+    rows = MemoryEntry.objects.of(wanted.tenant_id).filter(*where, *_with_phrases(wanted, "search_text"))
     if wanted.namespace:
         rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
     if wanted.key:
         entry_id = ids.parse("mem", wanted.key)
         rows = rows.filter(id=entry_id) if entry_id else rows.none()
     return Listing(rows, "created_at", bool(near), wanted.tenant_id, now)
+
+
+def search_listed(
+    addressed: Sequence[Selection], plain: Selection | None, query: str, *, first: int, last: int, now: datetime
+) -> tuple[list[UUID], int]:
+    """The entries of the selections that the query is about, the best first (``fulltext.rank``), from the place
+    ``first`` to before ``last``; and how many there are."""
+    tenant_id, words, ids_at = addressed[0].tenant_id, sought(query), dict[int, UUID]()
+
+    def listings(**more: Any) -> list[Listing]:
+        found = [list_addressed(replace(each, **more), now=now) for each in addressed]
+        return [*found, plain_listed(replace(plain, **more), now=now)] if plain else found
+
+    def among(positions: list[int]) -> list[int]:
+        there = _entries_at(tenant_id, positions)
+        ids_at.update({position: entry_id for entry_id, position in there.items()})
+        fits = listings(among=tuple(there), phrases=words.phrases) if there else []
+        return [there[entry_id] for each in fits for entry_id in each.ids()]
+
+    def every(most: int) -> list[int]:
+        return [position for each in listings() for position in each.positions(most)]
+
+    chosen = fulltext.Chosen(among, every)
+    positions, total = fulltext.part_among(tenant_id, chosen, words, first=first, last=last)
+    return [ids_at[position] for position in positions], total
+
+
+def _entries_at(tenant_id: UUID, positions: list[int]) -> dict[UUID, int]:
+    """Which entries are at these positions."""
+    condition, given = sql.among("position", positions)
+    statement = f"SELECT id, position FROM memory_memoryentry WHERE tenant_id = %s AND {condition}"  # noqa: S608
+    return {sql.as_uuid(entry_id): position for entry_id, position in sql.rows(statement, [sql.key(tenant_id), given])}
 
 
 def plain_rows_of(tenant_id: UUID, wanted: list[UUID]) -> dict[UUID, EntryAddress]:
@@ -230,6 +292,22 @@ def _tagged(wanted: Selection) -> list[Exists]:
     every = [Exists(tags.filter(tag=tag)) for tag in wanted.tags if (tag,) != wanted.rare]
     one_of = bool(wanted.tags_any) and wanted.tags_any != wanted.rare
     return [*every, Exists(tags.filter(tag__in=wanted.tags_any))] if one_of else every
+
+
+def _with_phrases(wanted: Selection, text: str) -> list[Q]:
+    """An entry has the phrases; they are in search form, as its text is."""
+    return [Q(**{f"{text}__contains": phrase}) for phrase in wanted.phrases]
+
+
+def _among(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | None:
+    """The entries that a search asks about, beside those that a rare tag leads to; None when it asks about none."""
+    if not wanted.among:
+        return None
+    condition, given = sql.among(f"{model._meta.db_table}.id", [sql.key(each) for each in wanted.among])
+    # They are few, which SQLite is told: else it may go through all that the reader sees.
+    few = f"({condition})" if sql.is_postgres() else f"likelihood({condition}, 0.0001)"
+    found = Q(RawSQL(few, [given], output_field=BooleanField()))  # noqa: S611
+    return found & (_under_rare_tag(wanted) or Q())
 
 
 def _at_address(wanted: Selection) -> Q | None:

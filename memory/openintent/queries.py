@@ -21,6 +21,7 @@ from memory.models import Agent
 from memory.openintent import access, entries, namespaces, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
+from memory.text.words import sought
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 FARTHEST = 2**31 - 1
 MAX_TAGS, MAX_TAG = 64, 256
+MAX_QUERY = 2000
 OWNED = (Tier.WORKING, Tier.EPISODIC)
 PAGING = ("limit", "offset")
 # Up to here lists are read from their beginning to be put into one order; further on it is asked first which are empty.
@@ -36,7 +38,8 @@ DEEP = 5000
 KB = 1024
 
 
-# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1, understood or refused (R50 to R59).
+# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1 (R50 to R59), and the search ``q``, which
+# is ours; understood or refused.
 #
 # They come from a query string, where all are texts, or from the JSON filter of a batch delete, which may nest
 # ``scope`` and list its tags, and where a number is a number and a boolean a boolean. Parameters that the RFC does not
@@ -61,6 +64,7 @@ class Wanted:
     limit: int = DEFAULT_LIMIT
     offset: int = 0
     listed: bool = False
+    q: str = ""
 
     @property
     def narrows(self) -> bool:
@@ -90,6 +94,13 @@ class _Reading:
         else:
             return value
         return ""
+
+    def query(self, name: str) -> str:
+        """A text to search for; one without a word would find nothing, and is a mistake."""
+        found = self.text(name, longest=MAX_QUERY)
+        if found and not sought(found).asked:
+            self.refuse(name, "must have a letter or a digit")
+        return found
 
     def tags(self, name: str) -> tuple[str, ...]:
         value = self._value(name)
@@ -171,6 +182,7 @@ def parse(given: Mapping[str, object], *, agent_id: str = "", is_json: bool = Fa
         limit=reading.number("limit", DEFAULT_LIMIT, least=1, most=MAX_LIMIT),
         offset=reading.number("offset", 0, least=0, most=FARTHEST),
         listed=bool(agent_id),
+        q=reading.query("q"),
     )
     if wanted.memory_type in OWNED and not wanted.agent_id and not wanted.task_id:
         reading.refuse("agent_id", f"is needed for {wanted.memory_type} memory, or scope.task_id")
@@ -208,15 +220,20 @@ class Page:
 
 
 def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
-    """The entries that the caller may see and that fit, the latest change first; the owner has accessed them (R37)."""
+    """The entries that the caller may see and that fit, the latest change first, or those of a search the best first;
+    the owner has accessed them (R37)."""
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
-    listings = [adapter.list_addressed(each, now=now) for each in selections]
-    plain = _plain(caller, wanted, selections[0].rare)
-    if plain is not None:
-        listings.append(adapter.plain_listed(plain, now=now))
-    found, total = _merged(listings, wanted.offset, wanted.limit)
-    rows = _rows(caller.tenant_id, [entry_id for _, entry_id in found], plain is not None)
+    plain, first = _plain(caller, wanted, selections[0].rare), wanted.offset
+    if wanted.q:
+        last = first + wanted.limit
+        found, total = adapter.search_listed(selections, plain, wanted.q, first=first, last=last, now=now)
+    else:
+        listings = [adapter.list_addressed(each, now=now) for each in selections]
+        listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []
+        keys, total = _merged(listings, first, wanted.limit)
+        found = [entry_id for _, entry_id in keys]
+    rows = _rows(caller.tenant_id, found, plain is not None)
     entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
     return Page(rows, total, wanted.limit, wanted.offset, parent)
 

@@ -242,6 +242,68 @@ def test_R107_a_shared_entry_that_was_read_is_changed_where_it_is(served: Served
             reader.memory.set(name, "fact", {"n": 3})
 
 
+# --- a search ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.engines
+def test_a_query_with_words_finds_what_they_are_about_the_best_first(served: Served) -> None:
+    with client_of(served) as client:
+        client.memory.set("desk", "ask", {"text": "Refunds need the order number"}, tags=["rule"])
+        client.memory.set("desk", "late", {"text": "A late refund is refunded with a voucher"}, memory_type="episodic")
+        client.memory.set("desk", "noon", {"text": "The office closes at noon"})
+        found = client.memory.query(q="refunding vouchers")
+        assert ([each["key"] for each in found], found.total) == (["late", "ask"], 2)
+        assert [each["key"] for each in client.memory.query("desk", q="refund", tags=["rule"])] == ["ask"]
+        assert client.memory.query(q="zebra") == []
+        for nothing in ("", " "):
+            with pytest.raises(MemoryInvalidError) as refused:
+                client.memory.query(q=nothing)
+            assert [each["field"] for each in refused.value.errors] == ["q"]
+
+
+def test_the_words_of_a_query_are_looked_for_in_the_task_of_a_worker(served: Served) -> None:
+    agent = served.agent()
+    task_id, _ = a_task(served, agent)
+    with client_of(served, agent) as client:
+        client.memory.set("ns", "outside", {"text": "refund"})
+        memory = client.memory.for_task(task_id)
+        memory.set("ns", "inside", {"text": "refund"})
+        assert [each["key"] for each in memory.query(q="refunds")] == ["inside"]
+
+
+@pytest.mark.parametrize("known", [{"json": {"capabilities": ["memory", "memory-query"]}}, {"status_code": 404}])
+def test_a_server_that_would_ignore_the_words_is_not_asked(known: dict[str, Any]) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(**{"status_code": 200, **known})
+
+    with (
+        httpx.Client(base_url="http://none", transport=httpx.MockTransport(answer)) as http,
+        pytest.raises(MemoryInvalidError, match="does not search"),
+    ):
+        ours.Memory(http, "a").query(q="refund")
+    assert asked == ["/.well-known/openintent.json"]
+
+
+def test_a_word_that_a_query_does_not_know_is_refused_before_any_request() -> None:
+    def down(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(request.url)
+
+    with httpx.Client(base_url="http://none", transport=httpx.MockTransport(down)) as http:
+        for unknown in ({"search": "refund"}, {"query": "refund"}, {"task_id": "t"}, {"filter": {"a": 1}}):
+            with pytest.raises(TypeError, match=next(iter(unknown))):
+                ours.Memory(http, "a").query("ns", **unknown)
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(base_url="http://none", transport=httpx.MockTransport(down)) as http:
+            await ours.AsyncMemory(http, "a").query(search="refund")
+
+    with pytest.raises(TypeError, match="search"):
+        awaited(ask())
+
+
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +373,8 @@ def test_R107_the_asynchronous_client_does_the_same(served: Served) -> None:
             await memory.set("task_ns", "key", {"n": 4})
             assert [each.task_id for each in await memory.query()] == [task_id]
             assert [each.value for each in await client.memory.query("ns", tags=["a"])] == [{"n": 3}]
+            await client.memory.set("ns", "found", {"text": "a wombat"})
+            assert [each["key"] for each in await client.memory.query("ns", q="wombats")] == ["found"]
             await client.memory.delete("ns", "key")
             assert await client.memory.get("ns", "key") is None
 

@@ -147,3 +147,15 @@ def test_they_take_no_capacity_and_are_counted_apart() -> None:
     written("one", "two")
     body = http().get(f"/api/v1/agents/{AGENT}/memory/summary").json()
     assert (body["openwop"], body["episodic"]["entry_count"]) == ({"entry_count": 2}, 0)
+
+
+@pytest.mark.engines
+def test_a_search_finds_what_was_written_in_runs_among_the_rest() -> None:
+    asleep, _ = written("The wombat sleeps by day.", "The printer is on fire."), written("wombat", agent_id="another")
+    remembered(http(), "wombats", value={"text": "a wombat and another wombat"})
+    remembered(http(), "work", value={"text": "a wombat at work"}, memory_type="working")
+    every = [entry["key"] for entry in listed(http(), q="wombats")]
+    assert (every[0], set(every)) == ("wombats", {asleep[0], "wombats", "work"})
+    assert [entry["id"] for entry in listed(http(), q='any "wombat sleeps"')] == [asleep[0]]
+    assert [entry["id"] for entry in listed(http(), q="wombat", namespace="desk/*")] == [asleep[0]]
+    assert listed(http(agent="somebody"), q="wombat", namespace="desk/*") == []

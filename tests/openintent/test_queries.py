@@ -7,6 +7,7 @@ import httpx
 import pytest
 from openintent.exceptions import ValidationError
 
+from memory.adapter import fulltext
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served
 
@@ -294,7 +295,7 @@ def test_R62_what_has_expired_is_in_no_list_before_it_is_swept(served: Served, r
 
 def test_R63_parameters_that_nobody_knows_change_nothing(served: Served, remember: Remember, agent: str) -> None:
     remember("a")
-    assert keys(served, agent, agent, q="zebra", sort="key", fields="id") == ["a"]
+    assert keys(served, agent, agent, sort="key", fields="id", search="zebra") == ["a"]
 
 
 @pytest.mark.parametrize("name", ["agent_id", "namespace", "key", "scope.task_id", "scope.intent_id"])
@@ -325,3 +326,108 @@ def test_R74_a_query_by_a_task_has_what_its_parent_lends(served: Served) -> None
             assert (found["entries"], found["total"]) == ([own, *inherited], 1 + inherits)
             assert of_agent(served, worker, worker, scope__task_id=child).json() == [own, *inherited]
             assert asked(served, stranger, scope__task_id=child).json()["total"] == 0
+
+
+# --- a search --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def texts(remember: Remember) -> None:
+    remember("ask", value={"text": "Refunds need the order number"}, tags=["rule"])
+    remember("late", value={"text": "A refund that is late is refunded with a voucher"}, memory_type="episodic")
+    remember("plain", value={"text": "The office closes at noon"}, namespace="office")
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("texts")
+def test_a_search_finds_any_of_its_words_in_all_their_forms_and_the_best_first(served: Served, agent: str) -> None:
+    assert keys(served, agent, agent, q="refunding vouchers") == ["late", "ask"]
+    assert keys(served, agent, agent, q="which order number was it?") == ["ask"]
+    assert keys(served, agent, agent, q='refund "order number"') == ["ask"]
+    assert keys(served, agent, agent, q="zebra") == []
+    assert keys(served, agent, agent, q="100%") == []
+    found = asked(served, agent, q="refund noon").json()
+    assert ({each["key"] for each in found["entries"]}, found["total"]) == ({"ask", "late", "plain"}, 3)
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("texts")
+def test_a_search_is_narrowed_by_every_other_parameter(served: Served, agent: str, remember: Remember) -> None:
+    remember("scoped", value={"text": "A refund in a task"}, scope={"task_id": "task_1", "intent_id": "intent_1"})
+    pinned = remember("pinned", value={"text": "A refund to be kept"}, memory_type="episodic", pinned=True)
+    narrowed: list[tuple[Asked, list[str]]] = [
+        ({"memory_type": "episodic", "pinned": "false"}, ["late"]),
+        ({"tags": "rule"}, ["ask"]),
+        ({"tags": "rule,none"}, []),
+        ({"tags_any": "rule,none"}, ["ask"]),
+        ({"namespace": "ns", "key": "ask"}, ["ask"]),
+        ({"key": "ask"}, ["ask"]),
+        ({"namespace": "off*"}, []),
+        ({"scope__task_id": "task_1"}, ["scoped"]),
+        ({"scope__intent_id": "intent_1"}, ["scoped"]),
+        ({"pinned": "true"}, ["pinned"]),
+        ({"updated_after": pinned["updated_at"]}, []),
+    ]
+    for more, found in narrowed:
+        assert keys(served, agent, agent, q="refunds", **more) == found, more
+
+
+@pytest.mark.engines
+def test_a_search_finds_and_counts_nothing_that_the_caller_may_not_see(served: Served, agent: str) -> None:
+    other, space = served.agent(), served.agent("closed")
+    served.remembers(other, "own", {"text": "a quokka of another"})
+    served.remembers(other, "secret", {"text": "a quokka of nobody"}, namespace=space, memory_type="semantic")
+    shut = {"permissions": {"default": "none", "allow": [{"agent": other, "access": "admin"}]}}
+    with served.http("root", role="operator") as root:
+        version = root.get(f"/api/v1/memory/namespaces/{space}").headers.get("ETag", "")
+        answer = root.patch(f"/api/v1/memory/namespaces/{space}", json=shut, headers={"If-Match": version})
+        assert answer.status_code == 200, answer.text
+    served.remembers(agent, "mine", {"text": "a quokka of mine"})
+    served.remembers(agent, "sealed", {"text": "a quokka"}, sensitivity="confidential")
+    served.remembers(agent, "brief", {"text": "a quokka for a moment"}, ttl="duration:PT2S")
+    with served.http(agent) as client:
+        while client.get("/api/v1/memory", params={"key": "brief"}).json()["total"]:
+            pass
+    for more in ({}, {"agent_id": agent}, {"memory_type": "semantic"}, {"agent_id": other}):
+        found = asked(served, agent, q="quokka", **more).json()
+        expected = [] if more in ({"memory_type": "semantic"}, {"agent_id": other}) else ["mine"]
+        assert ([each["key"] for each in found["entries"]], found["total"]) == (expected, len(expected)), more
+    with served.http(served.agent(), tenant="globex") as stranger:
+        assert stranger.get("/api/v1/memory", params={"q": "quokka"}).json()["total"] == 0
+
+
+@pytest.mark.engines
+def test_the_pages_of_a_search_follow_each_other(
+    served: Served, remember: Remember, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many it has to choose among: few, more than are looked at at once, more than are ranked by themselves."""
+    for number in range(7):
+        remember(f"k{number}", value={"text": "walrus " * (number + 1)})
+    served.remembers(served.agent(), "other", {"text": "walrus walrus"})
+    for narrow in (10_000, 3):
+        for chunk in (1000, 2):
+            monkeypatch.setattr(fulltext, "CHUNK", chunk)
+            monkeypatch.setattr(fulltext, "NARROW", narrow)
+            whole = keys(served, agent, agent, q="walrus")
+            assert (whole[0], len(whole)) == ("k6", 7)
+            paged = [asked(served, agent, agent_id=agent, q="walrus", limit=3, offset=at).json() for at in (0, 3, 6, 9)]
+            assert [each["key"] for page in paged for each in page["entries"]] == whole
+            exact = (narrow, chunk) != (3, 2)
+            assert all(page["total"] == 7 if exact else page["total"] > page["offset"] for page in paged[:3])
+            assert [page["total"] for page in paged[2:]] == [7, 7]
+            assert asked(served, agent, q="walrus", offset=str(2**63)).json()["entries"] == []
+
+
+@pytest.mark.parametrize("wrong", ["", " ", "?!", "a\0b", "x" * 2001])
+def test_a_search_that_has_no_words_is_refused(served: Served, agent: str, wrong: str) -> None:
+    for answer in (asked(served, agent, q=wrong), of_agent(served, agent, agent, q=wrong)):
+        refused(answer, "q")
+
+
+def test_a_search_deletes_nothing(served: Served, remember: Remember, agent: str) -> None:
+    remember("a", value={"text": "refund"})
+    with served.http(agent) as client:
+        refused(client.request("DELETE", "/api/v1/memory/batch", params={"q": "refund", "agent_id": agent}), "q")
+        given = {"filter": {"q": "refund", "agent_id": agent}}
+        refused(client.request("DELETE", "/api/v1/memory/batch", json=given), "q")
+    assert keys(served, agent, agent) == ["a"]

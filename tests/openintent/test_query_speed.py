@@ -5,6 +5,7 @@ tables, which it rightly does while they are small.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -78,6 +79,7 @@ def plans() -> Iterator[Callable[[list[str]], list[str]]]:
         Wanted(agent_id=ME, tags=("common",)),
         Wanted(agent_id=ME, tags=("common", "tag-0")),
         Wanted(),
+        Wanted(q="working"),
     ],
 )
 def test_a_longer_list_takes_no_more_queries(caller: Caller, remember: Callable[..., None], wanted: Wanted) -> None:
@@ -187,6 +189,23 @@ def test_a_rare_tag_leads_to_its_entries_and_to_no_others(
     found = plans(asked(caller, Wanted(agent_id=ME, tags=tags)))
     assert not [plan for plan in found if "memory_address_" in plan], found
     assert all("entrytag" in plan.lower() or "entryaddress" in plan for plan in found), found
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    "wanted",
+    [Wanted(), Wanted(agent_id=ME, tags=("common",)), Wanted(task_id=TASK), Wanted(agent_id=ME, namespace="n*")],
+)
+def test_a_search_looks_at_what_its_words_lead_to_and_at_nothing_else(
+    caller: Caller, remember: Callable[..., None], plans: Any, wanted: Wanted
+) -> None:
+    remember(4, task_id=TASK)
+    remember(4, Tier.SEMANTIC)
+    found = plans(asked(caller, replace(wanted, q="working")))
+    if connection.vendor == "sqlite":
+        assert not [plan for plan in found if "memory_address_" in plan or "SCAN memory_" in plan], found
+    page = queries.page(caller, replace(wanted, q="working"), now=timezone.now())
+    assert (len(page.rows), page.total) == (4, 4)
 
 
 @pytest.mark.engines

@@ -27,6 +27,7 @@ CACHE_SECONDS = 300
 READS = (
     "memory",
     "memory-query",
+    "memory-search",
     "memory-namespaces",
     "memory-summary",
     "intents",

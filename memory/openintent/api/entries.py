@@ -39,7 +39,7 @@ def envelope(request: Request) -> HttpResponse:
     return json_response({"entries": _documents(found), **paging})
 
 
-@described("listAgentMemory", scope=READ, query=schemas.SoughtOfAgent, gives={200: listed(schemas.ENTRY)})
+@described("listAgentMemory", scope=READ, query=schemas.SearchedOfAgent, gives={200: listed(schemas.ENTRY)})
 @api_view(["GET", "HEAD"])
 def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
     """What fits of one agent's memory, as the client wants it: an array, its total in a header."""
@@ -75,7 +75,7 @@ urlpatterns: list[URLPattern] = [
 ]
 
 
-@described("queryMemory", method="GET", scope=READ, query=schemas.Sought, gives={200: schemas.ENTRIES})
+@described("queryMemory", method="GET", scope=READ, query=schemas.Searched, gives={200: schemas.ENTRIES})
 @described("createMemory", method="POST", scope=WRITE, takes=EntryCreate, gives={201: schemas.ENTRY})
 @api_view(["GET", "HEAD", "POST"])
 @parser_classes([ExactJSONParser])

@@ -25,7 +25,7 @@ from memory.host.operations import (
 from memory.models import Namespace
 from memory.openintent import batches
 from memory.openintent.namespaces import MAX_RULES
-from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
+from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
 
 ANY: Schema = {}
 NUMBER: Schema = {"type": "integer"}
@@ -343,7 +343,15 @@ class Sought(Paged):
         return {**super().get_fields(), **scope}
 
 
-class SoughtOfAgent(Sought):
+class Searched(Sought):
+    """The same and a search, which is this host's addition."""
+
+    q = serializers.CharField(
+        required=False, max_length=MAX_QUERY, help_text='Any of these words, the best first; all of a "phrase".'
+    )
+
+
+class SearchedOfAgent(Searched):
     """The same without the agent, who stands in the path."""
 
     agent_id = None  # type: ignore[assignment]
