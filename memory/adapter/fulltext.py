@@ -159,6 +159,8 @@ def part_among(tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, l
             most = last
         else:
             ranked = rank(tenant_id, wanted, among=narrow).positions
+            if not wanted.phrases:
+                return ranked[first:last], len(ranked)
     found = _first_of(chosen, ranked, most)
     return found.positions[first:last], found.count
 

@@ -1,8 +1,8 @@
 """Lists of entries as RFC-0015 has them (4.1, 4.2): those that have an address, and those that runs wrote without one.
 
 Each list has one order: the latest change first, then the id; of a search, the best first. Totals are exact, except of
-a search in a long list. Which index leads is decided here, as SQLite keeps no statistics: the entries that a search
-asks about, the address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
+a search in a long list. Which index leads is decided here, as SQLite keeps no statistics: what a search asks about, the
+address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -202,7 +202,7 @@ def search_listed(
 ) -> tuple[list[UUID], int]:
     """The entries of the selections that the query is about, the best first (``fulltext.rank``), from the place
     ``first`` to before ``last``; and how many there are."""
-    tenant_id, words, ids_at = addressed[0].tenant_id, sought(query), dict[int, UUID]()
+    tenant_id, words = addressed[0].tenant_id, sought(query)
 
     def listings(**more: Any) -> list[Listing]:
         found = [list_addressed(replace(each, **more), now=now) for each in addressed]
@@ -210,7 +210,6 @@ def search_listed(
 
     def among(positions: list[int]) -> list[int]:
         there = _entries_at(tenant_id, positions)
-        ids_at.update({position: entry_id for entry_id, position in there.items()})
         fits = listings(among=tuple(there), phrases=words.phrases) if there else []
         return [there[entry_id] for each in fits for entry_id in each.ids()]
 
@@ -219,7 +218,8 @@ def search_listed(
 
     chosen = fulltext.Chosen(among, every)
     positions, total = fulltext.part_among(tenant_id, chosen, words, first=first, last=last)
-    return [ids_at[position] for position in positions], total
+    ids_at = {position: entry_id for entry_id, position in _entries_at(tenant_id, positions).items()}
+    return [ids_at[position] for position in positions if position in ids_at], total
 
 
 def _entries_at(tenant_id: UUID, positions: list[int]) -> dict[UUID, int]:

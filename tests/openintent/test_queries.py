@@ -416,6 +416,7 @@ def test_the_pages_of_a_search_follow_each_other(
             assert all(page["total"] == 7 if exact else page["total"] > page["offset"] for page in paged[:3])
             assert [page["total"] for page in paged[2:]] == [7, 7]
             assert asked(served, agent, q="walrus", offset=str(2**63)).json()["entries"] == []
+            assert keys(served, agent, agent, q='"walrus walrus"') == whole[:-1]
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "?!", "a\0b", "x" * 2001])
