@@ -193,8 +193,32 @@ class PolicyForm(forms.Form):
         help_text="The name of a secret of the vault, never its value.",
     )
 
+    nightly = forms.BooleanField(
+        label="Consolidate and distil every night",
+        required=False,
+        help_text="What is new in a memory is consolidated, and a memory that has grown is distilled.",
+    )
+    night_at = forms.CharField(
+        label="Time of the night",
+        required=False,
+        max_length=5,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="As 03:00, in the time zone above. Left empty, that.",
+    )
+    distill_above = forms.IntegerField(
+        label="Distil after so many tokens",
+        required=False,
+        help_text="Written to a memory since its last archive. Left empty or 0, the night distils nothing.",
+    )
+
     def clean_target_tokens(self) -> int:
         return self.cleaned_data["target_tokens"] or 0
+
+    def clean_night_at(self) -> str:
+        return self.cleaned_data["night_at"] or "03:00"
+
+    def clean_distill_above(self) -> int:
+        return self.cleaned_data["distill_above"] or 0
 
 
 class DistillForm(forms.Form):

@@ -1,11 +1,12 @@
-"""How a tenant's memory is kept: for how long, in whose zone, and what its commitments start. One row a tenant.
+"""How a tenant's memory is kept: for how long, in whose zone, what its commitments start, and when its night comes.
 
-Each change is audited. The values of a tenant without a row are those of ``MemoryPolicy`` itself.
+One row a tenant. Each change is audited. The values of a tenant without a row are those of ``MemoryPolicy`` itself.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -20,14 +21,17 @@ from memory.models import MemoryPolicy
 WRITER = "memory.policies"
 LONGEST_DAYS = 3650
 MOST_TARGET = 100_000
+MOST_DISTILL_ABOVE = 1_000_000
+TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+QUIET_START = timedelta(hours=1)  # a tenant is often made to be filled, or tried out, at once
 EXTRACTIVE, ENDPOINT = "extractive", "endpoint"
 OF_ENDPOINT = ("endpoint_url", "endpoint_model", "endpoint_secret")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Days, a zone, the workflow that a fired commitment starts (none: it only tells), and who distils to how many
-    tokens (0: to a quarter of what there is to read)."""
+    """Days, a zone, the workflow that a fired commitment starts (none: it only tells), who distils to how many tokens
+    (0: to a quarter of what there is to read), and whether and when a night of passes comes."""
 
     archive_days: int = 30
     restore_days: int = 30
@@ -39,12 +43,28 @@ class Policy:
     endpoint_url: str = ""
     endpoint_model: str = ""
     endpoint_secret: str = ""
+    nightly: bool = False
+    night_at: str = "03:00"
+    distill_above: int = 4000
+
+    @property
+    def night_cron(self) -> str:
+        hour, minute = self.night_at.split(":")
+        return f"{int(minute)} {int(hour)} * * *"
+
+    def night_after(self, moment: datetime) -> datetime | None:
+        """When the first night behind that moment comes; None when none does."""
+        return cron.next_after(self.night_cron, self.timezone, moment) if self.nightly else None
 
 
 def policy_of(tenant_id: UUID) -> Policy:
     """The policy of the tenant as it stands."""
     row: MemoryPolicy | None = MemoryPolicy.objects.of(tenant_id).filter(id=tenant_id).first()
-    return Policy(**{name: getattr(row, name) for name in asdict(Policy())}) if row else Policy()
+    return _of_row(row) if row else Policy()
+
+
+def _of_row(row: MemoryPolicy) -> Policy:
+    return Policy(**{name: getattr(row, name) for name in asdict(Policy())})
 
 
 @transaction.atomic
@@ -57,16 +77,12 @@ def change(
     """
     scope.check("policies:manage")
     access.lock_tenant(scope.tenant_id)
-    before, policy = policy_of(scope.tenant_id), checked(scope, changes, called=called)
-    row = MemoryPolicy(
-        tenant_id=scope.tenant_id,
-        id=scope.tenant_id,
-        written_by=scope.principal.id,
-        changed_at=now,
-        **asdict(policy),
-    )
+    row: MemoryPolicy | None = MemoryPolicy.objects.of(scope.tenant_id).select_for_update().first()
+    before, policy = _of_row(row) if row else Policy(), checked(scope, changes, called=called)
+    timed = any(getattr(policy, name) != getattr(before, name) for name in ("nightly", "night_at", "timezone"))
+    next_night_at = policy.night_after(now) if row is None or timed else row.next_night_at
     MemoryPolicy.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id).delete()
-    row.insert(by=WRITER)
+    _insert(scope.tenant_id, policy, next_night_at, by=scope.principal.id, now=now)
     named = sorted(name for name, value in asdict(policy).items() if value != getattr(before, name))
     audit.append(
         scope.tenant_id,
@@ -77,6 +93,38 @@ def change(
         now=now,
     )
     return policy
+
+
+def _insert(tenant_id: UUID, policy: Policy, next_night_at: datetime | None, *, by: str, now: datetime) -> None:
+    who = {"tenant_id": tenant_id, "id": tenant_id, "written_by": by, "changed_at": now}
+    MemoryPolicy(**who, next_night_at=next_night_at, **asdict(policy)).insert(by=WRITER)
+
+
+def begin_nights(tenant_id: UUID, *, now: datetime) -> None:
+    """A tenant that was made just now has its nights, the first of them an hour from now at the earliest."""
+    policy = replace(Policy(), nightly=True)
+    _insert(tenant_id, policy, policy.night_after(now + QUIET_START), by="host", now=now)
+
+
+def nights_due(*, now: datetime) -> list[UUID]:
+    """The tenants whose night has come, the longest due first."""
+    rows = MemoryPolicy.objects.filter(next_night_at__lte=now).order_by("next_night_at")
+    return list(rows.values_list("tenant_id", flat=True))
+
+
+@transaction.atomic
+def claim_night(tenant_id: UUID, *, now: datetime) -> datetime | None:
+    """The instant of the night that is due, for whoever comes first, and None for everybody else; it stands for all
+    that were missed."""
+    rows = MemoryPolicy.objects.of(tenant_id).select_for_update()
+    row: MemoryPolicy | None = rows.filter(next_night_at__lte=now).first()
+    if row is None or row.next_night_at is None:
+        return None
+    policy = _of_row(row)
+    found = cron.due(policy.night_cron, policy.timezone, row.next_night_at, now)
+    row.next_night_at = found.next_at
+    row.save(by=WRITER, update_fields=["next_night_at"])
+    return found.tick_at
 
 
 def checked(scope: TenantScope, changes: dict[str, Any], *, called: Mapping[str, str] | None = None) -> Policy:
@@ -101,6 +149,10 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
         found.append(("commitment_workflow", "is not a workflow of this tenant"))
     if not 0 <= policy.target_tokens <= MOST_TARGET:
         found.append(("target_tokens", f"must be 0 to {MOST_TARGET:,} tokens"))
+    if not TIME_OF_DAY.fullmatch(policy.night_at):
+        found.append(("night_at", "must be a time of day, as 03:00"))
+    if not 0 <= policy.distill_above <= MOST_DISTILL_ABOVE:
+        found.append(("distill_above", f"must be 0 to {MOST_DISTILL_ABOVE:,} tokens"))
     if policy.distiller not in (EXTRACTIVE, ENDPOINT):
         found.append(("distiller", f"must be {EXTRACTIVE} or {ENDPOINT}"))
     if policy.endpoint_secret and not vault.holds(tenant_id, policy.endpoint_secret):

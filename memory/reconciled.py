@@ -42,6 +42,12 @@ def standing(tenant_id: UUID, memory_ref: str) -> Standing | None:
     return Standing(**{**figures, "until": until})
 
 
+def progress_of(tenant_id: UUID) -> dict[str, tuple[int, datetime]]:
+    """Of each ref that was consolidated: the position up to which, and when."""
+    rows = Reconciled.objects.of(tenant_id).filter(chunk=0)
+    return {ref: (position, at) for ref, position, at in rows.values_list("memory_ref", "position", "changed_at")}
+
+
 def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
     """The chunks of signatures, in their order."""
     rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk__gt=0).order_by("chunk")
@@ -49,17 +55,21 @@ def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
 
 
 @transaction.atomic
-def replace(tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, now: datetime) -> None:
-    """This is what the last pass left, and nothing of earlier ones."""
+def replace(
+    tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, position: int, now: datetime
+) -> None:
+    """This is what the last pass left, which has seen all up to ``position``, and nothing of earlier ones."""
     rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref)
     rows.filter(chunk__gt=0).delete()
-    _store(tenant_id, memory_ref, left, 1, chunks, now)
+    _store(tenant_id, memory_ref, left, 1, chunks, position, now)
 
 
 @transaction.atomic
-def add(tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, now: datetime) -> None:
-    """This is what the last pass left; the signatures of earlier ones stay."""
-    _store(tenant_id, memory_ref, left, 1 + left.chunks, chunks, now)
+def add(
+    tenant_id: UUID, memory_ref: str, left: Standing, chunks: Sequence[bytes], *, position: int, now: datetime
+) -> None:
+    """This is what the last pass left, which has seen all up to ``position``; the signatures of earlier ones stay."""
+    _store(tenant_id, memory_ref, left, 1 + left.chunks, chunks, position, now)
 
 
 @transaction.atomic
@@ -70,7 +80,7 @@ def drop(tenant_id: UUID, memory_refs: Collection[str]) -> int:
 
 
 def _store(
-    tenant_id: UUID, memory_ref: str, left: Standing, first: int, chunks: Sequence[bytes], now: datetime
+    tenant_id: UUID, memory_ref: str, left: Standing, first: int, chunks: Sequence[bytes], position: int, now: datetime
 ) -> None:
     figures = {**asdict(left), "chunks": first - 1 + len(chunks)}
     contents = [(0, orjson.dumps(figures)), *enumerate(chunks, first)]
@@ -79,7 +89,7 @@ def _store(
             tenant_id=tenant_id,
             memory_ref=memory_ref,
             chunk=number,
-            position=max(left.head, 0),
+            position=position,
             method=left.method,
             signatures=content,
             changed_at=now,

@@ -15,7 +15,7 @@ from memory.forget import forgetting
 from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
 from memory.openintent import work
-from memory.passes import orders, schedules
+from memory.passes import nights, orders, schedules
 
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
 TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
@@ -130,6 +130,11 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 def fire_pass_schedules(now: datetime) -> int:
     """The passes of the ticks that are due are on record, and queued."""
     return schedules.fire_due(queue=enqueue_pass, now=now)
+
+
+def order_nights() -> int:
+    """The passes of the nights that have come are on record, and queued; of how many tenants."""
+    return nights.order_due(queue=enqueue_pass, now=timezone.now())
 
 
 def index_words() -> int:

@@ -67,6 +67,7 @@ from memory.adapter.passes import (
     Counts,
     News,
     Outline,
+    RefFigures,
     Standing,
     corpus,
     corpus_entries,
@@ -82,6 +83,8 @@ from memory.adapter.passes import (
     strengths_under,
     tenants_with_news,
     texts_of,
+    tokens_written_after,
+    written_by_runs,
     written_since,
 )
 from memory.adapter.records import (
@@ -131,6 +134,7 @@ __all__ = [
     "MemoryRecord",
     "News",
     "Outline",
+    "RefFigures",
     "RunView",
     "Selection",
     "Standing",
@@ -202,6 +206,7 @@ __all__ = [
     "tenants_with_news",
     "texts_of",
     "timeless_of",
+    "tokens_written_after",
     "tombstones",
     "total",
     "traces",
@@ -214,5 +219,6 @@ __all__ = [
     "with_addresses",
     "writes_by_day",
     "written_as",
+    "written_by_runs",
     "written_since",
 ]

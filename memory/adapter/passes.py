@@ -10,14 +10,14 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
 from memory.host import sql
 from memory.host.expiry import UNEXPIRED, has_expired
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import CommitmentWatch
 from memory.models.address import EntryAddress
-from memory.models.entry import LedgerHead, MemoryEntry, Strength, Tombstone
+from memory.models.entry import PLAIN, LedgerHead, MemoryEntry, Strength, Tombstone
 
 CHUNK = 5000  # entries that a pass reads at once: ten times as many rows a statement as elsewhere, bound by LIMIT alone
 OPEN = f"{UNEXPIRED.format(column='expires_at')} AND retired_at IS NULL AND NOT sealed"
@@ -151,6 +151,30 @@ def head(tenant_id: UUID) -> int:
     """The position of the tenant's last change; 0 before the first."""
     found: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
     return found.position if found else 0
+
+
+class RefFigures(NamedTuple):
+    """What runs wrote under one ref and is live: how many entries of how many tokens, and the position of the last."""
+
+    memory_ref: str
+    entries: int
+    tokens: int
+    position: int
+
+
+def written_by_runs(tenant_id: UUID, *, now: datetime) -> list[RefFigures]:
+    """Ref by ref, without OpenIntent's. Reads the whole ledger of the tenant."""
+    rows = MemoryEntry.objects.of(tenant_id).unexpired(now).filter(PLAIN, derived="", sealed=False)
+    found = rows.values("memory_ref").annotate(n=Count("id"), t=Sum("tokens"), last=Max("position"))
+    return [RefFigures(*row) for row in found.values_list("memory_ref", "n", "t", "last")]
+
+
+def tokens_written_after(tenant_id: UUID, memory_ref: str, entry_id: UUID | None, *, now: datetime) -> int:
+    """The tokens of what runs wrote under the ref after that entry, or ever if it is gone, and is live."""
+    entries = MemoryEntry.objects.of(tenant_id)
+    position = entries.filter(id=entry_id).values_list("position", flat=True).first() if entry_id else None
+    rows = entries.live(now).filter(memory_ref=memory_ref, position__gt=position or 0, derived="", sealed=False)
+    return rows.aggregate(tokens=Sum("tokens"))["tokens"] or 0
 
 
 class Counts(NamedTuple):

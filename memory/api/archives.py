@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from memory import policies
 from memory.host import ids
-from memory.host.http import After, Closed, SoughtRef, Text, Whole, checked, query_of
+from memory.host.http import After, Closed, Flag, SoughtRef, Text, Whole, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
@@ -33,7 +33,7 @@ from memory.host.paging import DEFAULT_LIMIT, Page, cursor
 from memory.host.tenancy import scope_of
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
-from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_TARGET, Policy
+from memory.policies import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_DISTILL_ABOVE, MOST_TARGET, Policy
 from memory.wire import instant
 from memory.workspace import Precondition
 
@@ -84,6 +84,9 @@ POLICY = closed(
     endpointUrl=STRING,
     endpointModel=STRING,
     endpointSecret=STRING,
+    nightly=FLAG,
+    nightAt=TEXT,
+    distillAbove=COUNT,
 )
 FIELDS = {
     "archiveDays": "archive_days",
@@ -96,6 +99,9 @@ FIELDS = {
     "endpointUrl": "endpoint_url",
     "endpointModel": "endpoint_model",
     "endpointSecret": "endpoint_secret",
+    "nightly": "nightly",
+    "nightAt": "night_at",
+    "distillAbove": "distill_above",
 }
 CALLED = {field: name for name, field in FIELDS.items()}
 READ = "memory:read"
@@ -124,6 +130,9 @@ class PolicyChange(Closed):
     endpointUrl = Text(required=False, allow_blank=True, max_length=500)
     endpointModel = Text(required=False, allow_blank=True, max_length=128)
     endpointSecret = Text(required=False, allow_blank=True, max_length=128)
+    nightly = Flag(required=False)
+    nightAt = Text(required=False, max_length=5)
+    distillAbove = Whole(required=False, min_value=0, max_value=MOST_DISTILL_ABOVE)
 
     def changes(self) -> dict[str, Any]:
         return {FIELDS[name]: value for name, value in self.validated_data.items()}
@@ -201,7 +210,8 @@ def archive(request: Request, archive_id: str) -> HttpResponse:
 )
 @api_view(["GET", "PUT"])
 def memory_policy(request: Request) -> Response:
-    """For how long memory is kept, in whose zone, and who distils it; what a PUT does not name stays as it was."""
+    """For how long memory is kept, in whose zone, who distils it, and whether and when a night of passes comes; what a
+    PUT does not name stays as it was."""
     scope = scope_of(request)
     if request.method == "PUT":
         changes = checked(PolicyChange, request.data).changes()

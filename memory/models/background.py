@@ -126,7 +126,9 @@ class MemoryPolicy(TenantOwned):
 
     Days; ``target_tokens`` is how long an archive may be (0: a quarter of what was read); ``distiller`` is
     ``extractive``, or ``endpoint`` for the OpenAI-compatible one at ``endpoint_url``, whose key is the secret
-    ``endpoint_secret`` of the vault.
+    ``endpoint_secret`` of the vault. While ``nightly`` a night of passes comes every day at ``night_at`` (HH:MM in the
+    zone), the next one at ``next_night_at``; it distils a ref to which more than ``distill_above`` tokens were written
+    since its last archive (0: none).
     """
 
     writer = "memory.policies"
@@ -137,7 +139,12 @@ class MemoryPolicy(TenantOwned):
         along={"distiller": "extractive"},  # an endpoint that lost a part of itself distils no more
         harmless=("commitment_workflow",),
     )
-    impersonal = {"distiller": "the name of a method", "timezone": TIME, "written_by": PRINCIPAL}
+    impersonal = {
+        "distiller": "the name of a method",
+        "night_at": "a time of day",
+        "timezone": TIME,
+        "written_by": PRINCIPAL,
+    }
 
     archive_days = models.PositiveIntegerField(default=30)
     restore_days = models.PositiveIntegerField(default=30)
@@ -149,6 +156,10 @@ class MemoryPolicy(TenantOwned):
     endpoint_url = models.CharField(max_length=500, default="", blank=True)
     endpoint_model = models.CharField(max_length=128, default="", blank=True)
     endpoint_secret = models.CharField(max_length=128, default="", blank=True)
+    nightly = models.BooleanField(default=False)
+    night_at = models.CharField(max_length=5, default="03:00")
+    distill_above = models.PositiveIntegerField(default=4000)
+    next_night_at = models.DateTimeField(null=True)
     written_by = models.CharField(max_length=64)
     changed_at = models.DateTimeField()
 

@@ -109,6 +109,12 @@ def predecessor_of(row: Archive) -> Archive | None:
     return found
 
 
+def current_archives(tenant_id: UUID) -> dict[str, Archive]:
+    """The current archive of each ref that has one, without its bytes."""
+    rows = Archive.objects.of(tenant_id).defer("body").filter(state=ArchiveState.CURRENT)
+    return {row.memory_ref: row for row in rows}
+
+
 def sources_of(body: bytes) -> list[UUID]:
     """The entries that the archive of these bytes was made from."""
     found = (ids.parse("mem", str(each.get("id"))) for each in json.loads(body).get("sources", []))

@@ -608,7 +608,7 @@ def _keep(scope: MemoryScope, seen: Look, acting: Acting, before: Totals, *, now
         seen.known.chunks if seen.known else 0,
     )
     store = reconciled.add if seen.known else reconciled.replace
-    store(tenant, scope.memory_ref, left, _chunks(seen, acting), now=now)
+    store(tenant, scope.memory_ref, left, _chunks(seen, acting), position=seen.head, now=now)
 
 
 def _chunks(seen: Look, acting: Acting) -> list[bytes]:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from memory import adapter, capabilities, tasks
+from memory import adapter, capabilities, policies, tasks
 from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
@@ -84,6 +84,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
     """What stands around the list: the forms, the schedules, and whether a repeated pass was idle."""
     page = schedules.page(scope, size=SCHEDULES_SHOWN)
     last = schedules.last_passes(scope, page.rows)
+    policy = policies.policy_of(scope.tenant_id)
     return {
         "form": form,
         "times": times,
@@ -91,6 +92,8 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
         "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED),
         "schedules": [Scheduled(row, last.get(row.id)) for row in page.rows],
         "schedules_total": page.total,
+        "policy": policy,
+        "next_night": policy.night_after(timezone.now()),
         "repeat": pass_reports.last_repeat(scope),
         "names": access.names_of(scope.tenant_id, {row.written_by for row in page.rows}),
     }

@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
+from django.db import Error, transaction
 
-from memory import passes
+from memory import passes, policies
 from memory.host import access, denials, ids, tenancy
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
@@ -57,6 +57,14 @@ def refusal_of(act: Callable[[], object]) -> str:
     except CommandError as refused:
         return str(refused)
     return ""
+
+
+@transaction.atomic
+def new_tenant(slug: str, *, name: str, now: datetime) -> Tenant:
+    """A tenant as an administrator makes one: with its nights."""
+    tenant = access.create_tenant(slug, name=name, now=now)
+    policies.begin_nights(tenant.id, now=now)
+    return tenant
 
 
 def tenant_named(slug: str) -> Tenant:

@@ -41,6 +41,7 @@ TIMERS = (
     Timer("answers", "memory.tasks.sweep_answers", 60),
     # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),
+    Timer("nights", "memory.tasks.order_nights", 1),
     Timer("checkpoints", "memory.tasks.checkpoint_audit", checkpoints.EVERY_SECONDS // 60),
 )
 

@@ -102,6 +102,9 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
         "endpointUrl": "",
         "endpointModel": "",
         "endpointSecret": "",
+        "nightly": False,
+        "nightAt": "03:00",
+        "distillAbove": 4000,
     }
     refused = put(client, {"archiveDays": 60}, **building.headers(role="operator"))
     assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "policies:manage")
@@ -135,6 +138,9 @@ def test_a_policy_is_read_by_whoever_reads_memory_and_changed_by_owners(client: 
         ({"endpointSecret": "nobody-s"}, "endpointSecret"),
         ({"archiveDays": "30"}, "archiveDays"),
         ({"staleDays": True}, "staleDays"),
+        ({"nightly": "yes"}, "nightly"),
+        ({"nightAt": "24:00"}, "nightAt"),
+        ({"distillAbove": -1}, "distillAbove"),
         ({"surprise": 1}, "surprise"),
     ],
 )

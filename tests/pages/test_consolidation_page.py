@@ -555,6 +555,29 @@ def test_an_owner_changes_the_policy_and_what_is_wrong_stands_at_its_field(ada: 
     assert "Changing it needs the permission" in page(sign_in(role="operator"), "/retention")
 
 
+def test_an_owner_switches_the_nights_on_and_off_and_two_pages_say_so(ada: Client) -> None:
+    form = {
+        "archive_days": "30",
+        "restore_days": "30",
+        "stale_days": "90",
+        "timezone": "UTC",
+        "distiller": "extractive",
+    }
+    assert "No night comes by itself." in page(ada, "/consolidation")
+    on = {**form, "nightly": "on", "night_at": "02:15", "distill_above": "900"}
+    shown = body_of(ada.post("/retention", on, follow=True))
+    assert "consolidates and distils at 02:15" in shown
+    assert "more than 900 tokens" in shown
+    assert policies.policy_of(building.tenant().id).nightly
+    assert "Every night at 02:15 (UTC)" in page(ada, "/consolidation")
+    answer = ada.post("/retention", {**on, "night_at": "2:15"})
+    assert answer.status_code == 422
+    assert 'href="#id_night_at"' in body_of(answer)
+    ada.post("/retention", {**form, "distill_above": ""})
+    assert "No night comes by itself." in page(ada, "/consolidation")
+    assert policies.policy_of(building.tenant().id).distill_above == 0
+
+
 def test_a_shorter_policy_first_says_what_it_touches(ada: Client) -> None:
     building.remember("acme", "x", "X", memory_ref="twice")
     carried_out("twice")

@@ -5,12 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from memory.host import access
-from openwop_console.management.base import DatabaseCommand, refusals_as_errors
+from openwop_console.management.base import DatabaseCommand, new_tenant, refusals_as_errors
 
 
 class Command(DatabaseCommand):
-    help = "Create a tenant."
+    help = "Create a tenant, whose memory is consolidated and distilled every night."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug")
@@ -18,5 +17,5 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with refusals_as_errors():
-            tenant = access.create_tenant(options["slug"], name=options["name"], now=timezone.now())
+            tenant = new_tenant(options["slug"], name=options["name"], now=timezone.now())
         self.stdout.write(f"Tenant {tenant.slug} created.")

@@ -18,6 +18,7 @@ from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
     expiry_of,
+    new_tenant,
     read_json,
     refusals_as_errors,
 )
@@ -66,7 +67,7 @@ class Command(DatabaseCommand):
 def _provision(wanted: JSONObject, now: datetime) -> list[dict[str, str]]:
     """Create what is missing of one tenant; its new keys, with their texts."""
     slug = wanted["slug"]
-    tenant = access.tenant_by_slug(slug) or access.create_tenant(slug, name=wanted.get("name", ""), now=now)
+    tenant = access.tenant_by_slug(slug) or new_tenant(slug, name=wanted.get("name", ""), now=now)
     for operator in wanted.get("operators", ()):
         _create_operator(tenant, operator, now)
     active = ApiKey.objects.of(tenant.id).filter(revoked_at=None)
