@@ -104,7 +104,7 @@ def test_a_night_goes_only_where_something_is_new_since_the_last() -> None:
 
 def test_a_ref_is_not_new_to_the_next_night_because_somebody_wrote_elsewhere_during_its_pass() -> None:
     first = switched_on()
-    building.remember("acme", SAME, SAME)
+    building.remember("acme", SAME, SAME, "Milton sits in the basement.")
     made: list[Pass] = []
     nights.order_due(queue=made.append, now=first)
     looks = count(1)
