@@ -50,7 +50,7 @@ def _write_to_pipes(topic: Topic) -> None:
             if refused.errno == errno.ENXIO:  # whoever waited there was killed
                 pipe.unlink(missing_ok=True)
             continue
-        with suppress(BlockingIOError):  # it is full, so its reader is awake
+        with suppress(BlockingIOError, BrokenPipeError):  # full, so its reader is awake; or its reader was just killed
             os.write(writing, b".")
         os.close(writing)
 

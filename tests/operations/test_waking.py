@@ -93,6 +93,23 @@ def test_a_waiter_that_was_killed_leaves_no_pipe_behind(settings: Any, tmp_path:
     assert not left.exists()
 
 
+def test_what_was_committed_stands_when_a_waiter_is_killed_as_it_is_woken(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sql.is_postgres():
+        pytest.skip("PostgreSQL knows who is gone")
+    settings.OPENWOP_DATA_DIR = tmp_path
+    waiter, write = Waiter(Topic.EVENTS), os.write
+    waiter.wait(0)
+
+    def write_to_nobody(pipe: int, data: bytes) -> int:
+        waiter.close()
+        return write(pipe, data)
+
+    monkeypatch.setattr(waking.os, "write", write_to_nobody)
+    waking.wake(Topic.EVENTS)
+
+
 def test_a_worker_fetches_a_task_as_soon_as_it_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     def fetch(ready: threading.Event) -> Any:
         broker = Queue()
