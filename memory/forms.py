@@ -199,14 +199,14 @@ class PolicyForm(forms.Form):
         help_text="What is new in a memory is consolidated, and a memory that has grown is distilled.",
     )
     night_at = forms.CharField(
-        label="Time of the night",
+        label="Nightly passes start at",
         required=False,
         max_length=5,
         widget=forms.TextInput(attrs=PLAIN),
-        help_text="As 03:00, in the time zone above. Left empty, that.",
+        help_text="For example 03:00, in the time zone above. Left empty, 03:00.",
     )
     distill_above = forms.IntegerField(
-        label="Distil after so many tokens",
+        label="Distil after this many tokens",
         required=False,
         help_text="Written to a memory since its last archive. Left empty or 0, the night distils nothing.",
     )

@@ -563,7 +563,7 @@ def test_an_owner_switches_the_nights_on_and_off_and_two_pages_say_so(ada: Clien
         "timezone": "UTC",
         "distiller": "extractive",
     }
-    assert "No night comes by itself." in page(ada, "/consolidation")
+    assert "Nightly passes are off." in page(ada, "/consolidation")
     on = {**form, "nightly": "on", "night_at": "02:15", "distill_above": "900"}
     shown = body_of(ada.post("/retention", on, follow=True))
     assert "consolidates and distils at 02:15" in shown
@@ -574,7 +574,7 @@ def test_an_owner_switches_the_nights_on_and_off_and_two_pages_say_so(ada: Clien
     assert answer.status_code == 422
     assert 'href="#id_night_at"' in body_of(answer)
     ada.post("/retention", {**form, "distill_above": ""})
-    assert "No night comes by itself." in page(ada, "/consolidation")
+    assert "Nightly passes are off." in page(ada, "/consolidation")
     assert policies.policy_of(building.tenant().id).distill_above == 0
 
 
