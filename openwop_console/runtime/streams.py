@@ -296,15 +296,17 @@ def await_events(
         return events, complete
     until = time.monotonic() + seconds
     with a_place(scope.tenant_id, run.id, scope.principal) as place:
+        grown = True
         while True:
+            # The length is read first: what is written between it and the look ends the wait at once.
             seen = min(after + 1, event_log.length(scope.tenant_id, run.id))
-            grown = wait(place, seen=seen, seconds=until - time.monotonic())
-            if place.lost:
-                raise Unauthenticated
             run = runs.find(scope.tenant_id, run.id)
             events, complete = run_service.read_events(scope, run, after=after)
             if events or complete or not grown:
                 return events, complete
+            grown = wait(place, seen=seen, seconds=until - time.monotonic())
+            if place.lost:
+                raise Unauthenticated
 
 
 def open_place(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Place:

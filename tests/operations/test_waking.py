@@ -106,7 +106,7 @@ def test_what_was_committed_stands_when_a_waiter_is_killed_as_it_is_woken(
         waiter.close()
         return write(pipe, data)
 
-    monkeypatch.setattr(waking.os, "write", write_to_nobody)
+    monkeypatch.setattr(os, "write", write_to_nobody)
     waking.wake(Topic.EVENTS)
 
 
