@@ -1,4 +1,4 @@
-"""A distiller that somebody else runs: any endpoint that speaks the chat completions of the OpenAI protocol.
+"""Requests to a model that somebody else runs, at any endpoint that speaks the OpenAI protocol: ``post``, ``distil``.
 
 The owner of a tenant says where it is, within what the administrator allows (``memory.host.outbound``): a private
 address only when ``OPENWOP_OUTBOUND_ALLOW`` lists it. Neither redirects nor proxies of the environment are used.
@@ -30,9 +30,8 @@ MAX_BYTES = 1_048_576
 def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -> str:
     """What the endpoint of the policy makes of ``prompt``, redacted like all derived text.
 
-    Asked at temperature 0 with seed 0, so that an endpoint that can repeat itself does. Raises ``EndpointFailed`` with
-    a ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this
-    host does not connect to), ``status``, ``malformed``, ``empty`` or ``too_large``.
+    Asked at temperature 0 with seed 0, so that an endpoint that can repeat itself does. Raises ``EndpointFailed`` as
+    ``post`` does, and with the reason ``empty``.
     """
     body = {
         "model": policy.endpoint_model,
@@ -42,11 +41,23 @@ def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -
         "seed": 0,
         "stream": False,
     }
-    headers = {"Authorization": f"Bearer {_key(tenant_id, policy.endpoint_secret)}", "Accept-Encoding": "identity"}
     url = f"{policy.endpoint_url.rstrip('/')}/chat/completions"
-    with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
-        said = _content(aside.submit(lambda: asyncio.run(_asked(url, headers, body))).result())
+    said = _content(post(tenant_id, url, body, secret=policy.endpoint_secret, seconds=TOTAL_SECONDS))
     return harness.for_derived(tenant_id)(said).text
+
+
+def post(
+    tenant_id: UUID, url: str, body: JSONObject, *, secret: str, seconds: float, max_bytes: int = MAX_BYTES
+) -> bytes:
+    """The bytes of the endpoint's 200 to ``body``, asked with the tenant's secret of that name as its key.
+
+    ``seconds`` bounds all of it, from the look-up of the name to the last byte. Raises ``EndpointFailed`` with a
+    ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this
+    host does not connect to), ``status``, ``malformed`` or ``too_large``. Whoever asks has no transaction open.
+    """
+    headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}", "Accept-Encoding": "identity"}
+    with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
+        return aside.submit(lambda: asyncio.run(_asked(url, headers, body, seconds, max_bytes))).result()
 
 
 def _key(tenant_id: UUID, name: str) -> str:
@@ -58,12 +69,12 @@ def _key(tenant_id: UUID, name: str) -> str:
     return found
 
 
-async def _asked(url: str, headers: dict[str, str], body: JSONObject) -> bytes:
-    """The bytes of a 200; whatever drips or hangs is left after ``TOTAL_SECONDS`` in all."""
-    timeout = httpx.Timeout(TOTAL_SECONDS, connect=CONNECT_SECONDS)
+async def _asked(url: str, headers: dict[str, str], body: JSONObject, seconds: float, max_bytes: int) -> bytes:
+    """The bytes of a 200; whatever drips or hangs is left after ``seconds`` in all."""
+    timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     try:
-        async with asyncio.timeout(TOTAL_SECONDS), outbound.client(timeout=timeout) as client:
-            return await _read(client, httpx.Request("POST", url, headers=headers, json=body))
+        async with asyncio.timeout(seconds), outbound.client(timeout=timeout) as client:
+            return await _read(client, httpx.Request("POST", url, headers=headers, json=body), max_bytes)
     except (TimeoutError, httpx.TimeoutException):
         raise EndpointFailed(reason="timeout") from None
     except (httpx.NetworkError, httpx.InvalidURL, httpx.UnsupportedProtocol) as problem:
@@ -77,7 +88,7 @@ async def _asked(url: str, headers: dict[str, str], body: JSONObject) -> bytes:
         raise EndpointFailed(reason="malformed") from None
 
 
-async def _read(client: httpx.AsyncClient, request: httpx.Request) -> bytes:
+async def _read(client: httpx.AsyncClient, request: httpx.Request, max_bytes: int) -> bytes:
     answer = await client.send(request, stream=True, follow_redirects=False)
     try:
         if answer.status_code != httpx.codes.OK:
@@ -87,7 +98,7 @@ async def _read(client: httpx.AsyncClient, request: httpx.Request) -> bytes:
         read = bytearray()
         async for part in answer.aiter_raw():
             read += part
-            if len(read) > MAX_BYTES:
+            if len(read) > max_bytes:
                 raise EndpointFailed(reason="too_large")
         return bytes(read)
     finally:
