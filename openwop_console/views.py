@@ -59,6 +59,7 @@ SCOPES = {
     "operators:manage": "manage operators",
     "policies:manage": "manage policies",
     "secrets:manage": "manage secrets",
+    "webhooks:manage": "manage webhooks",
     "workspace:read": "read the files of agents' workspaces",
     "workspace:write": "write the files of agents' workspaces",
     "schedules:read": "read schedules",

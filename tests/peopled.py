@@ -148,6 +148,12 @@ class World:
         return str(made.json()["id"])
 
     @cached_property
+    def webhook(self) -> str:
+        made = self.ask("POST", "/v1/webhooks", BODIES["registerWebhook"])
+        assert made.status_code == 201, made.content
+        return str(made.json()["id"])
+
+    @cached_property
     def operator(self) -> str:
         return ids.wire("usr", building.operator(self.slug, email=f"peopled@{self.slug}.example").id)
 
@@ -218,6 +224,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "schedules/name": lambda world: world.schedule,
     "secrets/name": lambda world: world.secret,
     "synthesis/pass_id": lambda world: world.synthesis,
+    "webhooks/webhook_id": lambda world: world.webhook,
     "workflows/workflow_id": lambda world: world.run.workflow_id,
 }
 # What goes in the place of a parameter when nothing is to be found there: of the same form, and nobody's.
@@ -252,6 +259,7 @@ UNKNOWN: dict[str, str] = {
     "schedules/name": "nothing",
     "secrets/name": "nothing",
     "synthesis/pass_id": "pass_" + "0" * 32,
+    "webhooks/webhook_id": "whk_" + "0" * 32,
     "workflows/workflow_id": "nothing",
 }
 BODIES: dict[str, Any] = {
@@ -283,6 +291,7 @@ BODIES: dict[str, Any] = {
     "orderSynthesis": {"dryRun": True},
     "previewForget": {"subject": "somebody"},
     "putSecret": {"value": "s3cret-value"},
+    "registerWebhook": {"url": "https://receiver.example/hook", "events": ["run.completed"]},
     "rejectProposal": {"reason": "no"},
     "resolveInterrupt": {"resumeValue": {"action": "accept"}},
     "resolveInterruptByToken": {"resumeValue": {"action": "accept"}},

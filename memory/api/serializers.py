@@ -12,7 +12,7 @@ from memory.forget.plans import InContext
 from memory.host import access, ids, vault
 from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.host.json_types import JSONObject
-from memory.host.models import SecretScope
+from memory.host.models import GIVEN_SCOPES, SecretScope
 from memory.host.paging import cursor
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
 from memory.passes import archive_reports
@@ -120,7 +120,7 @@ class SuspectQuery(Closed):
 class SecretPlace(Closed):
     """Whose secret it is: the tenant's, or that of one user or run, by its wire id."""
 
-    scope = serializers.ChoiceField(choices=SecretScope.values, required=False)
+    scope = serializers.ChoiceField(choices=[str(each) for each in GIVEN_SCOPES], required=False)
     principal = serializers.CharField(required=False, max_length=64)
 
     def place(self) -> dict[str, str]:

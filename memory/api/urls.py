@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.api import access, agents, archives, commitments, passes, views, workspace
+from memory.api import access, agents, archives, commitments, passes, views, webhooks, workspace
 
 urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),
@@ -20,6 +20,11 @@ urlpatterns = [
     path("v1/host/console/forget/previews", views.forget_previews, name="api-forget-previews"),
     path("v1/host/console/forget/previews/<str:preview_id>", views.forget_preview, name="api-forget-preview"),
     path("v1/host/console/forget/<str:forget_id>", views.forget, name="api-forget"),
+    path("v1/webhooks", webhooks.webhook_registration, name="api-webhook-registration"),
+    path("v1/webhooks/<str:webhook_id>", webhooks.webhook_removal, name="api-webhook-removal"),
+    path("v1/host/console/webhooks", webhooks.webhook_list, name="api-webhooks"),
+    path("v1/host/console/webhooks/<str:webhook_id>:rotate-secret", webhooks.webhook_rotate, name="api-webhook-rotate"),
+    path("v1/host/console/webhooks/<str:webhook_id>", webhooks.webhook, name="api-webhook"),
     path("v1/host/workspace/files", workspace.files, name="api-workspace-files"),
     path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),
     *archives.urlpatterns,

@@ -57,6 +57,7 @@ OWNS = OPERATES | {
     "operators:manage",
     "policies:manage",
     "secrets:manage",
+    "webhooks:manage",
 }
 ROLES: dict[str, frozenset[str]] = {
     "viewer": READS,

@@ -171,6 +171,13 @@ class SubscriptionNotFound(NotFound):
     message = "There is no webhook subscription by that id."
 
 
+class WebhookUrlRejected(Invalid):
+    """The address is none that this host sends to: its form, its scheme, or where it leads."""
+
+    code = "webhook_url_rejected"
+    message = "This host does not send webhooks to that address."
+
+
 class UnsupportedStreamMode(Invalid):
     code = "unsupported_stream_mode"
     message = "There is no such stream mode."

@@ -621,3 +621,12 @@ CLOSED_PAYLOADS = (
     HeartbeatEvaluated,
     HeartbeatStateChanged,
 )
+
+# Every type of the log.
+TYPES: tuple[str, ...] = tuple(
+    sorted(
+        kind.type
+        for kind in vars().copy().values()
+        if isinstance(kind, type) and issubclass(kind, Event) and "type" in vars(kind)
+    )
+)

@@ -46,6 +46,27 @@ def may_connect(host: str, address: Address) -> bool:
     return host.lower().rstrip(".") in listed or any(_covers(each, plain) for each in listed) or _is_public(plain)
 
 
+def is_listed(host: str) -> bool:
+    """Whether ``host``, a name or an address, is one that the administrator lists."""
+    listed = [each.strip().lower() for each in settings.OPENWOP_OUTBOUND_ALLOW]
+    address = literal_address(host)
+    return host.lower().rstrip(".") in listed or (
+        address is not None and any(_covers(each, address) for each in listed)
+    )
+
+
+def literal_address(host: str) -> Address | None:
+    """The address that ``host`` spells, in whatever way the system reads one; None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
 def _is_public(address: Address) -> bool:
     if any(address in network for network in CLOSED):
         return False

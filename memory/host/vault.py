@@ -30,6 +30,7 @@ WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
 MAX_TENANT_BYTES = 512 * 1024  # of all values together: what is written is compared with all of them
 MAX_NAME = 128
+AUDITED = (SecretScope.TENANT, SecretScope.USER)  # a run's own are its matter, a webhook's are audited with the webhook
 
 
 class VaultLocked(RuntimeError):
@@ -105,7 +106,7 @@ def put(
     actor: str = "host",
     now: datetime,
 ) -> Secret:
-    """The vault holds ``value`` under ``name``, sealed, and the change is audited unless it is a run's own.
+    """The vault holds ``value`` under ``name``, sealed, and the change of a tenant's or a user's secret is audited.
 
     A value that runs have resolved is replaced and stays, sealed, to redact their writes by.
     """
@@ -120,7 +121,7 @@ def put(
     secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
     secret.sealed = seal(unwrap(key), value.encode(), _binding(secret))
     secret.save(by=WRITER, force_insert=found is None)
-    if scope != SecretScope.RUN:
+    if scope in AUDITED:
         audit.append(tenant_id, actor=actor, action="secret.set", target=name, now=now)
     return secret
 
@@ -172,7 +173,8 @@ def remove(
         return False
     if not _keep_for_redaction(secret):
         secret.delete(by=WRITER)
-    audit.append(tenant_id, actor=actor, action="secret.removed", target=name, now=now)
+    if scope != SecretScope.WEBHOOK:
+        audit.append(tenant_id, actor=actor, action="secret.removed", target=name, now=now)
     return True
 
 
@@ -247,6 +249,12 @@ def held_by(tenant_id: UUID) -> list[Secret]:
 def holds(tenant_id: UUID, name: str) -> bool:
     """Whether the tenant itself has a secret by that name, which opens."""
     return bool(Secret.objects.of(tenant_id).filter(scope=SecretScope.TENANT, owner="", name=name).exists())
+
+
+def open_webhook_secrets(tenant_id: UUID, owner: str) -> dict[str, str]:
+    """The plaintexts of what a webhook signs with, by name; raises ``VaultLocked`` when one does not open."""
+    rows = Secret.objects.of(tenant_id).filter(scope=SecretScope.WEBHOOK, owner=owner).select_related("key")
+    return {row.name: unseal(row) for row in rows}
 
 
 def unseal(secret: Secret) -> str:

@@ -13,7 +13,7 @@ from tests.conformance import schemas
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/runs/run_x/nothing", "/v1/webhooks", "/v1/runs:nothing"])
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/runs/run_x/nothing", "/v1/webhook", "/v1/runs:nothing"])
 @pytest.mark.parametrize("method", ["get", "post", "delete", "patch"])
 def test_an_unrouted_openwop_address_answers_the_envelope(client: Client, path: str, method: str) -> None:
     answer = getattr(client, method)(path, **building.headers())

@@ -25,10 +25,12 @@ from memory.host.models.schedule import (
     ScheduleKind,
     ScheduleTick,
 )
-from memory.host.models.secret import Secret, SecretResolution, SecretScope, VaultKey
+from memory.host.models.secret import GIVEN_SCOPES, Secret, SecretResolution, SecretScope, VaultKey
 from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant, Throttle
+from memory.host.models.webhook import Webhook, WebhookState
 
 __all__ = [
+    "GIVEN_SCOPES",
     "TERMINAL",
     "ApiKey",
     "ArtifactKind",
@@ -67,6 +69,8 @@ __all__ = [
     "TenantOwned",
     "Throttle",
     "VaultKey",
+    "Webhook",
+    "WebhookState",
     "WriteGuard",
     "tenant_link",
 ]

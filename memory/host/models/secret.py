@@ -24,10 +24,15 @@ class SecretScope(models.TextChoices):
     TENANT = "tenant"
     USER = "user"
     RUN = "run"
+    WEBHOOK = "webhook"
+
+
+# Those of which a person gives the value; the host itself makes the others.
+GIVEN_SCOPES = (SecretScope.TENANT, SecretScope.USER, SecretScope.RUN)
 
 
 class Secret(TenantOwned):
-    """A sealed value. ``owner`` is a user secret's principal, a run secret's run, and empty for a tenant's."""
+    """A sealed value. ``owner`` is a user secret's principal, a run's or a webhook's id, and empty for a tenant's."""
 
     writer = "memory.host.vault"
     personal = Personal("names of secrets", ("name", "owner"), unnamed=("name", "owner"))

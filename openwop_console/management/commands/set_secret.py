@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from memory.host import vault
-from memory.host.models import SecretScope
+from memory.host.models import GIVEN_SCOPES, SecretScope
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
 
@@ -17,7 +17,7 @@ class Command(DatabaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--tenant", required=True, metavar="SLUG")
-        parser.add_argument("--scope", choices=SecretScope.values, default=SecretScope.TENANT)
+        parser.add_argument("--scope", choices=[str(each) for each in GIVEN_SCOPES], default=SecretScope.TENANT)
         parser.add_argument("--principal", default="", metavar="ID", help="the usr_, key_ or run_ it belongs to")
 
     def handle(self, *args: Any, **options: Any) -> None:
