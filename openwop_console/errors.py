@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 import psycopg
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -105,7 +106,13 @@ FACES = {
     "/.well-known/openwop": "openwop",
     "/api/": "openintent",
     "/.well-known/openintent": "openintent",
+    "/mcp": "mcp",
 }
+# What a refusal of ``/mcp`` as a whole is in JSON-RPC; any other is one of the host's own.
+RPC_CODES = {400: -32600, 500: -32603}
+RPC_REFUSED = -32000
+# Where a client of ``/mcp`` without a credential finds out how to come by one (RFC 9728).
+RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
 TITLES = {
@@ -129,7 +136,7 @@ TITLES = {
 
 
 def face_of(path: str) -> str:
-    """``openwop``, ``openintent``, or ``page``."""
+    """``openwop``, ``openintent``, ``mcp``, or ``page``."""
     return next((face for prefix, face in FACES.items() if path.startswith(prefix)), "page")
 
 
@@ -154,7 +161,15 @@ def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     status = status_of(refusal, face)
     if face == "page":
         return _page(request, refusal, status)
-    return JsonResponse(_body(face, refusal), status=status, headers=_headers(refusal, status))
+    headers = _headers(refusal, status)
+    if face == "mcp" and status == 401:
+        headers["WWW-Authenticate"] = f'Bearer resource_metadata="{public_url(request)}{RESOURCE_METADATA}"'
+    return JsonResponse(_body(face, refusal), status=status, headers=headers)
+
+
+def public_url(request: HttpRequest) -> str:
+    """The address of this host as the request's client knows it."""
+    return settings.OPENWOP_PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def _headers(refusal: Refusal, status: int) -> dict[str, str]:
@@ -171,6 +186,9 @@ def _body(face: str, refusal: Refusal) -> JSONObject:
     if face == "openwop":
         details = {"details": refusal.details} if refusal.details else {}
         return {"error": refusal.code, "message": refusal.message, **details}
+    if face == "mcp":
+        number, data = RPC_CODES.get(status_of(refusal), RPC_REFUSED), {"error": refusal.code, **refusal.details}
+        return {"jsonrpc": "2.0", "id": None, "error": {"code": number, "message": refusal.message, "data": data}}
     code = answer_of(type(refusal)).openintent
     fields = {"errors": [{"field": "body", "message": refusal.message}]} if code == VALIDATION else {}
     return {"error": code, "message": refusal.message, "detail": refusal.message, **fields, **refusal.details}

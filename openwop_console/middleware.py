@@ -152,7 +152,16 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
         return sign_in.session_principal(request)
     if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
+    if face == "mcp":
+        _require_own_origin(request)
     return tenancy.key_principal(_credential(request), now=timezone.now())
+
+
+def _require_own_origin(request: HttpRequest) -> None:
+    """Refuse what the page of another site sends: a name that it may lead to this host (DNS rebinding)."""
+    origin = request.headers.get("Origin")
+    if origin is not None and origin not in {f"{request.scheme}://{request.get_host()}", errors.public_url(request)}:
+        raise Forbidden("This address is not for pages of other sites.")
 
 
 def _credential(request: HttpRequest) -> str:

@@ -315,7 +315,7 @@ CSRF_TRUSTED_ORIGINS = [OPENWOP_PUBLIC_URL] if OPENWOP_PUBLIC_URL else []
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = IN_PRODUCTION
 # A client that sent its key in the clear must hear of it, not be helped along: no redirect on the faces.
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^\.well-known/", r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^mcp$", r"^\.well-known/", r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if IN_PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IN_PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if OPENWOP_TRUSTED_PROXIES else None

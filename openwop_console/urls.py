@@ -32,6 +32,7 @@ urlpatterns = [
     path("", include("memory.openintent.api.urls")),  # first, as every pattern before a match costs its request
     *public,
     *pages,
+    path("", include("openwop_console.mcp.urls")),
     path("", include("openwop_console.runtime.urls")),
     path("", include("openwop_console.runtime.api.urls")),
     path("", include("memory.urls")),

@@ -195,8 +195,10 @@ class StrictJSONParser(BaseParser):
         self, stream: object, media_type: str | None = None, parser_context: Mapping[str, object] | None = None
     ) -> Any:
         raw = self.read(stream)
-        if not raw.strip():
-            return {}
+        return self.parsed(raw) if raw.strip() else {}
+
+    def parsed(self, raw: bytes) -> Any:
+        """The value that a body holds."""
         try:
             value = orjson.loads(raw)
         except ValueError:

@@ -42,18 +42,21 @@ class ArtifactParser(StrictJSONParser):
             raise TooLarge(f"The body has at most {MAX_BODY} bytes.", maxBytes=MAX_BODY)
         value = super().parse(BytesIO(raw), media_type, parser_context)
         if isinstance(value, dict) and ARTIFACT in value:
-            value[ARTIFACT] = _verbatim(raw.decode())
+            value[ARTIFACT] = verbatim(raw.decode(), ARTIFACT)
         return value
 
 
-def _verbatim(body: str) -> Verbatim:
-    """The text of the artifact in ``body``, which is known to be a JSON object that has one."""
-    if http.depth_of(body) > artifacts.MAX_DEPTH + 1:
-        raise ParseError(f"The body is nested more than {artifacts.MAX_DEPTH + 1} levels deep.")
-    found = [text for name, text in _members(body) if name == ARTIFACT]
-    if len(found) != 1:
-        raise ParseError("The body names its artifact twice.")
-    return Verbatim(found[0])
+def verbatim(body: str, *path: str) -> Verbatim:
+    """The text of the artifact at ``path`` in ``body``, which is known to be a JSON object that has one there."""
+    deepest = artifacts.MAX_DEPTH + len(path)
+    if http.depth_of(body) > deepest:
+        raise ParseError(f"The body is nested more than {deepest} levels deep.")
+    for step in path:
+        found = [text for name, text in _members(body) if name == step]
+        if len(found) != 1:
+            raise ParseError(f"The body names its {step} twice.")
+        body = found[0]
+    return Verbatim(body)
 
 
 def _members(body: str) -> Iterator[tuple[str, str]]:

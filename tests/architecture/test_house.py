@@ -178,6 +178,8 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
     caught = places(rf"except \(?[^\n]*\b({names})\b")
     assert caught <= {
         "openwop_console/middleware.py",
+        "openwop_console/mcp/tools.py",  # a refusal is the result of its tool, for the model to read
+        "openwop_console/mcp/views.py",  # and of a resource an error of JSON-RPC
         "openwop_console/process/server.py",  # a body that was not read: the middleware answers
         "openwop_console/management/base.py",
         "memory/openintent/api/http.py",  # raised again after the permission was asked

@@ -1,0 +1,61 @@
+"""Entries and archives as resources, by the addresses of their ids."""
+
+import json
+from datetime import datetime
+
+from memory import adapter
+from memory.host import access, audit, ids
+from memory.host.errors import NotFound
+from memory.host.json_types import JSONObject
+from memory.host.tenancy import TenantScope
+from memory.passes import archives
+from openwop_console.mcp import texts
+
+ACTION = "mcp.read"
+MEMORY, ARCHIVES = "openwop://memory/", "openwop://archives/"
+READ = "memory:read"
+TEMPLATES = [
+    {
+        "uriTemplate": f"{MEMORY}{{id}}",
+        "name": "memory",
+        "title": "Memory entry",
+        "description": f"One memory entry by its id, mem_...: {texts.NOTICE}.",
+        "mimeType": "text/plain",
+    },
+    {
+        "uriTemplate": f"{ARCHIVES}{{id}}",
+        "name": "archive",
+        "title": "Archive",
+        "description": f"What a distillation made of many entries, by its id, arc_...: {texts.NOTICE}.",
+        "mimeType": "text/plain",
+    },
+]
+
+
+def read(scope: TenantScope, uri: str, *, now: datetime) -> JSONObject:
+    """The text behind ``uri``, on record; refused when there is none that this principal may read."""
+    scope.check(READ)
+    if uri.startswith(MEMORY):
+        wire_id = uri.removeprefix(MEMORY)
+        text = _entry(scope, wire_id, now)
+    elif uri.startswith(ARCHIVES):
+        wire_id = uri.removeprefix(ARCHIVES)
+        text = _archive(scope, wire_id)
+    else:
+        raise NotFound("There is no resource at that address.")
+    told = {"roles": access.roles_of(scope.tenant_id, scope.principal.id), "agent": scope.principal.first_agent}
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=ACTION, target=wire_id, details=told, now=now)
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
+
+
+def _entry(scope: TenantScope, wire_id: str, now: datetime) -> str:
+    entry_id = ids.parse("mem", wire_id)
+    row = adapter.entry(scope, entry_id, now=now) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    return texts.entry_text(row)
+
+
+def _archive(scope: TenantScope, wire_id: str) -> str:
+    row = archives.find(scope, ids.parse("arc", wire_id))
+    return texts.archive_text(row, json.loads(bytes(row.body))["text"])

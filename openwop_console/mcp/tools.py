@@ -1,0 +1,283 @@
+"""The tools: what each takes and gives, and the one domain call behind it. Refusals are answers that a model can read.
+
+Every call is on record with its tool, its principal's roles and agent, and the ids that it was about; never a word of
+what was said.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from django.db import transaction
+from rest_framework.exceptions import APIException
+
+from memory import adapter, provenance, search
+from memory.api import schemas as memory_schemas
+from memory.api import serializers as memory_wire
+from memory.host import access, audit, denials, ids
+from memory.host.errors import Forbidden, Invalid, NotFound, Refusal
+from memory.host.http import checked
+from memory.host.json_types import JSONObject
+from memory.host.operations import STRING, TEXT, Schema, also, closed
+from memory.host.tenancy import TenantScope
+from memory.search import LedgerFilter, LedgerPage
+from openwop_console import errors
+from openwop_console.mcp import texts
+from openwop_console.mcp.protocol import INVALID_PARAMS, Message, RpcError
+from openwop_console.runtime import json_schemas
+from proposals import lifecycle
+from proposals.api.bodies import verbatim
+from proposals.api.serializers import CreateProposal
+
+Answer = TypeVar("Answer")
+ACTION = "mcp.call"
+DEFAULT_LIMIT, MOST = 20, 100
+REF: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 256,
+    "description": "Where the memory is kept, such as team/notes.",
+}
+LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT}
+ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of an entry: mem_..."}
+NOTICE: Schema = {"const": texts.NOTICE}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool, by whom, with arguments that fit its schema; ``body`` is the request as it was sent."""
+
+    scope: TenantScope
+    given: JSONObject
+    body: bytes
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool answers: texts for the model, the same as an object, and the ids that go on record."""
+
+    texts: list[str]
+    structured: JSONObject = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    is_error: bool = False
+
+    @property
+    def document(self) -> JSONObject:
+        content = {"content": [texts.block(text) for text in self.texts], "isError": self.is_error}
+        return content | ({"structuredContent": self.structured} if self.structured else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as it is listed, and what carries it out; ``scopes`` are the permissions that it needs, all of them."""
+
+    name: str
+    title: str
+    description: str
+    takes: Schema
+    gives: Schema
+    scopes: tuple[str, ...]
+    call: Callable[[Call], Result]
+    reads: bool = False
+
+    @property
+    def document(self) -> JSONObject:
+        hints = {"readOnlyHint": self.reads, "openWorldHint": False}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.takes,
+            "outputSchema": self.gives,
+            "annotations": hints if self.reads else hints | {"destructiveHint": False},
+        }
+
+
+def takes(*required: str, **properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+    }
+
+
+def tool_named(message: Message) -> Tool:
+    """The tool that a ``tools/call`` names, whose arguments are an object."""
+    name, given = message.params.get("name"), message.params.get("arguments", {})
+    if not isinstance(name, str):
+        raise RpcError(INVALID_PARAMS, "params.name must be the name of a tool.")
+    if name not in TOOLS:
+        raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:64]}")
+    if not isinstance(given, dict):
+        raise RpcError(INVALID_PARAMS, "params.arguments must be an object.")
+    return TOOLS[name]
+
+
+def call(tool: Tool, scope: TenantScope, given: JSONObject, *, body: bytes, now: datetime) -> Result:
+    """What the tool answers, on record with it; a refusal is an answer too."""
+
+    def carry_out() -> Result:
+        # A read takes no lock while it looks: on SQLite a transaction would keep every writer waiting.
+        with nullcontext() if tool.reads else transaction.atomic():
+            result = tool.call(Call(scope, given, body, now))
+            record(tool, scope, result.ids, now=now)
+        return result
+
+    return answered(tool, scope, given, carry_out, now=now)
+
+
+def answered(
+    tool: Tool, scope: TenantScope, given: JSONObject, carry_out: Callable[[], Answer], *, now: datetime
+) -> Answer | Result:
+    """What ``carry_out`` comes to, for who may call the tool with arguments that fit; or the refusal, as a result.
+
+    Permissions come before arguments: who may not call a tool is not told what is wrong with a call.
+    """
+    try:
+        for needed in tool.scopes:
+            scope.check(needed)
+        if problems := json_schemas.problems(tool.takes, given, field="arguments"):
+            raise Invalid("The arguments do not fit the tool.", errors=problems)
+        return carry_out()
+    except (Refusal, APIException) as problem:
+        return _refused(tool, scope, errors.refusal_of(problem), now=now)
+
+
+def _refused(tool: Tool, scope: TenantScope, refusal: Refusal, *, now: datetime) -> Result:
+    """The refusal as an answer, on record; a denial is on record as at every door."""
+    if isinstance(refusal, Forbidden):
+        refusal.on_record = False  # what the domain recorded was rolled back with the call
+    if errors.is_denial(refusal):
+        denials.record(scope, refusal, action=f"mcp {tool.name}", now=now)
+    record(tool, scope, [], outcome=refusal.code, now=now)
+    problems = [f"{each['field']}: {each['message']}" for each in refusal.details.get("errors", [])]
+    text = "\n".join([refusal.message, *problems])
+    return Result([text], {"error": refusal.code, "message": refusal.message, **refusal.details}, is_error=True)
+
+
+def record(tool: Tool, scope: TenantScope, about: list[str], *, outcome: str = "ok", now: datetime) -> None:
+    principal = scope.principal
+    told = {
+        "tool": tool.name,
+        "roles": access.roles_of(scope.tenant_id, principal.id),
+        "agent": principal.first_agent,
+        "outcome": outcome,
+        "ids": about,
+    }
+    target = about[0] if len(about) == 1 else ""
+    audit.append(scope.tenant_id, actor=principal.id, action=ACTION, target=target, details=told, now=now)
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+
+def _search(call: Call) -> Result:
+    wanted = LedgerFilter(text=call.given["query"], memory_ref=call.given.get("memoryRef", ""))
+    return _page(call, wanted, None)
+
+
+def _list(call: Call) -> Result:
+    after = call.given.get("after")
+    behind = ids.parse("mem", after) if after else None
+    if after and behind is None:
+        raise Invalid(errors=[{"field": "arguments.after", "message": "is not what next gave"}])
+    return _page(call, LedgerFilter(memory_ref=call.given["memoryRef"]), behind)
+
+
+def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
+    size = call.given.get("limit", DEFAULT_LIMIT)
+    page = search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
+    document = memory_wire.page_document(page, wanted.memory_ref) | {"notice": texts.NOTICE}
+    told = [ids.wire("mem", row.id) for row in page.entries]
+    return Result([*map(texts.entry_text, page.entries), _count(page)], document, told)
+
+
+def _count(page: LedgerPage) -> str:
+    if not page.entries:
+        return f"No entries ({texts.NOTICE})."
+    more = "" if page.after is None else f" There is more: ask again behind {ids.wire('mem', page.after)}."
+    return f"{len(page.entries)} of {page.total}{'' if page.total_is_exact else '+'} entries ({texts.NOTICE}).{more}"
+
+
+def _get(call: Call) -> Result:
+    entry_id = ids.parse("mem", call.given["id"])
+    row = adapter.entry(call.scope, entry_id, now=call.now) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    found = memory_wire.provenance_document(provenance.provenance_of_entry(call.scope, row))
+    document = {"memoryRef": row.memory_ref, "entry": memory_wire.entry_of(row), "provenance": found}
+    return Result([texts.entry_text(row)], document | {"notice": texts.NOTICE}, [ids.wire("mem", row.id)])
+
+
+# --- proposals ------------------------------------------------------------------------------------------------------
+
+
+def _propose(call: Call) -> Result:
+    """The artifact is kept as it was written, like the bytes of a body at the host extension."""
+    text = verbatim(call.body.decode(), "params", "arguments", "artifact")
+    agent = {"agentId": call.scope.principal.first_agent} if call.scope.principal.first_agent else {}
+    draft = checked(CreateProposal, {**call.given, "artifact": text, **agent}).draft()
+    made = lifecycle.create(call.scope, draft, now=call.now)
+    proposal_id = ids.wire("prop", made.id)
+    text_told = f"Proposal {proposal_id} is a {made.state}: nothing changes until people have approved it."
+    return Result([text_told], {"id": proposal_id, "kind": made.kind, "state": made.state}, [proposal_id])
+
+
+SEARCH = Tool(
+    "memory_search",
+    "Search memory",
+    "Find memory entries about some words, the best first.",
+    takes("query", query={"type": "string", "minLength": 1, "maxLength": 500}, limit=LIMIT, memoryRef=REF),
+    also(memory_schemas.MEMORY_PAGE, notice=NOTICE),
+    ("memory:read",),
+    _search,
+    reads=True,
+)
+GET = Tool(
+    "memory_get",
+    "Read a memory entry",
+    "One memory entry by its id, with its provenance: which node of which run wrote it.",
+    takes("id", id=ID),
+    also(memory_schemas.MEMORY_ENTRY, notice=NOTICE),
+    ("memory:read", "runs:read"),
+    _get,
+    reads=True,
+)
+LIST = Tool(
+    "memory_list",
+    "List memory",
+    "The memory entries under one memoryRef, the newest first; after is what next gave.",
+    takes("memoryRef", memoryRef=REF, limit=LIMIT, after=ID),
+    also(memory_schemas.MEMORY_PAGE, notice=NOTICE),
+    ("memory:read",),
+    _list,
+    reads=True,
+)
+PROPOSE = Tool(
+    "proposal_create",
+    "Propose a change",
+    "Submit an artifact (an agent, a prompt, an automation or a workflow chain) for people to review and install.",
+    takes(
+        "kind",
+        "artifact",
+        kind={"type": "string", "minLength": 1, "maxLength": 64},
+        artifact={"type": "object"},
+        title=STRING,
+        rationale=STRING,
+    ),
+    closed(id=TEXT, kind=TEXT, state=TEXT),
+    ("proposals:create",),
+    _propose,
+)
+
+
+def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+    return {tool.name: tool for tool in tools}
+
+
+TOOLS = _by_name((SEARCH, GET, LIST, PROPOSE))

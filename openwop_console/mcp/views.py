@@ -1,0 +1,105 @@
+"""``POST /mcp``: Streamable HTTP without sessions. A request is answered with JSON, a notification with 202."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+from rest_framework.exceptions import ParseError
+
+from memory.host import denials
+from memory.host.errors import Gone, NotFound, Refusal, UnsupportedMediaType
+from memory.host.http import StrictJSONParser
+from memory.host.json_types import JSONObject
+from memory.host.tenancy import TenantScope, scope_of
+from openwop_console import VERSION, errors
+from openwop_console.mcp import protocol, resources, texts, tools
+from openwop_console.mcp.protocol import Message, RpcError
+
+JSON = "application/json"
+NAME = "openwop-console"
+
+
+@csrf_exempt
+@require_POST
+def endpoint(request: HttpRequest) -> HttpResponse:
+    scope, now = scope_of(request), timezone.now()
+    protocol.require_version(request.headers.get(protocol.VERSION_HEADER))
+    if request.content_type != JSON:
+        raise UnsupportedMediaType
+    raw = StrictJSONParser().read(request)
+    body: Any = None
+    try:
+        body = _parsed(raw)
+        message = protocol.message_of(body)
+    except RpcError as wrong:
+        return _json(protocol.error(protocol.id_of(body), wrong.code, wrong.message, wrong.data), status=400)
+    if message is None or message.id is None:
+        return HttpResponse(status=202)
+    try:
+        return _json(protocol.answer(message.id, _result(scope, message, raw, now)))
+    except RpcError as wrong:
+        return _json(protocol.error(message.id, wrong.code, wrong.message, wrong.data))
+
+
+def _parsed(raw: bytes) -> Any:
+    if not raw.strip():
+        raise RpcError(protocol.PARSE_ERROR, "The body is empty.")
+    try:
+        return StrictJSONParser().parsed(raw)
+    except ParseError as problem:
+        raise RpcError(protocol.PARSE_ERROR, str(problem.detail)) from None
+
+
+def _json(document: JSONObject, *, status: int = 200) -> HttpResponse:
+    return HttpResponse(orjson.dumps(document), status=status, content_type=JSON)
+
+
+def _result(scope: TenantScope, message: Message, raw: bytes, now: datetime) -> JSONObject:
+    if message.method == "tools/call":
+        tool = tools.tool_named(message)
+        return tools.call(tool, scope, message.params.get("arguments", {}), body=raw, now=now).document
+    if message.method == "resources/read":
+        return _resource(scope, message, now)
+    if message.method not in METHODS:
+        raise RpcError(protocol.METHOD_NOT_FOUND, "That method is not offered here.")
+    return METHODS[message.method](message)
+
+
+def _resource(scope: TenantScope, message: Message, now: datetime) -> JSONObject:
+    uri = message.params.get("uri")
+    if not isinstance(uri, str):
+        raise RpcError(protocol.INVALID_PARAMS, "params.uri must be the address of a resource.")
+    try:
+        return resources.read(scope, uri, now=now)
+    except Refusal as refusal:
+        if errors.is_denial(refusal):
+            denials.record(scope, refusal, action="mcp resources/read", now=now)
+        gone = isinstance(refusal, NotFound | Gone)
+        code = protocol.RESOURCE_NOT_FOUND if gone else protocol.INVALID_REQUEST
+        raise RpcError(code, refusal.message, error=refusal.code, **refusal.details) from None
+
+
+def _initialize(message: Message) -> JSONObject:
+    asked = message.params.get("protocolVersion")
+    if not isinstance(asked, str):
+        raise RpcError(protocol.INVALID_PARAMS, "params.protocolVersion must be a version of the protocol.")
+    return {
+        "protocolVersion": asked if asked in protocol.VERSIONS else protocol.VERSIONS[0],
+        "capabilities": {"tools": {}, "resources": {}},
+        "serverInfo": {"name": NAME, "title": "OpenWOP operator console", "version": VERSION},
+        "instructions": texts.INSTRUCTIONS,
+    }
+
+
+METHODS: dict[str, Callable[[Message], JSONObject]] = {
+    "initialize": _initialize,
+    "ping": lambda _: {},
+    "tools/list": lambda _: {"tools": [tool.document for tool in tools.TOOLS.values()]},
+    "resources/list": lambda _: {"resources": []},
+    "resources/templates/list": lambda _: {"resourceTemplates": resources.TEMPLATES},
+}
