@@ -5,7 +5,6 @@ from django.urls import URLPattern, path
 from memory.views import (
     agents,
     archives,
-    artifacts,
     audit,
     commitments,
     consolidation,
@@ -66,9 +65,6 @@ run: list[URLPattern] = [
     path("runs/<str:run_id>/events/<int:sequence>", runs.note, name="run-note"),
 ]
 agent: list[URLPattern] = [
-    path("artifacts/<str:ref>", artifacts.artifact, name="artifact"),
-    path("artifacts/<str:ref>/disable", artifacts.disable, name="artifact-disable"),
-    path("artifacts/<str:ref>/enable", artifacts.enable, name="artifact-enable"),
     path("agents", agents.agents, name="agents"),
     path("agents/<str:agent_id>", agents.agent, name="agent"),
 ]

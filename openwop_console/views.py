@@ -1,4 +1,4 @@
-"""The pages that look across the floors: Needs you, Settings, and the sections this host does not support yet."""
+"""The pages that look across the floors: Needs you, what is installed, the search of the header, and Settings."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,28 +9,33 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings as configuration
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, agents, commitments
+from memory import adapter, agents, artifact_stops, commitments
 from memory import search as memory_search
 from memory.forget import requests
-from memory.host import access, advertised, auditing, exports, ids, pages, runs, tenancy
+from memory.forms import StopForm
+from memory.host import access, advertised, auditing, exports, ids, pages, registry, runs, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
-from memory.host.models import Run
+from memory.host.models import Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.passes import archives, orders
 from memory.search import LedgerFilter
 from memory.wire import instant
-from openwop_console import dashboard, openapi, sign_in
+from openwop_console import dashboard, installed, openapi, sign_in
 from openwop_console.dashboard import Attention
-from proposals import policy_review, review
+from openwop_console.installed import History, InForce
+from proposals import denials, diffs, lifecycle, policy_review, review, rules
+from proposals.views.actions import rolled_back
 
 READS = "manifest:read"  # what every role has but the auditor's
 SCOPES = {
@@ -139,6 +144,8 @@ def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple
         name, find = FINDERS[prefix]
         yield name, wire_id, lambda: find(scope, found, now)
         return
+    if "@" in words:
+        yield "artifact", words, lambda: artifact_stops.find(scope, words)
     yield "agent", words, lambda: scope.can("agents:read") and agents.entry(scope, words, advertised.document())
     of_node = LedgerFilter(node=words, state="all")
     yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
@@ -158,6 +165,144 @@ FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
     "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
     "run": ("run", _find_run),
 }
+
+
+# What is installed, the page of each version, its emergency stop, and the way back to an earlier one.
+
+STATES = ("enabled", "disabled")
+INSTALLED_COLUMNS = ("ref", "kind", "name", "version", "state", "since", "proposalId", "uses", "lastUsedAt", "nextAt")
+
+
+@pages.parameters("kind", "state", *pages.LIST)
+@require_safe
+def installed_list(request: HttpRequest) -> HttpResponseBase:
+    """What runs resolve now, the latest installed first, and the schedules that start runs."""
+    scope, cursor = tenancy.scope_of(request), pages.Cursor.of(request, "inst")
+    kind = pages.word_of(request, "kind", tuple(registry.REF_PREFIX))
+    state = pages.word_of(request, "state", STATES)
+    narrowed: dict[str, Any] = {"kind": kind, "disabled": None if not state else state == "disabled"}
+    if request.GET.get("format") in exports.FORMATS:
+        rows = map(_installed_row, installed.every(scope, **narrowed))
+        return exports.listing(request.GET["format"], "installed", rows, columns=INSTALLED_COLUMNS)
+    page = installed.page(scope, **narrowed, before=cursor.after, size=pages.PAGE)
+    context = {
+        "nav": "installed",
+        "now": timezone.now(),
+        "rows": page.rows,
+        "total": page.total,
+        "kind": kind,
+        "state": state,
+        "kinds": list(registry.REF_PREFIX),
+        "filtered": bool(kind or state),
+        "may_stop": artifact_stops.denial(scope) is None,
+        "names": access.names_of(scope.tenant_id, {row.installation.installed_by for row in page.rows}),
+        **cursor.links(len(page.rows), page.after),
+        **pages.files(request),
+    }
+    context |= {} if pages.wants_fragment(request) else {"schedules": installed.schedules(scope)}
+    return pages.render(request, "console/installed.html", context, fragment="console/installed_list.html")
+
+
+def _installed_row(row: InForce) -> dict[str, object]:
+    there = row.installation
+    return {
+        "ref": there.ref,
+        "kind": there.kind,
+        "name": there.name,
+        "version": there.version,
+        "state": "disabled" if there.disabled_at else "enabled",
+        "since": instant(row.since),
+        "proposalId": ids.wire("prop", row.proposal.id) if row.proposal else None,
+        "uses": row.uses.count,
+        "lastUsedAt": instant(row.uses.last_at) if row.uses.last_at else None,
+        "nextAt": instant(row.next_at) if row.next_at else None,
+    }
+
+
+@pages.parameters("compare", "mode")
+@require_safe
+def artifact(request: HttpRequest, ref: str) -> HttpResponse:
+    """One installed version, current or not."""
+    scope = tenancy.scope_of(request)
+    return _artifact_page(request, scope, artifact_stops.find(scope, ref), StopForm())
+
+
+@require_POST
+def artifact_disable(request: HttpRequest, ref: str) -> HttpResponse:
+    """No run uses it any more, for the reason given."""
+    return _stop_or_start(request, ref, artifact_stops.disable, "{} is disabled.")
+
+
+@require_POST
+def artifact_enable(request: HttpRequest, ref: str) -> HttpResponse:
+    """Runs use it again, for the reason given."""
+    return _stop_or_start(request, ref, artifact_stops.enable, "{} is enabled.")
+
+
+def _stop_or_start(request: HttpRequest, ref: str, act: Callable[..., Installation], words: str) -> HttpResponse:
+    scope, now = tenancy.scope_of(request), timezone.now()
+    artifact_stops.authorize(scope, now=now)
+    form = StopForm(request.POST)
+    sent = pages.submit(form, lambda data: act(scope, ref, reason=data["reason"], now=now))
+    if sent.result:
+        messages.success(request, words.format(ref))
+        return redirect("artifact", ref)
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return _artifact_page(request, scope, artifact_stops.find(scope, ref), form, status=sent.status)
+
+
+@require_POST
+def artifact_roll_back(request: HttpRequest, ref: str) -> HttpResponse:
+    """A proposal to make that version the current one again, with its approval requested."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    denials.authorize(scope, "create", now=now)
+    found = artifact_stops.find(scope, ref)
+    sent = pages.submit(pages.PlainForm(request.POST), lambda _: lifecycle.roll_back(scope, ref, now=now))
+    if sent.result:
+        messages.success(request, rolled_back(sent.result))
+        return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return _artifact_page(request, scope, found, StopForm(), status=sent.status)
+
+
+def _artifact_page(
+    request: HttpRequest, scope: TenantScope, found: Installation, form: StopForm, *, status: int = 200
+) -> HttpResponse:
+    stopped = found if found.disabled_at else found.part_of if found.is_disabled else None
+    history = installed.history_of(scope, found)
+    people = {found.installed_by, stopped.disabled_by if stopped else "", *(vote.person for vote in history.votes)}
+    context: dict[str, Any] = {
+        "nav": "installed",
+        "now": timezone.now(),
+        "artifact": found,
+        "parts": registry.parts_of(found),
+        "stopped": stopped,
+        "history": history,
+        "may_stop": artifact_stops.denial(scope) is None and not found.superseded_at,
+        "may_roll_back": scope.can(rules.scope_for("create")) and installed.can_be_proposed(found),
+        "form": form,
+        "names": access.names_of(scope.tenant_id, people),
+        **_compared(request, found, history),
+    }
+    return pages.render(request, "console/artifact.html", context, status=status)
+
+
+def _compared(request: HttpRequest, found: Installation, history: History) -> JSONObject:
+    """The difference between the version that the address names and the one shown."""
+    refs = {each.installation.ref: each.installation for each in history.versions}
+    other = refs.get(pages.word_of(request, "compare", tuple(refs)))
+    if other is None:
+        return {}
+    mode = pages.word_of(request, "mode", ("side", "unified"))
+    return {
+        "other": other,
+        "diff": diffs.between(other.text, found.text),
+        "mode": mode,
+        "unified_url": pages.address(request, mode=""),
+        "side_url": pages.address(request, mode="side"),
+    }
 
 
 @pages.parameters("next")

@@ -467,3 +467,12 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
     title = f"Roll {found.name} back{away_from} to {found.version}"[:200]
     draft = ProposalDraft(found.kind, found.text, title=title, rationale=rationale, purpose=Purpose.ROLLBACK)
     return create(scope, draft, now=now)
+
+
+def roll_back(scope: TenantScope, ref: str, *, now: datetime) -> Activation:
+    """``propose``, with its approval requested where the principal may request it; on a host without gates it is
+    installed at once."""
+    denials.authorize(scope, "create", now=now)
+    with transaction.atomic():
+        made = propose(scope, ref, now=now)
+        return ask_to_apply(scope, made.id, now=now) if scope.can(rules.scope_for("apply")) else Activation(made)

@@ -70,7 +70,7 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         return exports.listing(request.GET["format"], "runs", rows, columns=COLUMNS)
     names = events.names_of(scope, listed.runs)
     context = {
-        "nav": "memory",
+        "nav": "runs",
         "now": timezone.now(),
         "listed": listed,
         "names": names,
@@ -116,7 +116,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     asked = [answer_forms.question_for(scope, each) for each in told.asked]
     over = told.run.status in TERMINAL or events.is_log(told.run)
     context = {
-        "nav": "memory",
+        "nav": "runs",
         "now": timezone.now(),
         "trail": told,
         "run": told.run,
@@ -149,7 +149,7 @@ def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
     if request.GET.get("format") == "json":
         return exports.document({"sequence": sequence, "type": event.type, "note": said})
     context = {
-        "nav": "memory",
+        "nav": "runs",
         "now": timezone.now(),
         "run_id": run_id,
         "event": event,

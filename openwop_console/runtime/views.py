@@ -65,7 +65,7 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
             return redirect("run", run_id=run_id)
     question = run_timeline.question_of(interrupt)
     context = {
-        "nav": "memory",
+        "nav": "runs",
         "now": timezone.now(),
         "run_id": run_id,
         "each": answer_forms.question_for(scope, question, form),

@@ -25,6 +25,7 @@ from proposals.forms import (
     RevisionForm,
     RollbackForm,
 )
+from proposals.lifecycle import Activation
 from proposals.models import Comment, Decision, Proposal, State
 from proposals.review import Detail
 from proposals.views import review as views_review
@@ -157,20 +158,29 @@ def _ended_since(proposal: Proposal, moment: datetime) -> bool:
     return proposal.closed_at is not None and proposal.closed_at >= moment
 
 
+def rolled_back(activation: Activation) -> str:
+    """What a rollback that was asked for has come to, in words."""
+    if activation.installed_ref:
+        return f"Rolled back: {activation.installed_ref} is installed."
+    if activation.gate:
+        return "Approval requested. The earlier version is installed as soon as it is granted."
+    return "Saved as a draft. Somebody who may request approval has to take it on."
+
+
 @require_POST
 def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
-    """A new proposal that would make an earlier version the current one again, through the same gate."""
+    """A new proposal to make an earlier version the current one again, with its approval requested."""
     scope, form = tenancy.scope_of(request), RollbackForm(request.POST)
     told = review.detail(scope, ids.parse("prop", prop_id))
     offered = [each.ref for each in review.versions(told)]
 
-    def act(data: dict[str, Any]) -> Proposal:
-        return lifecycle.propose(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
+    def act(data: dict[str, Any]) -> Activation:
+        return lifecycle.roll_back(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "create", now=timezone.now()))
     if sent.result:
-        messages.success(request, "This proposal goes back to an earlier version once its gate is granted.")
-        return redirect("proposal", ids.wire("prop", sent.result.id))
+        messages.success(request, rolled_back(sent.result))
+        return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
     if sent.conflict:
         found = views_review.news(sent.conflict, told, read=told.current.number)
         return render_review(request, scope, told, "proposal", status=409, conflict=found)

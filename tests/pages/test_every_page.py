@@ -28,6 +28,7 @@ LISTS = [
     "/memory",
     "/workspace",
     "/runs",
+    "/installed",
     "/proposals",
     "/forget",
     "/audit",

@@ -80,6 +80,7 @@ NEEDS = {
     "workflow-files": "agents:manage",
     "artifact-disable": "artifacts:manage",
     "artifact-enable": "artifacts:manage",
+    "artifact-roll-back": "proposals:create",
     "forget": "memory:forget",
     "forget-suspects": "memory:forget",
     "forget-confirm": "memory:forget",
