@@ -15,7 +15,17 @@ from memory.text.encodings import forms_of
 
 MASK = "[MASKED]"
 # What the run may put into a question; everything else that is asked stands in the workflow's definition.
-FROM_INPUTS = ("title", "description", "artifactId", "artifactType", "artifactData", "correlation", "payload")
+FROM_INPUTS = (
+    "title",
+    "description",
+    "questions",
+    "timeoutMs",
+    "artifactId",
+    "artifactType",
+    "artifactData",
+    "correlation",
+    "payload",
+)
 SHOWN_MASKED = {*FROM_INPUTS, "exchanges"}
 
 

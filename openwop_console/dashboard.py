@@ -11,6 +11,7 @@ from memory.agents import AgentRow
 from memory.forget import forgetting, requests
 from memory.host import access, interrupts, pages, sql
 from memory.host.json_types import JSONObject
+from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
@@ -132,9 +133,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
     asked, forgets, previews = found["answers"], found["forgets"], found["previews"]
     return Attention(
         waiting=found,
-        titles={each.id: masking.mask_of_run(each.run).data(each.data).get("title", "") for each in asked.rows}
-        if asked
-        else {},
+        titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
         subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},
         policies=policy_review.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
@@ -144,6 +143,13 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         writes=_writes(scope, days) if scope.can("memory:read") else [],
         days=days,
     )
+
+
+def _title_of(asked: Interrupt) -> str:
+    """The title of what is asked, or its first question."""
+    data = masking.mask_of_run(asked.run).data(asked.data)
+    first: JSONObject = next(iter(data.get("questions", ())), {})
+    return str(data.get("title") or first.get("question", ""))
 
 
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:

@@ -4,7 +4,7 @@ Every call is on record with its tool, its principal's roles and agent, and the 
 what was said.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,7 @@ from memory.host import access, audit, denials, ids
 from memory.host.errors import Forbidden, Invalid, NotFound, Refusal
 from memory.host.http import checked
 from memory.host.json_types import JSONObject
-from memory.host.operations import STRING, TEXT, Schema, also, closed
+from memory.host.operations import STRING, TEXT, Schema, also, closed, nullable, words
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter, LedgerPage
 from openwop_console import errors
@@ -35,6 +35,9 @@ from proposals.api.serializers import CreateProposal
 Answer = TypeVar("Answer")
 ACTION = "mcp.call"
 DEFAULT_LIMIT, MOST = 20, 100
+DEFAULT_SECONDS, MOST_SECONDS = 300, 3600
+# How a question to a person ends.
+ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED = "answered", "timeout", "withdrawn", "interrupted"
 REF: Schema = {
     "type": "string",
     "minLength": 1,
@@ -73,7 +76,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as it is listed, and what carries it out; ``scopes`` are the permissions that it needs, all of them."""
+    """A tool as it is listed; ``scopes`` are the permissions that it needs, all of them.
+
+    ``call`` carries it out; one that waits for a person has none (``questions``).
+    """
 
     name: str
     title: str
@@ -81,7 +87,7 @@ class Tool:
     takes: Schema
     gives: Schema
     scopes: tuple[str, ...]
-    call: Callable[[Call], Result]
+    call: Callable[[Call], Result] | None = None
     reads: bool = False
 
     @property
@@ -120,11 +126,13 @@ def tool_named(message: Message) -> Tool:
 
 def call(tool: Tool, scope: TenantScope, given: JSONObject, *, body: bytes, now: datetime) -> Result:
     """What the tool answers, on record with it; a refusal is an answer too."""
+    assert tool.call
+    work = tool.call
 
     def carry_out() -> Result:
         # A read takes no lock while it looks: on SQLite a transaction would keep every writer waiting.
         with nullcontext() if tool.reads else transaction.atomic():
-            result = tool.call(Call(scope, given, body, now))
+            result = work(Call(scope, given, body, now))
             record(tool, scope, result.ids, now=now)
         return result
 
@@ -275,9 +283,33 @@ PROPOSE = Tool(
     _propose,
 )
 
-
-def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    return {tool.name: tool for tool in tools}
-
-
-TOOLS = _by_name((SEARCH, GET, LIST, PROPOSE))
+ASK = Tool(
+    "ask_human",
+    "Ask a person",
+    "Ask the people who operate this tenant, and wait until one of them answers. Give options where they are known.",
+    takes(
+        "question",
+        question={"type": "string", "minLength": 1, "maxLength": 2000},
+        options={
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+            "minItems": 2,
+            "maxItems": 20,
+            "uniqueItems": True,
+        },
+        timeoutSeconds={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_SECONDS,
+            "default": DEFAULT_SECONDS,
+        },
+    ),
+    closed(
+        outcome=words((ANSWERED, TIMED_OUT, WITHDRAWN, INTERRUPTED)),
+        answer=nullable(STRING),
+        answeredBy=nullable(TEXT),
+        runId=TEXT,
+    ),
+    ("runs:create",),
+)
+TOOLS = {tool.name: tool for tool in (SEARCH, GET, LIST, ASK, PROPOSE)}

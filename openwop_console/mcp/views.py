@@ -1,11 +1,14 @@
-"""``POST /mcp``: Streamable HTTP without sessions. A request is answered with JSON, a notification with 202."""
+"""``POST /mcp``: Streamable HTTP without sessions. A request is answered with JSON, a notification with 202.
 
-from collections.abc import Callable
+Only the answer of a person is waited for: as a stream with progress, where the client takes one.
+"""
+
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
 import orjson
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -17,16 +20,19 @@ from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope, scope_of
 from openwop_console import VERSION, errors
-from openwop_console.mcp import protocol, resources, texts, tools
+from openwop_console.mcp import protocol, questions, resources, texts, tools
 from openwop_console.mcp.protocol import Message, RpcError
+from openwop_console.mcp.questions import Waiting
+from openwop_console.mcp.tools import Result
 
-JSON = "application/json"
+JSON, STREAM = "application/json", "text/event-stream"
+KEEPALIVE = b":keepalive\n\n"
 NAME = "openwop-console"
 
 
 @csrf_exempt
 @require_POST
-def endpoint(request: HttpRequest) -> HttpResponse:
+def endpoint(request: HttpRequest) -> HttpResponseBase:
     scope, now = scope_of(request), timezone.now()
     protocol.require_version(request.headers.get(protocol.VERSION_HEADER))
     if request.content_type != JSON:
@@ -41,6 +47,8 @@ def endpoint(request: HttpRequest) -> HttpResponse:
     if message is None or message.id is None:
         return HttpResponse(status=202)
     try:
+        if message.method == "tools/call" and tools.tool_named(message) is tools.ASK:
+            return _asked(request, scope, message, now)
         return _json(protocol.answer(message.id, _result(scope, message, raw, now)))
     except RpcError as wrong:
         return _json(protocol.error(message.id, wrong.code, wrong.message, wrong.data))
@@ -68,6 +76,49 @@ def _result(scope: TenantScope, message: Message, raw: bytes, now: datetime) -> 
     if message.method not in METHODS:
         raise RpcError(protocol.METHOD_NOT_FOUND, "That method is not offered here.")
     return METHODS[message.method](message)
+
+
+def _asked(request: HttpRequest, scope: TenantScope, message: Message, now: datetime) -> HttpResponseBase:
+    """The answer of a person. Without a stream the request waits for it, with its place and no slot."""
+    waiting = questions.ask(scope, message.params.get("arguments", {}), now=now)
+    if isinstance(waiting, Result):
+        return _json(protocol.answer(message.id, waiting.document))
+    if STREAM not in request.headers.get("Accept", ""):
+        *_, result = questions.follow(waiting)
+        assert isinstance(result, Result)
+        return _json(protocol.answer(message.id, result.document))
+    response = StreamingHttpResponse(Body(waiting, message), content_type=STREAM)
+    response["Cache-Control"] = "no-cache"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+class Body:
+    """The bytes of the stream: progress, and at its end the answer. Closed, begun or not, it gives its place back."""
+
+    def __init__(self, waiting: Waiting, message: Message) -> None:
+        self._waiting, self._message = waiting, message
+        self._items = questions.follow(waiting)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        item = next(self._items)
+        if isinstance(item, Result):
+            return _event(protocol.answer(self._message.id, item.document))
+        if (token := self._message.progress_token) is None:
+            return KEEPALIVE
+        told = {"progressToken": token, "progress": round(item, 3), "total": self._waiting.seconds}
+        told["message"] = "Waiting for a person to answer."
+        return _event(protocol.notification("notifications/progress", told))
+
+    def close(self) -> None:
+        self._waiting.close()
+
+
+def _event(document: JSONObject) -> bytes:
+    return b"event: message\ndata: " + orjson.dumps(document) + b"\n\n"
 
 
 def _resource(scope: TenantScope, message: Message, now: datetime) -> JSONObject:

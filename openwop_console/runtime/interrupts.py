@@ -113,7 +113,9 @@ MAX_EXCHANGES = 100
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with the config of a node that asks, as far as it can be known before a run."""
-    return problems_of(node["typeId"], node["config"], given=set(node["inputs"]) & set(FROM_INPUTS))
+    # A definition has questions of its own, also where the run brings others: the log has the definition's words.
+    given = set(node["inputs"]) & set(FROM_INPUTS) - {"questions"}
+    return problems_of(node["typeId"], node["config"], given=given)
 
 
 def kind_of(type_id: str, config: Mapping[str, object]) -> str:

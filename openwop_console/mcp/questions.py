@@ -1,0 +1,125 @@
+"""``ask_human``: a question that stands on *Needs you* until a person has answered it, or its time is up.
+
+The question is a run of the host's own workflow, so it is asked, redacted, answered, withdrawn and forgotten like that
+of any run. Whoever waits for the answer has a place among the readers of runs, and neither a slot nor a connection to
+the database.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from memory.host import event_log, ids, interrupts, runs, slots
+from memory.host.json_types import JSONObject
+from memory.host.models import Interrupt, Run
+from memory.host.tenancy import TenantScope
+from openwop_console.mcp import tools
+from openwop_console.mcp.tools import ANSWERED, ASK, DEFAULT_SECONDS, INTERRUPTED, TIMED_OUT, WITHDRAWN, Result
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime import streams
+from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.streams import Place
+
+WORKFLOW, NODE, NAME = "console-ask-human", "ask", "answer"
+# How often a client hears that its request is alive.
+EVERY = 5.0
+# A worker opens the question and ends it; when none does for so long, the wait is over without one.
+GRACE = 30.0
+TOLD = {
+    TIMED_OUT: "Nobody answered in time, and the question is asked no more. Go on without an answer, or ask again.",
+    WITHDRAWN: "The question was withdrawn without an answer.",
+    INTERRUPTED: "This host is restarting. The question still stands for people, but its answer is not waited for.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that stands, and the place at which its answer is waited for."""
+
+    run: Run
+    place: Place
+    seconds: int
+
+    def result(self, outcome: str, answer: object = None, by: str = "") -> Result:
+        text = f"A person answered: {answer}" if outcome == ANSWERED else TOLD[outcome]
+        told: JSONObject = {
+            "outcome": outcome,
+            "answer": answer,
+            "answeredBy": by or None,
+            "runId": ids.wire("run", self.run.id),
+        }
+        return Result([text], told)
+
+    def close(self) -> None:
+        streams.leave(self.place)
+
+
+def ask(scope: TenantScope, given: JSONObject, *, now: datetime) -> Waiting | Result:
+    """The question stands, on record; or why it does not."""
+    return tools.answered(ASK, scope, given, lambda: _opened(scope, given, now), now=now)
+
+
+def _opened(scope: TenantScope, given: JSONObject, now: datetime) -> Waiting:
+    seconds = given.get("timeoutSeconds", DEFAULT_SECONDS)
+    place: Place | None = None
+    try:
+        with transaction.atomic():
+            run = run_service.create_run(scope, _request(scope, given, seconds), now=now)
+            tools.record(ASK, scope, [ids.wire("run", run.id)], now=now)
+            # Last, so that a host without room for another who waits asks nobody.
+            place = streams.take_place(scope.tenant_id, run.id, scope.principal)
+    except BaseException:
+        if place:
+            streams.leave(place)
+        raise
+    return Waiting(run, place, seconds)
+
+
+def _request(scope: TenantScope, given: JSONObject, seconds: int) -> RunRequest:
+    schema = {"schema": {"type": "string", "enum": given["options"]}} if "options" in given else {}
+    inputs = {
+        "questions": [{"id": NAME, "question": given["question"], **schema}],
+        "timeoutMs": seconds * 1000,
+    }
+    return RunRequest(WORKFLOW, inputs=inputs, agent_id=scope.principal.first_agent)
+
+
+def follow(waiting: Waiting) -> Iterator[float | Result]:
+    """The seconds that have passed, every few of them, and in the end the result."""
+    began = time.monotonic()
+    try:
+        while True:
+            with slots.held():
+                # The length is read first: what is written behind it ends the wait at once.
+                seen = event_log.length(waiting.run.tenant_id, waiting.run.id)
+                found = _outcome(waiting)
+            passed = time.monotonic() - began
+            if found is None and passed > waiting.seconds + GRACE:
+                found = waiting.result(TIMED_OUT)
+            if found is None and (streams.is_ending() or waiting.place.lost):
+                found = waiting.result(INTERRUPTED)
+            if found:
+                yield found
+                return
+            yield passed
+            streams.wait(waiting.place, seen=seen, seconds=EVERY)
+    finally:
+        waiting.close()
+
+
+def _outcome(waiting: Waiting) -> Result | None:
+    run = runs.find(waiting.run.tenant_id, waiting.run.id)
+    asked = interrupts.at_node(run, NODE)
+    if asked is None or asked.resolved_at is None:
+        return waiting.result(WITHDRAWN) if run.status in runs.ENDING else None
+    return _told(waiting, asked)
+
+
+def _told(waiting: Waiting, asked: Interrupt) -> Result:
+    if asked.outcome == interrupts.ANSWERED and asked.resume_value:
+        value = asked.resume_value
+        return waiting.result(ANSWERED, value["answers"][NAME], value.get("decidedBy", ""))
+    return waiting.result(TIMED_OUT if asked.outcome == interrupts.TIMED_OUT else WITHDRAWN)
