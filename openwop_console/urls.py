@@ -23,6 +23,7 @@ public: list[URLPattern] = [
 pages: list[URLPattern] = [
     path("", views.needs_you, name="needs-you"),
     path("search", views.search, name="search"),
+    path("go-to", views.go_to, name="go-to"),
     path("installed", views.installed_list, name="installed"),
     path("artifacts/<str:ref>", views.artifact, name="artifact"),
     path("artifacts/<str:ref>/disable", views.artifact_disable, name="artifact-disable"),

@@ -1,11 +1,9 @@
 """The pages that look across the floors: Needs you, what is installed, the search of the header, and Settings."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings as configuration
@@ -19,22 +17,18 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, agents, artifact_stops, commitments
-from memory import search as memory_search
-from memory.forget import requests
+from memory import artifact_stops
 from memory.forms import StopForm
-from memory.host import access, advertised, auditing, exports, ids, pages, registry, runs, tenancy
+from memory.host import access, advertised, auditing, exports, ids, pages, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
-from memory.host.models import Installation, Run
+from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
-from memory.passes import archives, orders
-from memory.search import LedgerFilter
 from memory.wire import instant
-from openwop_console import dashboard, installed, openapi, sign_in
+from openwop_console import dashboard, installed, openapi, places, sign_in
 from openwop_console.dashboard import Attention
 from openwop_console.installed import History, InForce
-from proposals import denials, diffs, lifecycle, policy_review, review, rules
+from proposals import denials, diffs, lifecycle, policy_review, rules
 from proposals.views.actions import rolled_back
 
 READS = "manifest:read"  # what every role has but the auditor's
@@ -124,47 +118,17 @@ def _needs(found: Attention) -> dict[str, object]:
 def search(request: HttpRequest) -> HttpResponse:
     """The search of the header: go to what an id of this tenant names; anything else is searched for in memory."""
     scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
-    place = _place_of(scope, words, timezone.now()) if words else ""
-    return redirect(place or f"{reverse('memory')}?{urlencode({'q': words})}")
+    place = places.named(scope, words, now=timezone.now()) if words else ""
+    return redirect(place or places.search_for(words))
 
 
-def _place_of(scope: TenantScope, words: str, now: datetime) -> str:
-    """The address of what an id, an agent or a node names; "" when there is none that this principal may see."""
-    for name, argument, find in _candidates(scope, words, now):
-        if pages.is_there(find):
-            return reverse(name, args=[argument]) if argument else f"{reverse(name)}?{urlencode({'node': words})}"
-    return ""
-
-
-def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    """The pages that ``words`` may name: the name and argument of the address, and what looks whether it is there."""
-    wire_id = words.lower()
-    prefix = wire_id.partition("_")[0]
-    if prefix in FINDERS and (found := ids.parse(prefix, wire_id)):
-        name, find = FINDERS[prefix]
-        yield name, wire_id, lambda: find(scope, found, now)
-        return
-    if "@" in words:
-        yield "artifact", words, lambda: artifact_stops.find(scope, words)
-    yield "agent", words, lambda: scope.can("agents:read") and agents.entry(scope, words, advertised.document())
-    of_node = LedgerFilter(node=words, state="all")
-    yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
-
-
-def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
-    scope.check("runs:read")
-    return runs.find(scope.tenant_id, run_id)
-
-
-FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
-    "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
-    "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
-    "fgt": ("forget-request", lambda scope, found, now: requests.find(scope, found)),
-    "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
-    "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
-    "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
-    "run": ("run", _find_run),
-}
+@pages.parameters("q")
+@require_safe
+def go_to(request: HttpRequest) -> HttpResponse:
+    """What words may mean, each a link: the list of the command palette, and a page of its own without scripts."""
+    scope, words = tenancy.scope_of(request), pages.text_of(request, "q")
+    context = {"places": places.suggestions(scope, words, now=timezone.now()), "words": words}
+    return pages.render(request, "console/go_to.html", context, fragment="console/go_to_list.html")
 
 
 # What is installed, the page of each version, its emergency stop, and the way back to an earlier one.

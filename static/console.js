@@ -189,6 +189,71 @@
 
   addEventListener("pagehide", remember);
 
+  /* --- the command palette: Ctrl K or data-palette opens it; arrows go through its links -------------------------------
+     The last pages of this tab stand in it, by the headings they had; signing in begins anew. */
+
+  const palette = document.getElementById("palette");
+  const RECENT = 8;
+
+  function recent() {
+    try {
+      return JSON.parse(sessionStorage.getItem("recent")) ?? [];
+    } catch {
+      return [];
+    }
+  }
+
+  function visit() {
+    try {
+      if (!palette) return sessionStorage.removeItem("recent");
+      const here = { label: document.title.split(" · ")[0], url: location.pathname + location.search };
+      const others = recent().filter(({ label, url }) => url !== here.url && label !== here.label);
+      sessionStorage.setItem("recent", JSON.stringify([here, ...others].slice(0, RECENT + 1)));
+    } catch { /* a browser that keeps nothing has no recent pages */ }
+  }
+
+  /* Enter goes to the first place that these very words have brought; before that the form is sent. */
+  const answered = (words) => words && document.getElementById("places").dataset.words === words && palette.querySelector("#places a");
+
+  function showPalette() {
+    const section = document.getElementById("recent");
+    const links = recent().slice(1).map(({ label, url }) => {
+      const item = document.createElement("li");
+      item.append(Object.assign(document.createElement("a"), { href: url, textContent: label }));
+      return item;
+    });
+    section.querySelector("ul").replaceChildren(...links);
+    section.hidden = !links.length;
+    palette.showModal();
+    const words = document.getElementById("palette-words");
+    words.select();
+    htmx.trigger(words, "palette");
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const opens = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
+    if (!palette || (!opens && !palette.open)) return;
+    if (opens) palette.open ? palette.close() : showPalette();
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const stops = all("input, a", palette).filter(shown);
+      const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+      stops[Math.min(Math.max(at, 0), stops.length - 1)].focus();
+    } else if (event.key === "Enter" && event.target.matches("#palette-words") && answered(event.target.value.trim())) {
+      palette.querySelector("#places a").click();
+    } else return;
+    event.preventDefault();
+  });
+
+  document.addEventListener("click", (event) => {
+    if (event.target === palette) palette.close();
+    if (!palette || !event.target.closest("[data-palette]")) return;
+    event.preventDefault();
+    showPalette();
+  });
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches("#palette-words")) document.getElementById("recent").hidden = Boolean(target.value.trim()) || !recent()[1];
+  });
+
   /* --- arriving to decide: with #decide the top of the page stays in view, and the first button that works has the focus */
 
   function aim() {
@@ -283,6 +348,7 @@
   }
 
   arrive(document);
+  visit();
   leadBack();
   aim();
   setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);

@@ -1,0 +1,149 @@
+"""Where words lead: to what an id names, to a page of the console, to what is called so. Reads only."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.urls import reverse
+
+from memory import adapter, agents, artifact_stops, commitments
+from memory import search as memory_search
+from memory.forget import requests
+from memory.host import advertised, ids, pages, runs
+from memory.host.models import Installation, Run
+from memory.host.tenancy import TenantScope
+from memory.passes import archives, orders
+from memory.search import LedgerFilter
+from proposals import review
+from proposals.models import UNDER_REVIEW, Proposal
+
+OF_A_KIND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something to go to; ``what`` is the kind of thing it is."""
+
+    label: str
+    what: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page of the console, with other words it is looked for by; ``scope`` is what one needs to see it."""
+
+    label: str
+    name: str
+    scope: str
+    words: str = ""
+
+    def answers(self, words: list[str]) -> bool:
+        """Whether each of ``words`` begins one of its own."""
+        own = f"{self.label} {self.words}".casefold().split()
+        return all(any(each.startswith(word) for each in own) for word in words)
+
+
+SECTIONS = (
+    Section("Needs you", "needs-you", "manifest:read", "home start votes"),
+    Section("Agents", "agents", "agents:read", "health degraded"),
+    Section("Memory", "memory", "memory:read", "ledger entries search"),
+    Section("Runs", "runs", "runs:read", "workflows trail failed"),
+    Section("Archives", "archives", "memory:read", "dreams distillation"),
+    Section("Consolidation", "consolidation", "memory:read", "passes merges night"),
+    Section("Commitments", "commitments", "memory:read", "reminders armed"),
+    Section("Proposals", "proposals", "proposals:read", "inbox review vote"),
+    Section(
+        "Installed", "installed", "artifacts:read", "prompts agents chains automations schedules disable stop roll back"
+    ),
+    Section("Retention", "retention", "memory:read", "expiry growth policy nights"),
+    Section("Namespaces", "namespaces", "memory:read", "openintent"),
+    Section("Workspace files", "workspace", "workspace:read"),
+    Section("Workflow files", "workflow-files", "agents:manage", "import yaml"),
+    Section("Forget a subject", "forget", "memory:forget", "erase gdpr"),
+    Section("Audit", "audit", "audit:read", "log chain verify"),
+    Section("Settings", "settings", "manifest:read", "roles permissions policies"),
+    Section("API reference", "api", "manifest:read", "openapi"),
+    Section("Run a consolidation", "consolidation", "passes:run", "pass now merge"),
+    Section("Distill a memory", "archives-distill", "passes:run", "pass now archive"),
+)
+
+
+def search_for(words: str) -> str:
+    """The address of a search of memory."""
+    return f"{reverse('memory')}?{urlencode({'q': words})}"
+
+
+def suggestions(scope: TenantScope, words: str, *, now: datetime) -> list[Place]:
+    """What the words may mean, the surest first, and last a search of memory for them; every section without words."""
+    own = words.casefold().split()
+    answering = [each for each in SECTIONS if scope.can(each.scope) and each.answers(own)]
+    answering.sort(key=lambda each: not each.label.casefold().startswith(words.casefold()))
+    sections = [Place(each.label, "page", reverse(each.name)) for each in answering]
+    if not own:
+        return sections
+    exact = named(scope, words, now=now)
+    found = [Place(words, "open", exact)] if exact else []
+    found += [*sections[:OF_A_KIND], *_installed(scope, words), *_proposals(scope, words)]
+    if scope.can("memory:read"):
+        found.append(Place(words, "search memory", search_for(words)))
+    return found
+
+
+def _installed(scope: TenantScope, words: str) -> list[Place]:
+    if not scope.can("artifacts:read"):
+        return []
+    rows = Installation.objects.of(scope.tenant_id).filter(superseded_at=None, name__icontains=words)
+    found = rows.order_by("kind", "name").values_list("name", "kind", "ref")[:OF_A_KIND]
+    return [Place(name, kind, reverse("artifact", args=[ref])) for name, kind, ref in found]
+
+
+def _proposals(scope: TenantScope, words: str) -> list[Place]:
+    """Those under review, the newest first."""
+    if not scope.can("proposals:read"):
+        return []
+    rows = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW, title__icontains=words)
+    found = rows.order_by("-id").values_list("id", "title")[:OF_A_KIND]
+    return [Place(title, "proposal", reverse("proposal", args=[ids.wire("prop", row)])) for row, title in found]
+
+
+def named(scope: TenantScope, words: str, *, now: datetime) -> str:
+    """The address of what an id, an agent or a node names; "" when there is none that this principal may see."""
+    for name, argument, find in _candidates(scope, words, now):
+        if pages.is_there(find):
+            return reverse(name, args=[argument]) if argument else f"{reverse(name)}?{urlencode({'node': words})}"
+    return ""
+
+
+def _candidates(scope: TenantScope, words: str, now: datetime) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """The pages that ``words`` may name: the name and argument of the address, and what looks whether it is there."""
+    wire_id = words.lower()
+    prefix = wire_id.partition("_")[0]
+    if prefix in FINDERS and (found := ids.parse(prefix, wire_id)):
+        name, find = FINDERS[prefix]
+        yield name, wire_id, lambda: find(scope, found, now)
+        return
+    if "@" in words:
+        yield "artifact", words, lambda: artifact_stops.find(scope, words)
+    yield "agent", words, lambda: scope.can("agents:read") and agents.entry(scope, words, advertised.document())
+    of_node = LedgerFilter(node=words, state="all")
+    yield "memory", "", lambda: memory_search.ledger_page(scope, of_node, size=1, now=now).entries
+
+
+def _find_run(scope: TenantScope, run_id: UUID, now: datetime) -> Run:
+    scope.check("runs:read")
+    return runs.find(scope.tenant_id, run_id)
+
+
+FINDERS: dict[str, tuple[str, Callable[[TenantScope, UUID, datetime], Any]]] = {
+    "arc": ("archive", lambda scope, found, now: archives.get_archive(scope, found)),
+    "cmt": ("commitment", lambda scope, found, now: commitments.find(scope, found, now=now)),
+    "fgt": ("forget-request", lambda scope, found, now: requests.find(scope, found)),
+    "mem": ("memory-entry", lambda scope, found, now: adapter.entry(scope, found, now=now)),
+    "pass": ("pass", lambda scope, found, now: orders.find(scope, found)),
+    "prop": ("proposal", lambda scope, found, now: review.find(scope, found)),
+    "run": ("run", _find_run),
+}

@@ -1,0 +1,83 @@
+"""Go to: the command palette in a real browser, and the same list as a page."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from playwright.sync_api import Page, expect
+
+from memory.host import ids
+from tests import browsing, building, proposing
+from tests.pages.conftest import HTMX, SignIn, body_of
+
+
+def listed(browser: Client, words: str) -> str:
+    answer = browser.get("/go-to", {"q": words}, **HTMX)
+    assert "<!doctype" not in body_of(answer).lower()
+    return body_of(answer)
+
+
+@pytest.mark.django_db
+@pytest.mark.engines
+def test_words_lead_to_an_id_a_page_an_artifact_a_proposal_and_a_search(ada: Client) -> None:
+    made, proposal = building.remember("acme", "x"), proposing.propose()
+    proposing.applied(text=proposing.artifact(version="9.0.0"))
+    assert f'href="/memory/{made.entries[0]}"' in listed(ada, made.entries[0])
+    assert 'href="/consolidation"' in listed(ada, "run cons")
+    assert "/artifacts/prompt:triage.summary@9.0.0" in listed(ada, "triage.sum")
+    assert f"/proposals/{ids.wire('prop', proposal.id)}" in listed(ada, proposal.title[:6].upper())
+    assert 'href="/memory?q=no+such+thing"' in listed(ada, "no such thing")
+
+
+@pytest.mark.django_db
+def test_a_role_is_offered_what_it_may_see_and_another_tenant_s_things_are_not_there(sign_in: SignIn) -> None:
+    made, gil = building.remember("acme", "x"), sign_in("globex")
+    proposing.applied()
+    assert "Forget a subject" in listed(sign_in(), "")
+    assert "Forget a subject" not in listed(sign_in(role="viewer"), "")
+    assert "/memory" not in listed(sign_in(role="auditor"), "anything")
+    assert f'href="/memory/{made.entries[0]}"' not in listed(gil, made.entries[0])
+    assert "/artifacts/" not in listed(gil, "triage.")
+
+
+@pytest.mark.django_db
+def test_the_list_is_a_page_of_its_own_and_costs_few_queries(ada: Client) -> None:
+    shown = body_of(ada.get("/go-to"))
+    assert "<h1>Go to" in shown
+    assert "Run a consolidation" in shown
+    ada.get("/go-to", {"q": "triage"}, **HTMX)
+    with CaptureQueriesContext(connection) as asked:
+        ada.get("/go-to", {"q": "triage"}, **HTMX)
+    assert len(asked.captured_queries) <= 12
+
+
+@pytest.mark.django_db(transaction=True)
+def test_by_keyboard_alone_any_page_is_a_few_keys_away_and_the_last_ones_are_listed(
+    page: Page, live_server: Any
+) -> None:
+    made = building.remember("acme", "the desk closes at six")
+    browsing.sign_in(page, live_server.url, "/memory")
+    page.goto(f"{live_server.url}/proposals")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to")
+    expect(page.get_by_placeholder("An id, a name")).to_be_focused()
+    expect(palette.locator("#recent a")).to_have_text(["Memory"])
+    page.keyboard.type("audit")
+    expect(palette.locator("#places")).to_have_attribute("data-words", "audit")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{live_server.url}/audit")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(made.entries[0])
+    expect(palette.locator("#places a").first).to_have_attribute("href", f"/memory/{made.entries[0]}")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{live_server.url}/memory/{made.entries[0]}")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    page.get_by_role("link", name="Go to", exact=True).click()
+    page.keyboard.type("the desk closes")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{live_server.url}/memory?q=the+desk+closes")
