@@ -16,10 +16,10 @@ from django.db.models.functions import Cast, Length
 from memory import harness
 from memory.host import event_log, ids, interrupts, sql
 from memory.host.event_log import Recorded
-from memory.host.events import Event, RunCancelled, RunPaused, RunResumed
+from memory.host.events import Event, MemoryWritten, RunCancelled, RunPaused, RunResumed
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
-from memory.models import EventNote
+from memory.models import EntryOrigin, EventNote
 
 WRITER = "memory.event_notes"
 Note = JSONObject
@@ -64,7 +64,9 @@ def attach_reason(run: Run, sequence: int | None) -> None:
 
 
 def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
-    """The events of one stream as somebody reads them who may: each with the reason that was given for it."""
+    """The events of one stream as somebody reads them who may: each with the reason that was given for it, and with
+    the node that its agent states."""
+    events = with_stated_nodes(tenant_id, events)
     told = [event for event in events if event.type in REASONED]
     found = {sequence: str(note[REASON]) for sequence, note in notes_of(tenant_id, told).items() if REASON in note}
     for event_type, function in interrupts.reasons().items():
@@ -74,6 +76,22 @@ def with_reasons(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
         return events
     return [
         replace(event, payload={**event.payload, REASON: found[event.sequence]}) if event.sequence in found else event
+        for event in events
+    ]
+
+
+def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]:
+    """The writes on the log of an external run with the nodes that its agent states, which a forget may take back.
+    What is stated of a sealed entry is as confidential as the entry."""
+    told = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
+    if not told:
+        return events
+    rows = EntryOrigin.objects.of(tenant_id).filter(run_id=events[0].run_id, sequence__in=told, entry__sealed=False)
+    nodes = dict(rows.exclude(node="").values_list("sequence", "node"))
+    return [
+        replace(event, node_id=node, payload={**event.payload, "nodeId": node})
+        if (node := nodes.get(event.sequence))
+        else event
         for event in events
     ]
 

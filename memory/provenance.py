@@ -1,7 +1,8 @@
 """Which node of which run wrote this? Read from the event log alone, never guessed (ux.md, section 2; RFC 0057).
 
-The verdict is one of four and never blank: a node; a host writer, which has no node by design; unattributed, when the
-host attributes writes but this one named no node; not observable, when no write event tells of the entry.
+The verdict is one of five and never blank: a node; a host writer, which has no node by design; stated, when an agent
+elsewhere says where its write came from, which this host has not seen; unattributed, when the host attributes writes
+but this one named no node; not observable, when no write event tells of the entry.
 """
 
 import hashlib
@@ -15,11 +16,13 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memory import event_notes
 from memory.host import event_log, ids, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
-from memory.models import Lineage
+from memory.models import EntryOrigin, Lineage
+from memory.origins import Origin
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -35,6 +38,7 @@ COLUMNS = ("tenant_id", "id", "source_id", "target_id", "kind", "pass_id", "crea
 class VerdictKind(StrEnum):
     NODE = "node"
     HOST = "host"
+    STATED = "stated"
     UNATTRIBUTED = "unattributed"
     NOT_OBSERVABLE = "not-observable"
 
@@ -49,6 +53,7 @@ class Write:
     node_id: str
     agent_id: str
     tags: tuple[str, ...]
+    origin: Origin | None = None
 
     @property
     def is_run_summary(self) -> bool:
@@ -89,6 +94,11 @@ class Provenance:
         return self.writes[-1] if self.writes else None
 
     @property
+    def origin(self) -> Origin | None:
+        """What the agent elsewhere states of the last write."""
+        return self.writer.origin if self.writer else None
+
+    @property
     def intact(self) -> bool:
         return self.sha256_when_written == self.sha256_now
 
@@ -98,11 +108,13 @@ def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     scope.check("runs:read")
     facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
-    writes = [_write(fact, runs[fact.stream_id]) for fact in facts]
+    told = origins_of(scope.tenant_id, entry.id) if any(run.external for run in runs.values()) else {}
+    shown = {} if _is_closed(scope, entry) else told
+    writes = [_write(fact, runs[fact.stream_id], shown.get((fact.stream_id, fact.sequence))) for fact in facts]
     strip = _strip(scope, writes[-1]) if writes else []
     before, after = _neighbours(strip)
     return Provenance(
-        verdict=_verdict(writes),
+        verdict=_verdict(writes, is_stated=bool(writes) and (writes[-1].run.id, writes[-1].sequence) in told),
         writes=writes,
         strip=strip,
         previous_node=before,
@@ -113,15 +125,28 @@ def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     )
 
 
-def _write(fact: RunEvent, run: Run) -> Write:
+def _is_closed(scope: TenantScope, entry: "MemoryEntry") -> bool:
+    """Whether the entry is confidential to this principal, and with its value what is stated of it."""
+    return entry.sealed and not scope.can("memory:retire")
+
+
+def origins_of(tenant_id: UUID, entry_id: UUID) -> dict[tuple[UUID, int], Origin]:
+    """What is stated of the writes of an entry, each by its stream and its number there."""
+    rows = EntryOrigin.objects.of(tenant_id).filter(entry_id=entry_id)
+    return {(row.run_id, row.sequence): row.origin for row in rows}
+
+
+def _write(fact: RunEvent, run: Run, origin: Origin | None) -> Write:
     payload: JSONObject = fact.payload
-    tags = tuple(payload.get("tags", ()))
-    return Write(fact.sequence, fact.timestamp, run, payload.get("nodeId", ""), payload.get("agentId", ""), tags)
+    node_id, tags = payload.get("nodeId", "") or (origin.node if origin else ""), tuple(payload.get("tags", ()))
+    return Write(fact.sequence, fact.timestamp, run, node_id, payload.get("agentId", ""), tags, origin)
 
 
-def _verdict(writes: list[Write]) -> VerdictKind:
+def _verdict(writes: list[Write], *, is_stated: bool) -> VerdictKind:
     if not writes:
         return VerdictKind.NOT_OBSERVABLE
+    if writes[-1].run.external:
+        return VerdictKind.STATED if is_stated else VerdictKind.UNATTRIBUTED
     if writes[-1].node_id:
         return VerdictKind.NODE
     by_host = writes[-1].run.system or writes[-1].is_run_summary
@@ -131,6 +156,7 @@ def _verdict(writes: list[Write]) -> VerdictKind:
 def _strip(scope: TenantScope, write: Write) -> list[Mark]:
     """The run's events, as many as there are around the write in question, which is marked."""
     events = event_log.read(scope.tenant_id, write.run.id, after=max(write.sequence - AROUND, -1))
+    events = event_notes.with_stated_nodes(scope.tenant_id, events)
     return [Mark(event.sequence, event.type, event.node_id, event.sequence == write.sequence) for event in events]
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import passes, retention, search
+from memory import external_runs, passes, retention, search
 from memory.forget import forgetting
 from memory.host import checkpoints, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass
@@ -61,6 +61,10 @@ def scrub() -> bool:
 
 def lapse_coordinators() -> int:
     return work.lapse(now=timezone.now())
+
+
+def end_silent_runs() -> int:
+    return external_runs.end_silent(now=timezone.now())
 
 
 def sweep_merged() -> int:

@@ -56,6 +56,10 @@ OPENWOP_ERASURE_JOURNAL = (
 OPENWOP_EPISODIC_CAPACITY = env.int(
     "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)
 )
+# Minutes without a write after which a run that an agent executes elsewhere is taken to be over.
+OPENWOP_EXTERNAL_RUN_SILENCE = env.int(
+    "OPENWOP_EXTERNAL_RUN_SILENCE", default=60, validate=validate.Range(min=1, max=43_200)
+)
 # Event streams and long polls that one web process keeps waiting at a time; one more is told to come again.
 OPENWOP_MAX_STREAMS = env.int("OPENWOP_MAX_STREAMS", default=140, validate=validate.Range(min=1, max=400))
 OPENWOP_MEMORY_BACKEND = _one_of("OPENWOP_MEMORY_BACKEND", "long-term", "ephemeral")

@@ -182,6 +182,13 @@ class World:
         }
 
     @cached_property
+    def external_run(self) -> str:
+        """A run that an agent executes elsewhere."""
+        opened = self.ask("POST", "/v1/host/console/external-runs", BODIES["openExternalRun"])
+        assert opened.status_code == 201, opened.content
+        return str(opened.json()["id"])
+
+    @cached_property
     def token(self) -> str:
         asked = Interrupt.objects.of(self.run.tenant_id).get(run_id=self.run.id)
         return interrupts.mint(asked, now=timezone.now())
@@ -208,6 +215,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "artifacts/ref": lambda world: world.template,
     "changes/change_id": lambda world: world.policy_change,
     "commitments/commitment_id": lambda world: world.commitment,
+    "external-runs/run_id": lambda world: world.external_run,
     "files/path": lambda world: world.file,
     "forget/forget_id": lambda world: world.forget,
     "heartbeats/name": lambda world: world.heartbeat,
@@ -243,6 +251,7 @@ UNKNOWN: dict[str, str] = {
     "artifacts/ref": "prompt-template:peopled.nothing@1.0.0",
     "changes/change_id": "chg_" + "0" * 32,
     "commitments/commitment_id": "cmt_" + "0" * 32,
+    "external-runs/run_id": "run_" + "0" * 32,
     "files/path": "nothing.md",
     "forget/forget_id": "fgt_" + "0" * 32,
     "heartbeats/name": "nothing",
@@ -287,6 +296,7 @@ BODIES: dict[str, Any] = {
     "forkRun": {"mode": "branch", "fromSeq": 0},
     "installAgent": MANIFEST,
     "keepPassSchedule": {"kind": "consolidate", "memoryRef": "notes", "cron": "0 3 * * *"},
+    "openExternalRun": {"system": "langgraph", "runId": "run-1"},
     "orderPass": {"kind": "consolidate", "memoryRef": "notes"},
     "orderSynthesis": {"dryRun": True},
     "previewForget": {"subject": "somebody"},
@@ -313,6 +323,7 @@ BODIES: dict[str, Any] = {
     "seamWorkspaceOp": {"tenant": "a", "workspace": "b", "op": "list"},
     "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
     "cancelCommitment": {"reason": "done by phone"},
+    "writeMemoryEntry": {"memoryRef": "notes", "content": "x", "origin": {"system": "langgraph", "node": "plan"}},
     "writeWorkspaceFile": {"content": "y"},
     "beatAgent": {"current_load": 1},
     "changeAgentStatus": {"status": "draining"},

@@ -5,6 +5,7 @@ import json
 from memory import agents
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
+from memory.host.models import RunStatus
 from memory.host.operations import (
     COUNT,
     FLAG,
@@ -22,6 +23,7 @@ from memory.host.operations import (
     words,
 )
 from memory.models import ArchiveState, Decision, ForgetState, PassState
+from memory.origin_fields import ORIGIN
 from memory.provenance import VerdictKind
 
 FILE_ROW = closed(
@@ -102,14 +104,20 @@ WRITE = also(
     closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed(STRING)),
     nodeId=TEXT,
     agentId=TEXT,
+    origin=ORIGIN,
 )
-PROVENANCE = closed(
-    "Provenance",
-    verdict=words(VerdictKind),
-    writes=listed(WRITE),
-    sha256WhenWritten=nullable(SHA256),
-    sha256Now=SHA256,
+PROVENANCE = also(
+    closed(
+        "Provenance",
+        verdict=words(VerdictKind),
+        writes=listed(WRITE),
+        sha256WhenWritten=nullable(SHA256),
+        sha256Now=SHA256,
+    ),
+    origin=ORIGIN,
 )
+WRITTEN = closed("WrittenEntry", id=TEXT)
+EXTERNAL_RUN = closed("ExternalRun", id=TEXT, status=words(RunStatus.values))
 MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
 PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
 PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))

@@ -4,17 +4,21 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
 
+from memory import drafts, external_runs
 from memory.adapter import RANKS, RELEVANCE, Injection
 from memory.addresses import Sensitivity, Tier
 from memory.agents import AgentEntry
+from memory.drafts import EntryDraft
 from memory.forget import receipts
 from memory.forget.plans import InContext
 from memory.host import access, ids, vault
 from memory.host.http import After, Closed, Flag, Instant, SoughtRef, Text
 from memory.host.json_types import JSONObject
-from memory.host.models import GIVEN_SCOPES, SecretScope
+from memory.host.models import GIVEN_SCOPES, Run, SecretScope
 from memory.host.paging import cursor
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
+from memory.origin_fields import OriginField, OriginText
+from memory.origins import Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, Write
@@ -83,6 +87,40 @@ class MemoryQuery(Closed):
             namespace=given.get("namespace", ""),
             sensitivity=given.get("sensitivity", ""),
         )
+
+
+class EntryWrite(Closed):
+    """A new entry, in the name of the key's agent."""
+
+    memoryRef = Text(max_length=256)
+    content = Text(max_length=drafts.MAX_CONTENT_BYTES)
+    tags = serializers.ListField(child=Text(max_length=drafts.MAX_LABEL), required=False, max_length=drafts.MAX_TAGS)
+    subject = Text(required=False, allow_blank=True, max_length=drafts.MAX_LABEL)
+    expiresAt = Instant(required=False)
+    origin = OriginField()
+
+    def draft(self) -> EntryDraft:
+        given = self.validated_data
+        tags, ends = tuple(given.get("tags", ())), given.get("expiresAt")
+        return EntryDraft(given["content"], tags, given.get("subject", ""), expires_at=ends)
+
+
+class ExternalRunOpen(Closed):
+    """A run that an agent executes elsewhere, by that system's own id."""
+
+    system = OriginText()
+    runId = OriginText()
+    threadId = OriginText(required=False)
+
+    def origin(self) -> Origin:
+        given = self.validated_data
+        return Origin(given["system"], given["runId"], given.get("threadId", ""))
+
+
+class ExternalRunEnd(Closed):
+    """How the run ended: it completed, unless something else is said."""
+
+    status = serializers.ChoiceField(choices=[str(each) for each in external_runs.ENDINGS], required=False)
 
 
 class ForgetSubject(Closed):
@@ -224,6 +262,7 @@ def file_document(file: WorkspaceFile) -> JSONObject:
 def provenance_document(found: Provenance) -> JSONObject:
     return {
         "verdict": found.verdict,
+        **_origin_document(found.origin),
         "writes": [_write_document(write) for write in found.writes],
         "sha256WhenWritten": found.sha256_when_written,
         "sha256Now": found.sha256_now,
@@ -239,7 +278,16 @@ def _write_document(write: Write) -> JSONObject:
         "timestamp": instant(write.timestamp),
         "tags": list(write.tags),
         **{key: value for key, value in optional.items() if value},
+        **_origin_document(write.origin),
     }
+
+
+def _origin_document(origin: Origin | None) -> JSONObject:
+    return {"origin": origin.document} if origin else {}
+
+
+def external_run_document(run: Run) -> JSONObject:
+    return {"id": ids.wire("run", run.id), "status": run.status}
 
 
 def preview_document(request: ForgetRequest, suspects: list[InContext], following: str | None = None) -> JSONObject:

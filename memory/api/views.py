@@ -6,22 +6,40 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import adapter, provenance, search, tasks
+from memory import adapter, external_runs, provenance, search, tasks
 from memory.api import schemas
 from memory.api import serializers as wire
 from memory.forget import forgetting, plans, requests
 from memory.host import ids, secrets
 from memory.host.errors import NotFound
 from memory.host.http import checked, query_of
+from memory.host.models import RunStatus
 from memory.host.operations import operation
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
 
 
-@operation("listMemory", scope="memory:read", query=wire.MemoryQuery, gives={200: schemas.MEMORY_PAGE}, tag="memory")
-@api_view(["GET"])
+@operation(
+    "listMemory",
+    method="GET",
+    scope="memory:read",
+    query=wire.MemoryQuery,
+    gives={200: schemas.MEMORY_PAGE},
+    tag="memory",
+)
+@operation(
+    "writeMemoryEntry",
+    method="POST",
+    scope="memory:write",
+    takes=wire.EntryWrite,
+    gives={201: schemas.WRITTEN},
+    tag="memory",
+)
+@api_view(["GET", "POST"])
 def memory_list(request: Request) -> Response:
+    if request.method == "POST":
+        return _write(request)
     query = checked(wire.MemoryQuery, query_of(request))
     given = query.validated_data
     if wanted := query.injection():
@@ -36,6 +54,40 @@ def memory_list(request: Request) -> Response:
         now=timezone.now(),
     )
     return Response(wire.page_document(page, given.get("memoryRef", "")))
+
+
+def _write(request: Request) -> Response:
+    body = checked(wire.EntryWrite, request.data)
+    given = body.validated_data
+    written = external_runs.write_entry(
+        scope_of(request), given["memoryRef"], body.draft(), given.get("origin"), now=timezone.now()
+    )
+    return Response({"id": ids.wire("mem", written.id)}, status=201)
+
+
+@operation(
+    "openExternalRun",
+    scope="memory:write",
+    takes=wire.ExternalRunOpen,
+    gives={201: schemas.EXTERNAL_RUN},
+    tag="memory",
+)
+@api_view(["POST"])
+def external_run_list(request: Request) -> Response:
+    scope, origin = scope_of(request), checked(wire.ExternalRunOpen, request.data).origin()
+    run = external_runs.find_or_open(scope, scope.principal.first_agent, origin, now=timezone.now())
+    return Response(wire.external_run_document(run), status=201)
+
+
+@operation(
+    "endExternalRun", scope="memory:write", takes=wire.ExternalRunEnd, gives={200: schemas.EXTERNAL_RUN}, tag="memory"
+)
+@api_view(["POST"])
+def external_run_end(request: Request, run_id: str) -> Response:
+    scope, status = scope_of(request), checked(wire.ExternalRunEnd, request.data).validated_data.get("status")
+    key = ids.parse("run", run_id)
+    run = external_runs.end(scope, key, status or RunStatus.COMPLETED, now=timezone.now())
+    return Response(wire.external_run_document(run))
 
 
 @operation("getMemoryEntry", scope="memory:read runs:read", gives={200: schemas.MEMORY_ENTRY}, tag="memory")

@@ -74,6 +74,7 @@ class RunOrder:
     principal: str
     agent_id: str = ""
     system: bool = False
+    external: bool = False
     scope_id: str = ""
     inputs: JSONObject = field(default_factory=dict)
     variables: JSONObject = field(default_factory=dict)
@@ -97,6 +98,7 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         principal=order.principal,
         agent_id=order.agent_id,
         system=order.system,
+        external=order.external,
         inputs=order.inputs,
         variables=order.variables,
         configurable=order.configurable,
@@ -159,6 +161,15 @@ def _there(found: list[Run]) -> Run:
     if not found:
         raise NotFound("There is no run by that id.")
     return found[0]
+
+
+def require_own(run: Run, done: str, how: str = "") -> None:
+    """Refuse what is ``done`` to runs that somebody has this host execute alone: not to the host's own, and not to one
+    that an agent executes elsewhere."""
+    if run.external:
+        raise Conflict(f"A run that an agent executes elsewhere is not {done} here.", runStatus=run.status)
+    if run.system:
+        raise Conflict(f"A run of the host itself is not {done}{how}.", runStatus=run.status)
 
 
 def claim(tenant_id: UUID, run_id: UUID, *, holder: str, now: datetime) -> bool:

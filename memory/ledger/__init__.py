@@ -41,6 +41,7 @@ from memory.ledger.erase import (
     removed_since,
 )
 from memory.ledger.index import behind, catch_up
+from memory.ledger.origins import Stated, write_stated
 from memory.ledger.retirement import Hidden, hide_entries, restore_entry, retire_entry, unhide_entries
 from memory.ledger.rows import hold, position
 
@@ -51,6 +52,7 @@ __all__ = [
     "Hidden",
     "Imported",
     "New",
+    "Stated",
     "Written",
     "behind",
     "catch_up",
@@ -91,4 +93,5 @@ __all__ = [
     "write_derived",
     "write_entries",
     "write_entry",
+    "write_stated",
 ]

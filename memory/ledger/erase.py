@@ -20,6 +20,7 @@ TABLES = (
     ("memory_entrytag", "id"),
     ("memory_retirement", "entry_id"),
     ("memory_strength", "id"),
+    ("memory_entryorigin", "entry_id"),
     ("memory_entryaddress", "id"),
     ("memory_memoryentry", "id"),
 )

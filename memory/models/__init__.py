@@ -17,6 +17,7 @@ from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
 from memory.models.kept import EventNote, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind
 from memory.models.namespace import Namespace
+from memory.models.origin import EntryOrigin, ExternalRun
 from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Task
 from memory.models.workspace import Workspace, WorkspaceFile
 
@@ -32,7 +33,9 @@ __all__ = [
     "Coordinator",
     "Decision",
     "Distillate",
+    "EntryOrigin",
     "EventNote",
+    "ExternalRun",
     "Firing",
     "ForgetRequest",
     "ForgetState",

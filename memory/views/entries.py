@@ -33,6 +33,7 @@ WRITES = 50
 VERDICTS = {
     VerdictKind.NODE: "node",
     VerdictKind.HOST: "host",
+    VerdictKind.STATED: "stated",
     VerdictKind.UNATTRIBUTED: "unattributed",
     VerdictKind.NOT_OBSERVABLE: "unobservable",
 }
@@ -144,6 +145,7 @@ def _document(told: Provenance) -> dict[str, object]:
             "timestamp": instant(write.timestamp),
             "nodeId": write.node_id or None,
             "agentId": write.agent_id or None,
+            "origin": write.origin.document if write.origin else None,
         }
         for write in told.writes
     ]

@@ -34,6 +34,7 @@ TIMERS = (
     Timer("sweep", "memory.tasks.sweep", 1),
     Timer("scrub", "memory.tasks.scrub", 1),
     Timer("coordinators", "memory.tasks.lapse_coordinators", 1),
+    Timer("external-runs", "memory.tasks.end_silent_runs", 1),
     Timer("merged", "memory.tasks.sweep_merged", 60),
     Timer("archives", "memory.tasks.collect_archives", 60),
     Timer("previews", "memory.tasks.lapse_previews", 15),

@@ -382,8 +382,7 @@ def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: 
     scope.check("runs:read")
     _require_well_formed(request)
     source = runs.find(scope.tenant_id, run_id)
-    if source.system:
-        raise Conflict("A run of the host itself is not forked.", runStatus=source.status)
+    runs.require_own(source, "forked")
     definition = json.loads(source.definition.text)
     for agent_id in {source.agent_id, *workflows.agents_of(definition)} - {""}:
         scope.check_agent(agent_id)

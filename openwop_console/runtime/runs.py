@@ -27,6 +27,7 @@ from openwop_console.runtime.run_options import RunRequest
 
 RETRY_AFTER_S = 5
 MAX_RUN_IDS = 100
+FROM_OUTSIDE = " from outside"
 
 
 def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run:
@@ -163,8 +164,7 @@ def cancel_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
     """The run is cancelling, or has ended already and stays as it is."""
     scope.check("runs:cancel")
     run = runs.find(scope.tenant_id, run_id)
-    if run.system:
-        raise Conflict("A run of the host itself is not cancelled from outside.", runStatus=run.status)
+    runs.require_own(run, "cancelled", FROM_OUTSIDE)
     run = request_cancel(scope, run, reason=reason, now=now)
     target = ids.wire("run", run.id)
     audit.append(scope.tenant_id, actor=scope.principal.id, action="run.cancel", target=target, now=now)
@@ -213,8 +213,7 @@ def resolve_interrupt(
 def run_again(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
     """A fresh run of the same workflow as it is now, with the inputs that run had."""
     run = runs.find(scope.tenant_id, run_id)
-    if run.system:
-        raise Conflict("A run of the host itself is not started by hand.")
+    runs.require_own(run, "started", " by hand")
     return create_run(scope, RunRequest(run.workflow_id, inputs=run.inputs, agent_id=run.agent_id), now=now)
 
 
@@ -272,8 +271,7 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
 def _controllable(scope: TenantScope, run_id: UUID | None) -> Run:
     scope.check("runs:cancel")
     run = runs.find(scope.tenant_id, run_id)
-    if run.system:
-        raise Conflict("A run of the host itself is not steered from outside.", runStatus=run.status)
+    runs.require_own(run, "steered", FROM_OUTSIDE)
     return runs.locked(scope.tenant_id, run.id)
 
 
@@ -305,17 +303,23 @@ def cancel_runs(scope: TenantScope, run_ids: list[str], *, reason: str = "", now
     wanted = [ids.parse("run", run_id) for run_id in run_ids]
     found = runs.find_many(scope.tenant_id, [run_id for run_id in wanted if run_id])
     for run_id in sorted(found):
-        if not found[run_id].system:
+        if _is_own(found[run_id]):
             found[run_id] = request_cancel(scope, found[run_id], reason=reason, now=now)
     for run in found.values():
-        if not run.system:
+        if _is_own(run):
             _note(scope, "run.cancel", run, now)
     return [_outcome(text, found.get(run_id) if run_id else None) for text, run_id in zip(run_ids, wanted, strict=True)]
+
+
+def _is_own(run: Run) -> bool:
+    """Whether this host executes the run for somebody."""
+    return not (run.system or run.external)
 
 
 def _outcome(run_id: str, run: Run | None) -> Cancelled:
     if run is None:
         return Cancelled(run_id, code=NotFound.code, message="There is no run by that id.")
-    if run.system:
-        return Cancelled(run_id, code=Conflict.code, message="A run of the host itself is not cancelled from outside.")
+    if not _is_own(run):
+        whose = "that an agent executes elsewhere" if run.external else "of the host itself"
+        return Cancelled(run_id, code=Conflict.code, message=f"A run {whose} is not cancelled{FROM_OUTSIDE}.")
     return Cancelled(run_id, status=run.status)

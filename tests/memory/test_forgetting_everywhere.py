@@ -17,7 +17,8 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.models import Task
 
-from memory import ledger
+from memory import external_runs, ledger
+from memory.drafts import EntryDraft
 from memory.forget import forgetting
 from memory.forget.erasers.declared import Declared
 from memory.host import erasure, interrupts, saved_filters
@@ -28,6 +29,7 @@ from memory.models.entry import MemoryEntry
 from memory.models.forget import Decision
 from memory.openintent import work
 from memory.openintent.work import NewCoordinator, grants
+from memory.origins import Origin
 from memory.passes import archives
 from proposals import comments, policies
 from tests import building, proposing
@@ -90,6 +92,7 @@ def everything(name: str) -> TenantScope:
         world.schedule, world.heartbeat, world.spare_key, world.commitment, world.template,
     ))  # fmt: skip
     archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {name}", now=now)
+    external_runs.write_entry(acme, "notes", EntryDraft("from elsewhere"), Origin("langgraph", node=name), now=now)
     world.made("PUT", "/v1/host/console/memory-policy", {"archiveDays": 60})
     world.ask("POST", "/v1/runs", {"workflowId": "conformance-noop"}, HTTP_IDEMPOTENCY_KEY="once-only-1")
     Task.objects.create(

@@ -93,6 +93,7 @@ class Run(TenantOwned):
     ``executions`` counts the nodes begun, against the recursion limit; ``deadline_at`` ends a run that lasts too long.
     A paused run with ``draining`` still finishes the nodes it had begun. ``workspace`` is the snapshot of the files at
     the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``.
+    An ``external`` run is executed elsewhere, by an agent that tells of it: nothing here takes a step of it.
     ``cancelled_by`` is the principal that asked for the end, or the host.
     """
 
@@ -117,6 +118,7 @@ class Run(TenantOwned):
     definition_id = models.UUIDField()
     status = models.CharField(max_length=20, choices=RunStatus, default=RunStatus.PENDING)
     system = models.BooleanField(default=False)
+    external = models.BooleanField(default=False, db_default=False)
     principal = models.CharField(max_length=64)
     agent_id = models.CharField(max_length=256, default="", blank=True)
     scope_id = models.CharField(max_length=256, default="", blank=True)

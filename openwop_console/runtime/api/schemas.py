@@ -1,7 +1,7 @@
 """What the run surface answers, as JSON Schema: for the OpenAPI document."""
 
 from memory.host.models import Interrupt, RunStatus
-from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, nullable
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, also, closed, nullable
 
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
 RUN_STATUS = closed(runId=TEXT, status=STATUS)
@@ -42,15 +42,18 @@ STREAM: Schema = {"type": "string", "description": "Server-sent events, each wit
 RUNS = closed(
     runs={
         "type": "array",
-        "items": closed(
-            runId=TEXT,
-            workflowId=TEXT,
-            status=STATUS,
-            agentId=nullable(TEXT),
-            system=FLAG,
-            createdAt=TIME,
-            startedAt=nullable(TIME),
-            completedAt=nullable(TIME),
+        "items": also(
+            closed(
+                runId=TEXT,
+                workflowId=TEXT,
+                status=STATUS,
+                agentId=nullable(TEXT),
+                system=FLAG,
+                createdAt=TIME,
+                startedAt=nullable(TIME),
+                completedAt=nullable(TIME),
+            ),
+            kind={"const": "external"},
         ),
     },
     total=COUNT,

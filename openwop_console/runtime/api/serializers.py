@@ -26,6 +26,7 @@ from openwop_console.runtime.run_options import RunRequest
 from openwop_console.runtime.runs import MAX_RUN_IDS, Cancelled, RunState
 from openwop_console.runtime.streams import Reading, modes_of
 
+EXTERNAL = "external"  # the kind of a run that an agent executes elsewhere
 EVENT_LOG_SCHEMA = 2  # version-negotiation.md: what readers may expect of the log of a run
 
 
@@ -54,6 +55,7 @@ def runs_document(page: RunPage) -> JSONObject:
                 "status": run.status,
                 "agentId": run.agent_id or None,
                 "system": run.system,
+                **({"kind": EXTERNAL} if run.external else {}),
                 "createdAt": instant(run.created_at),
                 "startedAt": instant(run.started_at) if run.started_at else None,
                 "completedAt": instant(run.completed_at) if run.completed_at else None,
@@ -221,6 +223,7 @@ def run_document(state: RunState, *, origin: str = "") -> JSONObject:
         "completedAt": instant(run.completed_at) if run.completed_at else None,
         "error": run.error,
         "agent": _agent_document(run, definition),
+        "kind": EXTERNAL if run.external else None,
         "sourceRunId": ids.wire("run", run.source_run_id) if run.source_run_id else None,
         "sourceOwner": _source_owner(run),
         "forkMode": run.fork_mode or None,

@@ -1,0 +1,198 @@
+"""Runs that agents execute elsewhere, and the writes that they make here.
+
+What runs elsewhere cannot be observed: the run here is a log of what its agent states, is never executed, and ends when
+the agent says so or has been silent for long enough. One run of an agent, a system and an id is open at a time; what
+comes when it has ended opens the next one.
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from memory import harness, ledger, origins
+from memory.drafts import EntryDraft
+from memory.host import event_log, ids, runs, tenancy
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.events import Failure
+from memory.host.models import Run, RunStatus
+from memory.host.runs import ENDS, RunOrder
+from memory.host.tenancy import TenantScope
+from memory.ledger import Written
+from memory.models import ExternalRun
+from memory.origins import Origin
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+WRITER = "memory.external_runs"
+WORKFLOW = "external-run"
+DEFINITION = {
+    "id": WORKFLOW,
+    "name": "A run of an agent elsewhere",
+    "version": "1.0",
+    "nodes": [],
+    "edges": [],
+    "triggers": [{"id": "agent", "type": "event"}],
+    "variables": [],
+    "metadata": {},
+    "settings": {},
+}
+NOWHERE = Origin("")  # of a write whose agent says nothing of where it came from
+FAILED = Failure("external_run_failed", "The agent said that its run had failed.")
+AGENT, SILENCE = "agent", "silence"
+ENDINGS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED)
+LOOKED_AT = 200
+
+
+@transaction.atomic
+def write_entry(
+    scope: TenantScope, memory_ref: str, draft: EntryDraft, origin: Origin | None, *, now: datetime
+) -> Written:
+    """The entry is stored in the name of the draft's agent, with its ``origin``, and with its fact on the log of the
+    run that stands for the agent's own, which is opened where none is open.
+
+    A key that is bound to agents writes as the first of them unless the draft names another. Refuses with ``Conflict``
+    when the origin names a run of this host that has ended, and else as ``ledger.write_entry`` does.
+    """
+    scope.check("memory:write")
+    tenancy.require_well_formed(memory_ref)
+    place = tenancy.memory_scope(scope, memory_ref)
+    if place is None:
+        raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
+    draft = replace(draft, agent_id=draft.agent_id or scope.principal.first_agent)
+    run = find_or_open(scope, draft.agent_id, origin or NOWHERE, now=now)
+    return ledger.write_stated(place, draft, origin, run=run, now=now)
+
+
+@transaction.atomic
+def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: datetime) -> Run:
+    """The run here that stands for the one that ``origin`` names, by its id or else by its thread. It is locked until
+    the transaction ends: what is written on its log is written before it can end. Behind agents, before streams."""
+    scope.check("memory:write")
+    scope.check_agent(agent_id)
+    origin = origin.with_texts(lambda text: harness.for_tenant(scope.tenant_id).redact(text).text)
+    origins.require_fitting(origin)
+    told = _Told(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
+    named = _named_here(scope.tenant_id, told)
+    found = named or _open_one(scope.tenant_id, told) or _opened(scope, told, origin.thread_id, now)
+    return runs.find(scope.tenant_id, found.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What tells one run from another, by the columns of ``ExternalRun``."""
+
+    agent_id: str
+    system: str
+    ref: str
+    by_thread: bool
+
+
+def _named_here(tenant_id: UUID, told: _Told) -> ExternalRun | None:
+    """The open external run that the agent names by its id here; refused when what it names by such an id has ended.
+    A run that this host executes is none of the agent's: it stays what the agent states."""
+    run_id = None if told.by_thread else ids.parse("run", told.ref)
+    run: Run | None = Run.objects.of(tenant_id).filter(id=run_id).first() if run_id else None
+    if run is None:
+        return None
+    rows = ExternalRun.objects.of(tenant_id).select_for_update()
+    own: ExternalRun | None = rows.filter(id=run.id, agent_id=told.agent_id, system=told.system).first()
+    if run.status in ENDS or (own and own.ended_by):
+        raise Conflict("The run that origin.runId names has ended.", runStatus=run.status)
+    return own
+
+
+def _open_one(tenant_id: UUID, told: _Told) -> ExternalRun | None:
+    rows = ExternalRun.objects.of(tenant_id).select_for_update()
+    found: ExternalRun | None = rows.filter(ended_by="", **asdict(told)).first()
+    return found
+
+
+def _opened(scope: TenantScope, told: _Told, thread_id: str, now: datetime) -> ExternalRun:
+    """A fresh one, unless somebody else was quicker."""
+    tenant_id = scope.tenant_id
+    try:
+        with transaction.atomic():
+            text = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
+            order = RunOrder(WORKFLOW, text, scope.principal.id, agent_id=told.agent_id, external=True)
+            run = runs.open_run(tenant_id, order, now=now, ready=False)
+            runs.start(runs.find(tenant_id, run.id), snapshot_position=ledger.position(tenant_id), now=now)
+            row = ExternalRun(
+                tenant_id=tenant_id, id=run.id, thread_id=thread_id, due_at=now + _silence(), **asdict(told)
+            )
+            return row.insert(by=WRITER)
+    except IntegrityError:
+        found = _open_one(tenant_id, told)
+        if found is None:
+            raise
+        return found
+
+
+def _silence() -> timedelta:
+    return timedelta(minutes=settings.OPENWOP_EXTERNAL_RUN_SILENCE)
+
+
+@transaction.atomic
+def end(scope: TenantScope, run_id: UUID | None, status: str, *, now: datetime) -> Run:
+    """The agent says that its run is over, with one of ``ENDINGS``; one that is over stays as it ended."""
+    scope.check("memory:write")
+    rows = ExternalRun.objects.of(scope.tenant_id).select_for_update()
+    row: ExternalRun | None = rows.filter(id=run_id).first() if run_id else None
+    if row is None:
+        raise NotFound("There is no external run by that id.")
+    bound = scope.principal.agent_ids
+    if bound is not None and row.agent_id not in bound:
+        raise Forbidden("This key is not bound to the agent of that run.", rule="agent-binding")
+    if not row.ended_by:
+        _end(row, status, AGENT, scope.principal.id, now)
+    return runs.find(scope.tenant_id, row.id)
+
+
+def end_silent(*, now: datetime) -> int:
+    """Every external run that has been silent for long enough is over; how many there were.
+
+    When a run was heard last stands on its log. Nobody notes it with each write: a run is looked at when it was opened
+    that long ago, and again when its last write will be.
+    """
+    ended, silence = 0, _silence()
+    while due := list(_due(now)):
+        for tenant_id, run_id in due:
+            ended += _end_if_silent(tenant_id, run_id, silence, now)
+    return ended
+
+
+def _due(now: datetime) -> "QuerySet[ExternalRun, tuple[UUID, UUID]]":
+    rows = ExternalRun.objects.filter(ended_by="", due_at__lte=now).order_by("due_at")
+    return rows.values_list("tenant_id", "id")[:LOOKED_AT]
+
+
+@transaction.atomic
+def _end_if_silent(tenant_id: UUID, run_id: UUID, silence: timedelta, now: datetime) -> bool:
+    row = ExternalRun.objects.of(tenant_id).select_for_update().filter(id=run_id, ended_by="").first()
+    if row is None:
+        return False
+    [last] = event_log.read(tenant_id, run_id, after=event_log.length(tenant_id, run_id) - 2, limit=1)
+    row.due_at = last.timestamp + silence
+    if row.due_at <= now:
+        _end(row, RunStatus.COMPLETED, SILENCE, "host", now)
+        return True
+    row.save(by=WRITER, update_fields=["due_at"])
+    return False
+
+
+def _end(row: ExternalRun, status: str, ended_by: str, by: str, now: datetime) -> None:
+    run = runs.locked(row.tenant_id, row.id)
+    if status == RunStatus.FAILED:
+        runs.fail(run, FAILED, now=now)
+    elif status == RunStatus.CANCELLED:
+        run.cancelled_by = by
+        runs.cancel(run, now=now)
+    else:
+        runs.complete(run, now=now)
+    row.ended_by = ended_by
+    row.save(by=WRITER, update_fields=["ended_by"])

@@ -1,0 +1,83 @@
+"""Where a write came from, as the agent states it: stored beside the entry, redacted with it (SR-1)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import harness, origins
+from memory.drafts import EntryDraft
+from memory.host import event_log, ids, sql
+from memory.host.models import Run
+from memory.host.tenancy import MemoryScope
+from memory.ledger import bulk, entries
+from memory.ledger.bulk import Prepared
+from memory.ledger.entries import Redact, Written
+from memory.ledger.rows import WRITER
+from memory.models import EntryOrigin
+from memory.origins import Origin
+
+COLUMNS = (
+    "tenant_id", "id", "entry_id", "run_id", "sequence", "current", "system", "run_ref", "thread_id", "node", "more",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A write of an agent elsewhere: the run on whose log it stands here, and what the agent says of it."""
+
+    run_id: UUID
+    origin: Origin
+
+    def redacted(self, redact: Redact) -> "Stated":
+        """Without any secret; refused when it does not fit any more."""
+        origin = self.origin.with_texts(lambda text: redact(text).text)
+        origins.require_fitting(origin)
+        return Stated(self.run_id, origin)
+
+
+def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *, run: Run, now: datetime) -> Written:
+    """``write_entry`` by an agent elsewhere, on the ``run`` that stands for its own: the log names no node, which the
+    agent only states, and all is without any secret of the tenant."""
+    entries.require_writable(scope, run)
+    entries.require_plain_ref(scope)
+    redact = harness.for_tenant(run.tenant_id).redact
+    made = Prepared(entries.redacted(scope, draft, redact, now), draft, run.id)
+    stated = Stated(run.id, origin).redacted(redact) if origin else None
+    with transaction.atomic():
+        sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
+        rows = bulk.insert_entries(run.tenant_id, [made], now=now)
+        if stated:
+            put(run.tenant_id, [(made.entry.id, stated, sequence)])
+    [written] = bulk.written([made], rows, now)
+    return written
+
+
+def put(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
+    """The last writes of these entries were stated so, and stand at that number of their run's log."""
+    tenant, key = sql.key(tenant_id), sql.key
+    rows = [
+        [
+            tenant,
+            key(ids.new_id()),
+            key(entry_id),
+            key(stated.run_id),
+            sequence,
+            True,
+            stated.origin.system,
+            stated.origin.run_ref,
+            stated.origin.thread_id,
+            stated.origin.node,
+            sql.document(stated.origin.rest),
+        ]
+        for entry_id, stated, sequence in told
+    ]
+    sql.insert(EntryOrigin.objects.written_by(WRITER), COLUMNS, rows)
+
+
+def outdate(tenant_id: UUID, entry_ids: Sequence[UUID]) -> None:
+    """The entries are written again: what was stated of their last writes is that of earlier ones."""
+    rows = EntryOrigin.objects.written_by(WRITER).filter(tenant_id=tenant_id, entry_id__in=entry_ids, current=True)
+    rows.update(current=False)

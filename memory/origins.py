@@ -1,0 +1,118 @@
+"""What an agent that runs elsewhere states about a write of its own: which system, run, thread and node it came from.
+
+It is a statement and no observation: this host has seen none of it. Pure.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+
+from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
+
+MAX_TEXT = 128
+MAX_SOURCES = 32
+LARGEST_STEP = 2**53 - 1
+# W3C Trace Context: version, trace, parent and flags; a trace or a parent of zeros, and the version ff, are none.
+TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters without control characters"
+TEXTS = ("system", "runId", "threadId", "checkpointId", "node")
+STEP, TRACE, SOURCES = "step", "traceparent", "sourceIds"
+MEMBERS = (*TEXTS, STEP, TRACE, SOURCES)
+REST = ("checkpointId", STEP, TRACE, SOURCES)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a write came from, in the agent's own words. ``step`` is as it was sent: a number or a text, or None."""
+
+    system: str
+    run_ref: str = ""
+    thread_id: str = ""
+    checkpoint_id: str = ""
+    node: str = ""
+    step: int | str | None = None
+    traceparent: str = ""
+    source_ids: tuple[str, ...] = ()
+
+    @property
+    def document(self) -> JSONObject:
+        """The origin as it was given, without what was not said."""
+        values = (getattr(self, each.name) for each in fields(self))
+        said = {name: value for name, value in zip(MEMBERS, values, strict=True) if value not in ("", None, ())}
+        return {**said, SOURCES: list(self.source_ids)} if self.source_ids else said
+
+    @property
+    def rest(self) -> JSONObject:
+        """The part of the document that no list filters by."""
+        return {name: value for name, value in self.document.items() if name in REST}
+
+    def with_texts(self, change: Callable[[str], str]) -> "Origin":
+        """The same with every text changed."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        texts = {name: change(value) for name, value in values.items() if value and isinstance(value, str)}
+        return replace(self, **texts, source_ids=tuple(map(change, self.source_ids)))
+
+
+def parse(said: object) -> Origin:
+    """The origin in a document; refuses one that is none, naming every field as ``origin.node``."""
+    found = dict(problems(said))
+    if found or not isinstance(said, dict):
+        errors = [{"field": f"origin.{name}" if name else "origin", "message": found[name]} for name in sorted(found)]
+        raise Invalid("The origin of the memory entry is not valid.", errors=errors)
+    return of_document(said)
+
+
+def of_document(said: JSONObject) -> Origin:
+    """The origin in a document that has no problems."""
+    system, run_ref, thread_id, checkpoint_id, node = (str(said.get(name, "")) for name in TEXTS)
+    sources = tuple(said.get(SOURCES, ()))
+    return Origin(system, run_ref, thread_id, checkpoint_id, node, said.get(STEP), str(said.get(TRACE, "")), sources)
+
+
+def problems(said: object) -> Iterator[tuple[str, str]]:
+    """What is wrong with each member of the document; the empty name stands for the document itself."""
+    if not isinstance(said, dict):
+        yield "", "must be a JSON object"
+        return
+    for name in sorted(set(said) - set(MEMBERS)):
+        yield str(name)[:100], "is not a field of an origin"
+    if "system" not in said:
+        yield "system", "is required"
+    for name in TEXTS:
+        if name in said and not is_text(said[name]):
+            yield name, NO_TEXT
+    if STEP in said and not _is_step(said[STEP]):
+        yield STEP, f"must be a whole number, or {NO_TEXT.removeprefix('must be ')}"
+    if TRACE in said and not (isinstance(said[TRACE], str) and TRACEPARENT.fullmatch(said[TRACE])):
+        yield TRACE, "must be a traceparent of W3C Trace Context"
+    sources = said.get(SOURCES, [])
+    if not (isinstance(sources, list) and len(sources) <= MAX_SOURCES and all(map(is_text, sources))):
+        yield SOURCES, f"must be a list of at most {MAX_SOURCES} texts of 1 to {MAX_TEXT} characters"
+
+
+def is_text(value: object) -> bool:
+    """Whether that can be one of the texts of an origin."""
+    fits = isinstance(value, str) and 0 < len(value) <= MAX_TEXT
+    return fits and not any(unicodedata.category(each) in {"Cc", "Cs"} for each in str(value))
+
+
+def require_fitting(origin: Origin) -> None:
+    """Refuse texts that the mark of a short secret has made too long to be stored."""
+    document = origin.document
+    long = [name for name in MEMBERS if any(len(text) > MAX_TEXT for text in _texts_of(document.get(name)))]
+    if long:
+        message = f"is longer than {MAX_TEXT} characters once its secrets are replaced"
+        errors = [{"field": f"origin.{name}", "message": message} for name in long]
+        raise Invalid("The origin of the memory entry cannot be stored.", errors=errors)
+
+
+def _texts_of(value: object) -> list[str]:
+    return [value] if isinstance(value, str) else value if isinstance(value, list) else []
+
+
+def _is_step(value: object) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= LARGEST_STEP
+    return is_text(value)

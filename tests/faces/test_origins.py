@@ -1,0 +1,277 @@
+"""What agents that run elsewhere write over the host extension, and what they state of where it came from."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import external_runs
+from memory.drafts import EntryDraft
+from memory.forget import forgetting
+from memory.host import ids, tenancy, vault
+from memory.host.models import Run
+from memory.models import EntryOrigin, ExternalRun, ForgetRequest, ForgetState
+from memory.origins import Origin
+from tests import building
+
+pytestmark = pytest.mark.django_db
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+ORIGIN: dict[str, Any] = {
+    "system": "langgraph",
+    "runId": "run-7",
+    "threadId": "thread-1",
+    "checkpointId": "cp-3",
+    "node": "call_model",
+    "step": 2,
+    "traceparent": TRACE,
+    "sourceIds": ["doc-1", "doc-2"],
+}
+DOOR = "/v1/host/console/memory"
+
+
+def forget(slug: str, subject: str) -> ForgetRequest:
+    owner = building.scope(slug)
+    found = forgetting.preview(owner, [subject], now=timezone.now())
+    asked = forgetting.confirm(
+        owner, found.request.id, typed=subject, reason="asked to", ticked=[], spared=[], now=timezone.now()
+    )
+    done = forgetting.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    assert done is not None
+    return done
+
+
+class Agent:
+    """A client with one key."""
+
+    def __init__(self, client: Client, slug: str = "acme", role: str = "owner", **options: Any) -> None:
+        self.client, self.headers = client, building.headers(slug, role, **options)
+
+    def send(self, path: str, body: Any, **headers: Any) -> Any:
+        return self.client.post(path, json.dumps(body), content_type="application/json", **self.headers, **headers)
+
+    def write(self, content: str = "a note", **more: Any) -> Any:
+        return self.send(DOOR, {"memoryRef": "notes", "content": content, **more})
+
+    def wrote(self, content: str = "a note", **more: Any) -> str:
+        answer = self.write(content, **more)
+        assert answer.status_code == 201, answer.content
+        assert set(answer.json()) == {"id"}
+        return str(answer.json()["id"])
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.client.get(path, query, **self.headers)
+
+    def entry(self, memory_id: str) -> Any:
+        return self.get(f"{DOOR}/{memory_id}").json()
+
+    def run_of(self, memory_id: str) -> str:
+        return str(self.entry(memory_id)["provenance"]["writes"][-1]["runId"])
+
+
+@pytest.fixture
+def agent(client: Client) -> Agent:
+    return Agent(client)
+
+
+def test_a_write_shows_where_its_agent_says_it_came_from_and_that_this_is_only_stated(agent: Agent) -> None:
+    found = agent.entry(agent.wrote("the invoice is paid", origin=ORIGIN, tags=["billing"]))
+    assert (found["memoryRef"], found["entry"]["content"], found["entry"]["tags"]) == (
+        "notes", "the invoice is paid", ["billing"],
+    )  # fmt: skip
+    assert found["provenance"]["verdict"] == "stated"
+    assert found["provenance"]["origin"] == ORIGIN
+    [write] = found["provenance"]["writes"]
+    assert (write["origin"], write["nodeId"]) == (ORIGIN, "call_model")
+
+
+def test_a_write_that_says_nothing_of_itself_is_unattributed(agent: Agent) -> None:
+    found = agent.entry(agent.wrote())["provenance"]
+    assert found["verdict"] == "unattributed"
+    assert "origin" not in found
+
+
+@pytest.mark.parametrize("step", [0, 3, "3", "plan"])
+def test_a_step_comes_back_as_it_was_given(agent: Agent, step: Any) -> None:
+    found = agent.entry(agent.wrote(origin={"system": "x", "step": step}))
+    assert found["provenance"]["origin"] == {"system": "x", "step": step}
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("surprise", "x"),
+        *(
+            (name, bad)
+            for name in ("system", "runId", "threadId", "checkpointId", "node")
+            for bad in ("", "x" * 129, 7)
+        ),
+        ("node", None),
+        ("node", "a\nb"),
+        ("step", True),
+        ("step", 1.5),
+        ("step", 2**60),
+        ("traceparent", TRACE.upper()),
+        ("traceparent", f"00-{'0' * 32}-00f067aa0ba902b7-01"),
+        ("traceparent", f"ff{TRACE[2:]}"),
+        ("sourceIds", "doc-1"),
+        ("sourceIds", ["x"] * 33),
+        ("sourceIds", [""]),
+    ],
+)
+def test_a_bad_origin_is_400_and_names_the_field(agent: Agent, member: str, value: Any) -> None:
+    answer = agent.write(origin={**ORIGIN, member: value})
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["details"]["errors"]] == [f"origin.{member}"]
+
+
+@pytest.mark.parametrize("origin", ["x", [], None, {}])
+def test_an_origin_that_is_none_is_400(agent: Agent, origin: Any) -> None:
+    answer = agent.write(origin=origin)
+    assert answer.status_code == 400
+    assert answer.json()["details"]["errors"][0]["field"].startswith("origin")
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "../up", "a/./b", "x" * 257, "openintent/semantic/x", "tenant/globex/notes", "a\u0007"]
+)
+def test_a_place_that_cannot_be_written_is_400(agent: Agent, ref: str) -> None:
+    answer = agent.send(DOOR, {"memoryRef": ref, "content": "x"})
+    assert (answer.status_code, answer.json()["details"]["errors"][0]["field"]) == (400, "memoryRef")
+
+
+def test_the_same_key_writes_once(agent: Agent) -> None:
+    body = {"memoryRef": "notes", "content": "once", "origin": ORIGIN}
+    first, second = (agent.send(DOOR, body, HTTP_IDEMPOTENCY_KEY="one") for _ in range(2))
+    assert first.json() == second.json()
+    assert agent.get(DOOR, memoryRef="notes").json()["total"] == 1
+
+
+def test_a_key_that_is_bound_to_agents_writes_as_the_first_of_them(client: Client) -> None:
+    bound = Agent(client, role="agent", agents=("billing-01",))
+    found = bound.entry(bound.wrote(origin=ORIGIN))
+    assert found["provenance"]["writes"][0]["agentId"] == "billing-01"
+
+
+def test_who_may_not_write_memory_may_not_here(client: Client) -> None:
+    assert Agent(client, role="viewer").write().status_code == 403
+
+
+def test_no_secret_of_the_tenant_stands_in_an_origin(agent: Agent) -> None:
+    vault.put(building.tenant().id, "crm", "tok-123456789", now=timezone.now())
+    origin = {**ORIGIN, "node": "call tok-123456789", "sourceIds": ["tok-123456789"]}
+    found = agent.entry(agent.wrote(origin=origin))["provenance"]["origin"]
+    assert (found["node"], found["sourceIds"]) == ("call [REDACTED:crm]", ["[REDACTED:crm]"])
+    stored = [row for model in (EntryOrigin, ExternalRun, Run) for row in model.objects.values()]
+    assert "tok-123456789" not in str(stored)
+
+
+@pytest.mark.engines
+def test_writes_of_one_run_elsewhere_stand_on_one_run_here_each_with_its_node(agent: Agent) -> None:
+    first, second = (agent.wrote(origin={**ORIGIN, "node": node}) for node in ("plan", "act"))
+    run_id = agent.run_of(first)
+    assert run_id == agent.run_of(second)
+    assert agent.get(f"/v1/runs/{run_id}").json()["status"] == "running"
+    events = agent.get(f"/v1/runs/{run_id}/events/poll").json()["events"]
+    assert [event["type"] for event in events] == ["run.started", "memory.written", "memory.written"]
+    assert [event.get("nodeId") for event in events] == [None, "plan", "act"]
+    assert [event["payload"].get("nodeId") for event in events[1:]] == ["plan", "act"]
+
+
+def test_runs_are_told_apart_by_agent_system_and_id_and_by_the_thread_where_there_is_no_id(
+    client: Client, agent: Agent
+) -> None:
+    other = Agent(client, role="agent", agents=("billing-01",))
+    told = [
+        {"system": "a", "runId": "1"},
+        {"system": "b", "runId": "1"},
+        {"system": "a", "runId": "2"},
+        {"system": "a", "threadId": "1"},
+        {"system": "a"},
+    ]
+    found = [who.run_of(who.wrote(origin=origin)) for who in (agent, other) for origin in told]
+    assert len(set(found)) == 10
+    assert agent.run_of(agent.wrote(origin={"system": "a", "runId": "1", "threadId": "9"})) == found[0]
+
+
+def test_a_run_that_was_opened_takes_the_writes_that_name_it_and_ends_when_told(agent: Agent) -> None:
+    opened = agent.send("/v1/host/console/external-runs", {"system": "langgraph", "runId": "run-7"})
+    assert opened.status_code == 201
+    run_id = opened.json()["id"]
+    assert agent.run_of(agent.wrote(origin=ORIGIN)) == run_id
+    assert agent.run_of(agent.wrote(origin={"system": "langgraph", "runId": run_id})) == run_id
+    ended = agent.send(f"/v1/host/console/external-runs/{run_id}:end", {"status": "failed"})
+    assert (ended.status_code, ended.json()["status"]) == (200, "failed")
+    assert agent.get(f"/v1/runs/{run_id}").json()["status"] == "failed"
+    again = agent.send(f"/v1/host/console/external-runs/{run_id}:end", {})
+    assert again.json()["status"] == "failed"
+    assert agent.run_of(agent.wrote(origin=ORIGIN)) != run_id
+    assert agent.write(origin={"system": "langgraph", "runId": run_id}).status_code == 409
+
+
+def test_naming_a_run_of_this_host_stays_stated_and_is_409_when_that_run_has_ended(agent: Agent) -> None:
+    kept = building.remember("acme", "by a node of this host")
+    refused = agent.write(origin={"system": "x", "runId": ids.wire("run", kept.run.id)})
+    assert refused.status_code == 409
+    kept.run.status, kept.run.completed_at = "running", None
+    kept.run.save(by="memory.host.runs")
+    found = agent.entry(agent.wrote(origin={"system": "x", "runId": ids.wire("run", kept.run.id)}))["provenance"]
+    assert found["verdict"] == "stated"
+    assert found["writes"][0]["runId"] != ids.wire("run", kept.run.id)
+
+
+def test_a_run_of_another_tenant_is_a_text_like_any_other(client: Client, agent: Agent) -> None:
+    kept = building.remember("globex", "theirs")
+    assert agent.write(origin={"system": "x", "runId": ids.wire("run", kept.run.id)}).status_code == 201
+
+
+@pytest.mark.engines
+def test_a_silent_run_is_over_and_one_that_was_heard_of_is_not(agent: Agent) -> None:
+    now = timezone.now()
+    owner = tenancy.tenant_scope(building.scope().principal)
+    origin = Origin("langgraph", "quiet")
+    run = external_runs.find_or_open(owner, "", origin, now=now)
+    draft = EntryDraft("still here")
+    external_runs.write_entry(owner, "notes", draft, origin, now=now + timedelta(minutes=50))
+    assert external_runs.end_silent(now=now + timedelta(minutes=59)) == 0
+    assert external_runs.end_silent(now=now + timedelta(minutes=100)) == 0
+    assert external_runs.end_silent(now=now + timedelta(minutes=111)) == 1
+    assert external_runs.end_silent(now=now + timedelta(minutes=112)) == 0
+    assert Run.objects.get(id=run.id).status == "completed"
+    assert ExternalRun.objects.get(id=run.id).ended_by == "silence"
+
+
+def test_an_agent_does_not_end_the_run_of_another(client: Client, agent: Agent) -> None:
+    one, other = (Agent(client, role="agent", agents=(name,)) for name in ("one", "other"))
+    run_id = one.run_of(one.wrote(origin=ORIGIN))
+    path = f"/v1/host/console/external-runs/{run_id}:end"
+    assert other.send(path, {}).status_code == 403
+    assert Agent(client, "globex").send(path, {}).status_code == 404
+    assert one.send(path, {}).status_code == 200
+
+
+def test_a_run_elsewhere_is_not_executed_forked_cancelled_or_paused_here(agent: Agent) -> None:
+    run_id = agent.run_of(agent.wrote(origin=ORIGIN))
+    for action in (":fork", "/cancel", ":pause", ":resume"):
+        answer = agent.send(f"/v1/runs/{run_id}{action}", {"mode": "branch", "fromSeq": 0} if action == ":fork" else {})
+        assert answer.status_code == 409, action
+        assert "elsewhere" in answer.json()["message"]
+
+
+@pytest.mark.engines
+def test_a_forgotten_person_is_gone_from_origins_and_runs(client: Client, agent: Agent) -> None:
+    marta = "marta.kowalska@example.com"
+    kept = agent.wrote("nothing personal", origin={**ORIGIN, "threadId": marta, "node": f"ask {marta}", "runId": marta})
+    run_id = agent.run_of(kept)
+    done = forget("acme", marta)
+    assert done.state == ForgetState.FORGOTTEN
+    assert done.receipt["stores"]["stated origins of entries"]["erased"] == 1
+    found = agent.entry(kept)["provenance"]
+    assert found["verdict"] == "stated"
+    assert found["origin"]["system"] == "langgraph"
+    assert marta not in json.dumps(found)
+    assert marta not in json.dumps(agent.get(f"/v1/runs/{run_id}/events/poll").json())
+    stored = [row for model in (EntryOrigin, ExternalRun) for row in model.objects.values()]
+    assert marta not in str(stored)
