@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from memory import adapter, event_notes
+from memory import adapter, event_notes, kept_calls
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql
 from memory.host.errors import NotFound
@@ -228,5 +228,5 @@ def every_event(scope: TenantScope, run: Run) -> Iterator[Recorded]:
     scope.check("runs:read")
     after = -1
     while chunk := event_log.read(scope.tenant_id, run.id, after=after):
-        yield from event_notes.with_reasons(scope.tenant_id, chunk)
+        yield from kept_calls.with_texts(scope, run, event_notes.with_reasons(scope.tenant_id, chunk))
         after = chunk[-1].sequence

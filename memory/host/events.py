@@ -64,6 +64,7 @@ WIRE_PREFIX = {
     "merged_ids": "mem",
     "proposal_id": "prop",
     "commitment_id": "cmt",
+    "call_id": "call",
 }
 
 
@@ -402,6 +403,33 @@ class AgentDecided(Event):
     type = "agent.decided"
     agent_id: str
     decision: str
+
+
+# What nodes ask of the world outside: ids, counts, durations and codes. The texts are kept beside the log
+# (``kept_calls``).
+
+
+@dataclass(frozen=True, slots=True)
+class CallSent(Event):
+    """A call of a node leaves this host. One that is sent again because its worker died has the same ``attempt``."""
+
+    type = "console.call.sent"
+    node_id: str
+    call_id: UUID
+    kind: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswered(Event):
+    """The call ended: ``code`` is ``ok``, or that of the failure."""
+
+    type = "console.call.answered"
+    node_id: str
+    call_id: UUID
+    kind: str
+    code: str
+    duration_ms: int
 
 
 # A run and its nodes: begun, retried, paused, ended.

@@ -1,10 +1,11 @@
 """The registration point of node types: a name, and the one function that executes it.
 
 The engine stands above; apps that bring node types (the runtime's own, the approval gate of ``proposals``) fill this in
-from their ``apps.py``. A node either is done, sleeps until a time, or waits for somebody; or it raises ``NodeFailure``.
+from their ``apps.py``. A node either is done, sleeps until a time, waits for somebody, or calls the world outside; or
+it raises ``NodeFailure``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -54,7 +55,29 @@ class Wait:
     timeout: timedelta | None = None
 
 
-Outcome = Done | Sleep | Wait
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What the sender of a call is given. ``idempotency_key`` is the same whenever the same attempt is sent again."""
+
+    idempotency_key: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The node needs an answer from outside this host. It is called again when the answer is in ``ctx.calls``.
+
+    ``send`` is awaited outside any transaction, once that it is sent is on record: a worker that dies meanwhile leaves
+    it to be sent again. It touches no database, and raises ``NodeFailure``. ``request`` is kept beside the log.
+    """
+
+    kind: str
+    request: JSONObject
+    send: Callable[[Sending], Awaitable[JSONObject]]
+    seconds: float
+
+
+Outcome = Done | Sleep | Wait | Call
 
 
 class RunMemory(Protocol):
@@ -114,6 +137,7 @@ class NodeContext:
     attempt: int
     resume_value: Any
     now: datetime
+    calls: Sequence[JSONObject] = ()  # the answers to the calls that the node has made, in order
 
 
 NodeFunction = Callable[[NodeContext], Outcome]
@@ -121,11 +145,13 @@ ConfigCheck = Callable[[Mapping[str, Any]], list[tuple[str, str]]]
 ToolsOf = Callable[[Mapping[str, Any]], Sequence[str]]
 MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
 FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
+HTTP_REQUEST = "openwop:http.request"
 _types: dict[str, NodeFunction] = {}
 _tools: dict[str, ToolsOf] = {}
 _requires: dict[str, tuple[str, ...]] = {}
 _checks: dict[str, ConfigCheck] = {}
 _told: set[str] = set()
+_calling: set[str] = set()
 
 
 class OnReplay(StrEnum):
@@ -151,6 +177,7 @@ def node_type(
     requires: tuple[str, ...] = (),
     check: ConfigCheck | None = None,
     is_told: bool = False,
+    makes_calls: bool = False,
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
 
@@ -158,6 +185,7 @@ def node_type(
     cannot execute the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides
     none, so a node that requires one is never called. ``check`` looks at a node before it is installed: fields of the
     node, and what is wrong. With ``is_told`` the log says what the config says, so nothing of a run may be put into it.
+    With ``makes_calls`` the node may return ``Call``.
     """
 
     def register(function: NodeFunction) -> NodeFunction:
@@ -171,6 +199,8 @@ def node_type(
             _checks[type_id] = check
         if is_told:
             _told.add(type_id)
+        if makes_calls:
+            _calling.add(type_id)
         return function
 
     return register
@@ -179,6 +209,11 @@ def node_type(
 def is_told(type_id: str) -> bool:
     """Whether the log tells what the config of such a node says."""
     return type_id in _told
+
+
+def makes_calls(type_id: str) -> bool:
+    """Whether nodes of the type call the world outside."""
+    return type_id in _calling
 
 
 def problems_of(node: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,9 +6,10 @@ leads nowhere else; the certificate is checked against the name. Redirects and p
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import httpcore
@@ -25,8 +26,55 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 CLOSED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 
 
+CONNECT_SECONDS = 5.0
+
+
 class OutboundRefused(httpcore.ConnectError):
     """The host has no address that this one may connect to."""
+
+
+class OutboundFailed(Exception):
+    """A request came to no usable answer; ``reason`` is ``timeout``, ``refused`` (no connection), ``not_allowed`` (an
+    address that this host does not connect to), ``too_large`` or ``malformed``."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@contextlib.asynccontextmanager
+async def exchange(request: httpx.Request, *, seconds: float) -> AsyncIterator[httpx.Response]:
+    """The answer to one request, whose body is still to be read, all within ``seconds``. Raises ``OutboundFailed``.
+
+    An answer that is compressed is refused: its size is not known before it is unpacked.
+    """
+    request.headers["Accept-Encoding"] = "identity"
+    timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+    try:
+        async with asyncio.timeout(seconds), client(timeout=timeout) as http:
+            answer = await http.send(request, stream=True)
+            try:
+                if answer.headers.get("content-encoding", "identity") != "identity":
+                    raise OutboundFailed("malformed")
+                yield answer
+            finally:
+                await answer.aclose()
+    except (TimeoutError, httpx.TimeoutException):
+        raise OutboundFailed("timeout") from None
+    except (httpx.NetworkError, httpx.InvalidURL, httpx.UnsupportedProtocol) as problem:
+        raise OutboundFailed("not_allowed" if is_refused(problem) else "refused") from None
+    except httpx.HTTPError:
+        raise OutboundFailed("malformed") from None
+
+
+async def read(answer: httpx.Response, *, most: int) -> bytes:
+    """The whole body of an answer, of at most ``most`` bytes."""
+    content = bytearray()
+    async for part in answer.aiter_raw():
+        content += part
+        if len(content) > most:
+            raise OutboundFailed("too_large")
+    return bytes(content)
 
 
 def client(*, timeout: httpx.Timeout) -> httpx.AsyncClient:

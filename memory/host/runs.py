@@ -257,6 +257,12 @@ def rest(run: Run, status: str, *, ready_at: datetime | None, now: datetime) -> 
     run.save(by=WRITER, update_fields=["status", "variables", "current_node", "holder", "ready_at", "attempts"])
 
 
+def hand_back(run: Run, *, now: datetime) -> None:
+    """The locked run is not done, and its worker takes something else; the next one that is free goes on with it."""
+    progress(run, ready_at=now, release=True, now=now)
+    _enqueue(run)
+
+
 def wake(run: Run, *, now: datetime) -> None:
     """A worker takes the locked run as soon as one is free; a paused run stays paused, and one that is held is held."""
     if run.status in WAITING:

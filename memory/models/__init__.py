@@ -14,7 +14,7 @@ from memory.models.background import (
 )
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
 from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
-from memory.models.kept import EventNote, KeptContent, KeptRead
+from memory.models.kept import CallState, EventNote, KeptCall, KeptContent, KeptRead
 from memory.models.lineage import Lineage, LineageKind
 from memory.models.namespace import Namespace
 from memory.models.origin import EntryOrigin, ExternalRun
@@ -26,6 +26,7 @@ __all__ = [
     "Archive",
     "ArchiveState",
     "Assignment",
+    "CallState",
     "Commitment",
     "CommitmentState",
     "CommitmentWatch",
@@ -41,6 +42,7 @@ __all__ = [
     "ForgetState",
     "Grant",
     "Intent",
+    "KeptCall",
     "KeptContent",
     "KeptRead",
     "Lineage",

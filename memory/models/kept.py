@@ -1,9 +1,10 @@
-"""What is kept beside the log: what runs read, what events of RFC-0015 say; a forget reaches it (design.md 3.12)."""
+"""What is kept beside the log: what runs read and asked of the world outside, what events of RFC-0015 say; a forget
+reaches it (design.md 3.12)."""
 
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, NODE
+from memory.host.models.personal import DIGEST, KIND, NODE, STATE
 
 
 class KeptContent(TenantOwned):
@@ -71,3 +72,42 @@ class EventNote(TenantOwned):
             models.UniqueConstraint(fields=("tenant", "stream_id", "sequence"), name="an_event_has_one_note"),
             TenantFK(column="stream_id", to="host_stream", name="a_note_is_on_a_stream_of_its_tenant"),
         )
+
+
+class CallState(models.TextChoices):
+    SENT = "sent"
+    DONE = "done"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+class KeptCall(TenantOwned):
+    """One call of one node of one run, each time that it was sent: what was asked, and what was answered.
+
+    ``ordinal`` is which call of the node it is. One whose worker died is ``lost``, and stands again under another id.
+    """
+
+    writer = "memory.kept_calls"
+    personal = Personal("calls of nodes", ("request", "answer"), page=("run", "run_id"), sensitive_of="run", at_once=16)
+    impersonal = {"node_id": NODE, "kind": KIND, "state": STATE}
+
+    run_id = models.UUIDField()
+    node_id = models.CharField(max_length=256)
+    ordinal = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=32)
+    state = models.CharField(max_length=6, choices=CallState)
+    request = models.JSONField(default=dict)
+    answer = models.JSONField(null=True)
+
+    run = tenant_link("host.Run", "run_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("tenant", "run_id", "node_id", "ordinal"),
+                condition=models.Q(state=CallState.DONE),
+                name="a_call_of_a_node_is_answered_once",
+            ),
+            TenantFK(column="run_id", to="host_run", name="a_call_belongs_to_a_run_of_its_tenant"),
+        )
+        indexes = (models.Index(fields=("tenant", "run_id", "node_id"), name="calls_of_a_node"),)

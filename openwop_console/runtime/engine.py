@@ -1,6 +1,7 @@
 """A run, step by step. Every step is one transaction: the node's effects, its events, its outputs and the run's lease.
 
-Branches advance side by side: a node that sleeps or waits holds back nothing but what comes behind it. A worker that
+Branches advance side by side: a node that sleeps or waits holds back nothing but what comes behind it. What a node asks
+of the world outside is sent between two steps, in no transaction. A worker that
 dies in a step leaves nothing of it, and the step is executed again; a worker that lost the run to another commits
 nothing, because ``holder`` is checked under the row's lock. A run that rests holds no worker and survives restarts.
 """
@@ -30,14 +31,17 @@ from memory.host.events import (
 from memory.host.events import NodeFailed as NodeFailedEvent
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
+from memory.host.node_types import Call
 from memory.host.waking import Topic
-from openwop_console.runtime import chains, endings, graph, replay, run_options, steps, workflows
+from openwop_console.runtime import calls, chains, endings, graph, replay, run_options, steps, workflows
+from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.steps import IN_FLIGHT
 
 log = logging.getLogger(__name__)
+Progress = bool | UnderWay  # whether there is more to do now, or what has to be sent first
 SUMMARIES = "runs/"
 CRASHED = Failure("run_crashed", "The run failed for a reason of the host; the host's log has it.")
 GAVE_UP = Failure("worker_lost", "The run was interrupted too often by workers that died, and was given up.")
@@ -50,17 +54,53 @@ class Fenced(RuntimeError):
 
 
 def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None:
-    """Execute the run until it ends, rests or is paused; nothing when another worker has it."""
-    if not runs.claim(tenant_id, run_id, holder=holder, now=clock()):
+    """Execute the run until it ends, rests or is paused; nothing when another worker has it.
+
+    One that has made calls for a while is handed back to the queue, since a task must not take longer than it may.
+    """
+    began = clock()
+    if not runs.claim(tenant_id, run_id, holder=holder, now=began):
         return
     try:
-        while _step(tenant_id, run_id, holder, clock):
-            pass
+        while going := _step(tenant_id, run_id, holder, clock):
+            if not isinstance(going, UnderWay):
+                continue
+            _make_call(going, holder, clock)
+            if clock() - began > calls.TURN:
+                _hand_back(tenant_id, run_id, holder, clock)
+                return
     except Fenced:
         log.info("run %s went to another worker", run_id)
 
 
-def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
+def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
+    """What a node asked is sent, and how it ended is on record; in its failure the node fails."""
+    tenant_id, run_id = under_way.position.run.tenant_id, under_way.position.run.id
+    ended = calls.make(under_way, lambda: _keep(tenant_id, run_id, holder, clock))
+    if ended is None:
+        return
+    with transaction.atomic():
+        run, now = _held(tenant_id, run_id, holder), clock()
+        calls.record(run, under_way, ended, now=now)
+        if ended.failure:
+            _fail_node(run, NodeFailed(under_way.position, ended.failure, final=ended.final), now)
+        waking.wake(Topic.EVENTS)
+
+
+def _keep(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
+    """The lease is renewed; whether what the run asked is still wanted."""
+    with transaction.atomic():
+        run = _held(tenant_id, run_id, holder)
+        runs.progress(run, ready_at=runs.LEASE.end(now := clock()), now=now)
+    return run.status != RunStatus.CANCELLING
+
+
+def _hand_back(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> None:
+    with transaction.atomic():
+        runs.hand_back(_held(tenant_id, run_id, holder), now=clock())
+
+
+def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     """One transaction of the run; whether there is more to do now. A bug ends the run: its next step would meet it."""
     try:
         return _go(tenant_id, run_id, holder, clock)
@@ -74,7 +114,7 @@ def _step(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
         return False
 
 
-def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
+def _go(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> Progress:
     try:
         with transaction.atomic():
             run = _held(tenant_id, run_id, holder)
@@ -96,7 +136,7 @@ def _held(tenant_id: UUID, run_id: UUID, holder: str) -> Run:
     return run
 
 
-def _next(run: Run, clock: Clock) -> bool:
+def _next(run: Run, clock: Clock) -> Progress:
     now = clock()
     done = steps.steps_of_run(run.tenant_id, run.id)
     if run.status == RunStatus.CANCELLING:
@@ -124,7 +164,7 @@ def _start(run: Run, definition: JSONObject, now: datetime) -> None:
     runs.start(run, snapshot_position=position, lasts=run_options.duration_of(run, definition), now=now)
 
 
-def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
+def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
     if expired := [each for each in _asked(run, done) if each.timeout_at and each.timeout_at <= now]:
         _expire(run, expired[0], now)
         return True
@@ -145,7 +185,7 @@ def _go_on(run: Run, definition: JSONObject, done: dict[str, Step], clock: Clock
         return True
     if outlook.begin:
         more = _execute(Position(run, definition, outlook.begin[0], done), clock, now)
-        return more and not _has_ended(run, definition, done, clock())
+        return more if more is not True else not _has_ended(run, definition, done, clock())
     if any(step.state in IN_FLIGHT for step in done.values()):
         _rest(run, done, now)
     else:
@@ -211,7 +251,7 @@ def _is_due(run: Run, step: Step, now: datetime) -> bool:
     return step.state == StepState.STARTED or step.wake_at is None or step.wake_at <= now
 
 
-def _execute(position: Position, clock: Clock, now: datetime) -> bool:
+def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
     run, node = position.run, position.node
     step = position.steps.get(position.node_id)
     run.current_node = position.node_id
@@ -223,9 +263,9 @@ def _execute(position: Position, clock: Clock, now: datetime) -> bool:
     if step is None:
         step = steps.begin(run, position.node_id, timeout=run_options.timeout_of(node), now=now)
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
-    more = execute(position, step, clock, now)
+    outcome = execute(position, step, clock, now)
     position.steps[position.node_id] = step
-    return more
+    return calls.begin(position, step, outcome, now) if isinstance(outcome, Call) else outcome
 
 
 def _begins_attempt(step: Step | None) -> bool:
@@ -251,7 +291,7 @@ def _rest(run: Run, done: dict[str, Step], now: datetime) -> None:
     runs.rest(run, status, ready_at=min((time for time in times if time), default=None), now=now)
 
 
-def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> bool:
+def _drain(run: Run, done: dict[str, Step], clock: Clock, now: datetime) -> Progress:
     """A paused run begins nothing; what sleeps is finished first when the pause asked for that."""
     sleeping = [step for step in done.values() if step.state == StepState.SLEEPING] if run.draining else []
     due = next((step for step in sleeping if _is_due(run, step, now)), None)

@@ -9,20 +9,23 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from memory import agents, harness, kept_reads
+from memory import agents, harness, kept_calls, kept_reads
 from memory.host import interrupts, registry, runs
 from memory.host.errors import Refusal
 from memory.host.events import Failure, NodeCompleted
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import (
+    Call,
     Done,
     NodeContext,
     NodeFailure,
     Outcome,
     RunMemory,
     Sleep,
+    Wait,
     function_of,
+    makes_calls,
     missing_for,
     tools_of,
 )
@@ -70,8 +73,9 @@ class NodeFailed(Exception):
         super().__init__(failure.code)
 
 
-def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool:
-    """The node was called and its outcome is on record; whether the run can go on at once.
+def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call:
+    """The node was called and its outcome is on record; whether the run can go on at once. Or what the node needs from
+    outside, which is not on record yet.
 
     Whatever stands in the way is the node's failure, unless the database is away.
     """
@@ -90,13 +94,15 @@ def kind_of(bug: Exception) -> str:
     return f"{type(bug).__name__}\n{''.join(traceback.format_tb(bug.__traceback__))}"
 
 
-def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool:
+def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call:
     if step.deadline_at and step.deadline_at <= now:
         raise NodeFailed(position, TIMED_OUT, final=True)
     memory = NodeMemory(position.run, position.node_id, position.agent.get("agentId", ""), now)
     outcome = _call(position, step, memory, now)
     if step.deadline_at and step.deadline_at < clock():
         raise NodeFailed(position, TIMED_OUT, final=True)
+    if isinstance(outcome, Call):
+        return outcome
     again = step.state != StepState.STARTED
     kept_reads.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
     return settle(position, step, outcome, now)
@@ -166,6 +172,7 @@ def _said(run: Run, problem: NodeFailure | Refusal) -> Failure:
 def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -> NodeContext:
     run, node = position.run, position.node
     agent = position.agent
+    calls = kept_calls.answers_of(run, position.node_id) if makes_calls(node["typeId"]) else []
     asked = step.state == StepState.WAITING or step.attempt > 1
     interrupt = interrupts.at_node(run, position.node_id) if asked else None
     return NodeContext(
@@ -181,6 +188,7 @@ def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -
         attempt=step.attempt,
         resume_value=interrupt.resume_value if interrupt else None,
         now=now,
+        calls=calls,
     )
 
 
@@ -232,7 +240,7 @@ def settle(position: Position, step: Step, outcome: Outcome, now: datetime) -> b
         return True
     if isinstance(outcome, Sleep):
         steps.settle(step, StepState.SLEEPING, wake_at=max(outcome.until, now + timedelta(milliseconds=1)))
-    else:
+    elif isinstance(outcome, Wait):
         steps.settle(step, StepState.WAITING)
         asked = harness.for_run(run.tenant_id, run.id).redact_json(outcome.asked)
         interrupts.ask(run, position.node_id, replace(outcome, asked=asked), now=now)

@@ -2,7 +2,6 @@
 go through ``ctx.memory``, the vault and the registry, and commit with its step."""
 
 import json
-import re
 import secrets as random_secrets
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -25,8 +24,8 @@ from memory.host.node_types import (
     node_type,
 )
 from memory.text import token_budget
+from openwop_console.runtime.placeholders import fill
 
-PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 LONGEST_DELAY_MS = 86_400_000
 TAKEN = "task-taken"
 TOKEN_BUDGET = 64
@@ -61,20 +60,20 @@ def compose(ctx: NodeContext) -> Outcome:
             ctx.run, ArtifactKind.PROMPT_TEMPLATE, ctx.config["template"], node_id=ctx.node_id, now=ctx.now
         )
         template, ref = json.loads(installed.text)["text"], installed.ref
-    return Done(outputs={"text": _fill(template, ctx.inputs), **({"promptRef": ref} if ref else {})})
+    return Done(outputs={"text": fill(template, ctx.inputs), **({"promptRef": ref} if ref else {})})
 
 
 @node_type("vendor.console.recall", on_replay=OnReplay.CALLED, tools=(MEMORY_READ,))
 def recall(ctx: NodeContext) -> Outcome:
     """What the agent remembers, as entries and as one text: newest first, or by ``rank``; within a ``tokenBudget``."""
-    ref, tag = _fill(_memory_ref(ctx), ctx.inputs), _fill(ctx.config.get("tag", ""), ctx.inputs)
+    ref, tag = fill(_memory_ref(ctx), ctx.inputs), fill(ctx.config.get("tag", ""), ctx.inputs)
     found = ctx.memory.list(
         ref,
         limit=int(ctx.config.get("limit", 10)),
         tag=tag,
         token_budget=int(ctx.config.get("tokenBudget", 0)),
         rank=str(ctx.config.get("rank", "")),
-        query=_fill(ctx.config.get("query", ""), ctx.inputs),
+        query=fill(ctx.config.get("query", ""), ctx.inputs),
     )
     return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
 
@@ -85,10 +84,10 @@ def remember(ctx: NodeContext) -> Outcome:
     values = {**ctx.inputs, **_secrets(ctx)}
     ttl = ctx.config.get("ttlSeconds")
     memory_id = ctx.memory.write(
-        _fill(_memory_ref(ctx), values),
-        _fill(ctx.config.get("content", "{{content}}"), values),
-        tags=[_fill(tag, values) for tag in ctx.config.get("tags", [])],
-        subject=_fill(ctx.config.get("subject", ""), values),
+        fill(_memory_ref(ctx), values),
+        fill(ctx.config.get("content", "{{content}}"), values),
+        tags=[fill(tag, values) for tag in ctx.config.get("tags", [])],
+        subject=fill(ctx.config.get("subject", ""), values),
         expires_at=ctx.now + timedelta(seconds=ttl) if ttl else None,
     )
     return Done(outputs={"memoryId": memory_id})
@@ -109,7 +108,7 @@ def dispatch(ctx: NodeContext) -> Outcome:
 @node_type("vendor.console.read-file", tools=(FILES_READ,))
 def read_file(ctx: NodeContext) -> Outcome:
     """A workspace file as the run sees it."""
-    found = ctx.files.read(_fill(_path(ctx), ctx.inputs))
+    found = ctx.files.read(fill(_path(ctx), ctx.inputs))
     if found is None:
         raise NodeFailure("workspace_file_missing", "The run sees no workspace file by that path.")
     return Done(outputs=found)
@@ -119,9 +118,9 @@ def read_file(ctx: NodeContext) -> Outcome:
 def write_file(ctx: NodeContext) -> Outcome:
     """The node's text is a workspace file's newest version; the outputs say which."""
     values = {**ctx.inputs, **_secrets(ctx)}
-    content = _fill(ctx.config.get("content", "{{content}}"), values)
+    content = fill(ctx.config.get("content", "{{content}}"), values)
     content_type = str(ctx.config.get("contentType", "text/markdown"))
-    return Done(outputs=ctx.files.write(_fill(_path(ctx), values), content, content_type=content_type))
+    return Done(outputs=ctx.files.write(fill(_path(ctx), values), content, content_type=content_type))
 
 
 def _path(ctx: NodeContext) -> str:
@@ -149,17 +148,6 @@ def _secrets(ctx: NodeContext) -> dict[str, str]:
     """The plaintext of the secrets the config names; that the run resolved them is noted first."""
     wanted: Mapping[str, str] = ctx.config.get("secrets", {})
     return {name: vault.resolve(ctx.run, secret, now=ctx.now) for name, secret in wanted.items()}
-
-
-def _fill(template: str, values: Mapping[str, object]) -> str:
-    """``template`` with each ``{{name}}`` replaced; a name without a value fails the node (RFC 0027)."""
-
-    def value_of(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            raise NodeFailure("prompt_variable_unresolved", f"The placeholder {match[1]!r} has no value.")
-        return str(values[match[1]])
-
-    return PLACEHOLDER.sub(value_of, template)
 
 
 def _tools(config: Mapping[str, object]) -> tuple[str, ...]:

@@ -87,6 +87,9 @@ def everything(name: str) -> TenantScope:
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
     building.install("acme", look)
     building.execute(acme, "look")
+    asking = {"url": "http://127.0.0.1/", "method": "POST", "body": name}  # an address that is not connected to
+    building.install("acme", building.definition("ask", building.node("ask", "core.http.request", asking)))
+    building.execute(acme, "ask")
     assert all((
         world.run, world.secret, world.file, world.agent, world.background_pass, world.pass_schedule, world.archive,
         world.schedule, world.heartbeat, world.spare_key, world.commitment, world.template,

@@ -1,0 +1,172 @@
+"""``core.http.request``: a request to the world outside: through the outbound guard, bounded, with secrets by name."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from memory.host import outbound, vault
+from memory.host.json_types import JSONObject
+from memory.host.node_types import (
+    HTTP_REQUEST,
+    Call,
+    Done,
+    NodeContext,
+    NodeFailure,
+    Outcome,
+    Sending,
+    node_type,
+)
+from memory.host.outbound import OutboundFailed
+from openwop_console.runtime import expressions
+from openwop_console.runtime.json_schemas import problems
+from openwop_console.runtime.placeholders import fill, fill_json
+
+KIND = "http.request"
+SECONDS = 30.0
+MAX_BYTES = 1_048_576
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+BODILESS = frozenset({"GET", "HEAD"})
+# The host is the definition's own: nothing of a run decides where a request, and the secrets in it, go.
+URL = r"^https?://[^/?#@{}\s\\]+([/?#]\S*)?$"
+CONFIG = {
+    "type": "object",
+    "required": ["url", "method"],
+    "additionalProperties": False,
+    "properties": {
+        "url": {"type": "string", "maxLength": 4096, "pattern": URL},
+        "method": {"enum": list(METHODS)},
+        "headers": {
+            "type": "object",
+            "maxProperties": 32,
+            "propertyNames": {"pattern": r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"},
+            "additionalProperties": {
+                "anyOf": [
+                    {"type": "string", "maxLength": 4096},
+                    {
+                        "type": "object",
+                        "required": ["secret"],
+                        "additionalProperties": False,
+                        "properties": {"secret": {"type": "string", "minLength": 1, "maxLength": vault.MAX_NAME}},
+                    },
+                ]
+            },
+        },
+        "body": {"type": ["string", "object", "array"]},
+    },
+}
+# Headers that are this host's to set, and those whose value is a credential.
+OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key"})
+CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
+TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
+TRY_AGAIN = frozenset({408, 425, 429})
+SENTENCES = {
+    "timeout": "The server did not answer in time.",
+    "refused": "No connection to the server could be made.",
+    "not_allowed": "The server has no address that this host may connect to.",
+    "too_large": f"The request or the answer is larger than {MAX_BYTES} bytes.",
+    "malformed": "The server's answer cannot be read.",
+}
+FINAL = frozenset({"not_allowed", "too_large"})
+
+
+def failure(reason: str) -> NodeFailure:
+    """The failure of a node whose request came to nothing."""
+    return NodeFailure(reason, SENTENCES[reason], final=reason in FINAL)
+
+
+def status_failure(status: int) -> NodeFailure:
+    """The server refused. What it would refuse again is not tried again."""
+    final = 300 <= status < 500 and status not in TRY_AGAIN
+    return NodeFailure("status", f"The server answered with the status {status}.", final=final)
+
+
+def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with the config of a node that sends a request."""
+    config = node["config"]
+    wrong = [(each["field"], each["message"]) for each in problems(CONFIG, dict(config), field="config")]
+    if wrong:
+        return wrong
+    for name, value in config.get("headers", {}).items():
+        if name.lower() in OURS:
+            wrong.append((f"config.headers.{name}", "is set by this host"))
+        elif name.lower() in CREDENTIALS and isinstance(value, str):
+            wrong.append((f"config.headers.{name}", 'holds a credential: name it, as {"secret": NAME}'))
+    if "body" in config and config["method"] in BODILESS:
+        wrong.append(("config.body", f"is not sent with {config['method']}"))
+    return wrong
+
+
+@node_type("core.http.request", tools=(HTTP_REQUEST,), check=problems_of_node, makes_calls=True)
+def http_request(ctx: NodeContext) -> Outcome:
+    """One request; ``{{name}}`` in the path, the query and the body are inputs of the node. Its outputs are ``status``,
+    ``contentType`` and ``body``: JSON as its value, any other text as it is."""
+    if ctx.calls:
+        return Done(outputs=ctx.calls[0])
+    url = fill(ctx.config["url"], {name: _part(value) for name, value in ctx.inputs.items()})
+    headers = {name: _value_of(ctx, value) for name, value in ctx.config.get("headers", {}).items()}
+    content = _content(ctx, headers)
+    asked: JSONObject = {"method": ctx.config["method"], "url": url, "headers": sorted(headers)}
+    if content:
+        asked["body"] = content.decode()
+
+    async def send(sending: Sending) -> JSONObject:
+        given = {**headers, "Idempotency-Key": sending.idempotency_key}
+        try:
+            request = httpx.Request(ctx.config["method"], url, headers=given, content=content)
+            async with outbound.exchange(request, seconds=sending.seconds) as answer:
+                return _said(answer, await outbound.read(answer, most=MAX_BYTES) if answer.is_success else b"")
+        except (httpx.InvalidURL, UnicodeError):
+            raise failure("refused") from None
+        except OutboundFailed as failed:
+            raise failure(failed.reason) from None
+
+    return Call(KIND, asked, send, SECONDS)
+
+
+def _part(value: object) -> str:
+    """An input as a part of an address, which leads to no other place than the definition says."""
+    if str(value) in (".", ".."):
+        raise NodeFailure("url_invalid", "An input would lead the request to another address.", final=True)
+    return quote(str(value), safe="")
+
+
+def _value_of(ctx: NodeContext, value: str | Mapping[str, str]) -> str:
+    """A header's value; that the run resolved the secret is on record before the request is sent."""
+    text = value if isinstance(value, str) else vault.resolve(ctx.run, value["secret"], now=ctx.now).strip()
+    if not text.isascii() or not text.isprintable():
+        raise NodeFailure("header_invalid", "A header of the request has a value that cannot be sent.", final=True)
+    return text
+
+
+def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
+    """The body as it is sent; its type is said where the config does not say it."""
+    if "body" not in ctx.config:
+        return b""
+    body = fill_json(ctx.config["body"], ctx.inputs)
+    is_text = isinstance(body, str)
+    content = (body if is_text else json.dumps(body, ensure_ascii=False)).encode()
+    if len(content) > MAX_BYTES:
+        raise failure("too_large")
+    if "content-type" not in {name.lower() for name in headers}:
+        headers["Content-Type"] = "text/plain; charset=utf-8" if is_text else "application/json"
+    return content
+
+
+def _said(answer: httpx.Response, content: bytes) -> JSONObject:
+    """The answer as outputs of the node. Raises ``NodeFailure`` for one that it cannot use."""
+    if not answer.is_success:
+        raise status_failure(answer.status_code)
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content and not (kind.startswith(TEXTS) or kind.endswith(("+json", "+xml"))):
+        raise NodeFailure("type", "The server answered with something that is neither text nor JSON.", final=True)
+    try:
+        text = content.decode(answer.charset_encoding or "utf-8")
+        said = json.loads(text) if content and (kind.endswith(("/json", "+json"))) else text.replace("\x00", "")
+    except (ValueError, LookupError, RecursionError):
+        raise failure("malformed") from None
+    if not expressions.is_storable(said):
+        raise failure("malformed")
+    return {"status": answer.status_code, "contentType": kind, "body": said}

@@ -1,0 +1,327 @@
+"""``core.http.request``: what leaves this host, what comes of the answer, and what a worker's death leaves."""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory.forget import forgetting
+from memory.host import event_log, runs, vault
+from memory.host.errors import Invalid
+from memory.host.models import Run
+from memory.models import KeptCall
+from openwop_console.runtime import calls, engine, http_requests, replay
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest
+from openwop_console.runtime.run_options import RunRequest
+from tests import building, serving
+from tests.serving import Server
+
+pytestmark = pytest.mark.django_db
+TOKEN = "token-of-the-crm-7d1f0a"
+
+
+@pytest.fixture(autouse=True)
+def server(settings: Any) -> Iterator[Server]:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with serving.serving() as found:
+        yield found
+
+
+def install(config: dict[str, Any], *more: dict[str, Any], **options: Any) -> None:
+    inputs = {name: building.from_input(name) for name in options.pop("inputs", ())}
+    node = building.node("ask", "core.http.request", config, inputs=inputs, **options)
+    building.install("acme", building.definition("asking", node, *more))
+
+
+def executed(config: dict[str, Any], *, inputs: dict[str, Any] | None = None, **options: Any) -> Run:
+    install(config, inputs=inputs or (), **options)
+    return building.execute(building.scope(), "asking", **(inputs or {}))
+
+
+def created() -> Run:
+    return run_service.create_run(building.scope(), RunRequest("asking"), now=timezone.now())
+
+
+def outputs_of(run: Run, node_id: str = "ask") -> Any:
+    return Step.objects.of(run.tenant_id).get(run_id=run.id, node_id=node_id).outputs
+
+
+def log_of(run: Run) -> list[event_log.Recorded]:
+    return event_log.read(run.tenant_id, run.id)
+
+
+def types_of(run: Run) -> list[str]:
+    return [event.type for event in log_of(run)]
+
+
+def test_a_request_carries_inputs_and_its_answer_is_for_the_nodes_behind_it(server: Server) -> None:
+    server.answers = serving.says({"ticket": 7, "open": True})
+    body = {"subject": "{{subject}}", "count": "{{count}}", "text": "{{count}} times"}
+    config = {"url": f"{server.url}/tickets/{{{{subject}}}}?q={{{{subject}}}}", "method": "POST", "body": body}
+    run = executed(config, inputs={"subject": "a/b & c", "count": 3})
+    assert run.status == "completed", run.error
+    (asked,) = server.asked
+    assert (asked.method, asked.path) == ("POST", "/tickets/a%2Fb%20%26%20c?q=a%2Fb%20%26%20c")
+    assert asked.json == {"subject": "a/b & c", "count": 3, "text": "3 times"}
+    assert asked.headers["content-type"] == "application/json"
+    assert outputs_of(run) == {
+        "status": 200,
+        "contentType": "application/json",
+        "body": {"ticket": 7, "open": True},
+    }
+
+
+def test_the_log_has_ids_and_codes_and_readers_of_memory_the_texts(server: Server) -> None:
+    server.answers = serving.says({"said": "the answer in words"})
+    run = executed({"url": f"{server.url}/x", "method": "PUT", "body": "the question in words"})
+    log = json.dumps([event.payload for event in log_of(run)])
+    assert "in words" not in log
+    sent, answered = (event for event in log_of(run) if event.type.startswith("console.call."))
+    assert sent.payload == {
+        "nodeId": "ask",
+        "callId": answered.payload["callId"],
+        "kind": "http.request",
+        "attempt": 1,
+    }
+    assert answered.payload["code"] == "ok"
+    assert answered.payload["durationMs"] >= 0
+    told, _ = run_service.read_events(building.scope(), run, after=-1)
+    texts = {event.type: event.payload for event in told}
+    assert texts["console.call.sent"]["request"]["body"] == "the question in words"
+    assert texts["console.call.answered"]["answer"]["body"] == {"said": "the answer in words"}
+
+
+@pytest.mark.engines
+def test_a_secret_goes_out_by_its_name_and_comes_back_redacted(server: Server) -> None:
+    vault.put(building.tenant().id, "crm", TOKEN, now=timezone.now())
+    server.answers = serving.says({"you": f"sent {TOKEN}"})
+    run = executed({"url": server.url, "method": "GET", "headers": {"Authorization": {"secret": "crm"}}})
+    assert server.asked[0].headers["authorization"] == TOKEN
+    assert outputs_of(run)["body"] == {"you": "sent [REDACTED:crm]"}
+    kept = KeptCall.objects.of(run.tenant_id).get()
+    assert kept.request["headers"] == ["Authorization"]
+    assert TOKEN not in json.dumps([kept.request, kept.answer, [event.payload for event in log_of(run)]])
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"url": "ftp://crm.example/x"}, "config.url"),
+        ({"url": "https://{{host}}/x"}, "config.url"),
+        ({"url": "https://ada:secret@crm.example/x"}, "config.url"),
+        ({"method": "TRACE"}, "config.method"),
+        ({"retries": 3}, "config"),
+        ({"headers": {"Authorization": "Bearer abc"}}, "config.headers.Authorization"),
+        ({"headers": {"X-Other": {"secret": "crm", "value": "x"}}}, "config.headers['X-Other']"),
+        ({"headers": {"Host": "elsewhere.example"}}, "config.headers.Host"),
+        ({"headers": {"a\nb": "x"}}, "config.headers"),
+        ({"body": "x"}, "config.body"),
+    ],
+)
+def test_a_config_that_cannot_be_honoured_is_refused_by_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        install({"url": "https://crm.example/x", "method": "GET", **change})
+    assert [each["field"] for each in refused.value.details["errors"]] == [f"$.nodes[0].{field}"]
+
+
+def failed(run: Run) -> Any:
+    assert run.status == "failed"
+    return next(event.payload["error"]["code"] for event in log_of(run) if event.type == "node.failed")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (serving.answers(b"no", 404), "status"),
+        (serving.answers(b"", 302, Location="/elsewhere"), "status"),
+        (serving.answers(b"later", 503), "status"),
+        (serving.answers(b"\x89PNG", Content_Type="image/png"), "type"),
+        (serving.answers(b"{", Content_Type="application/json"), "malformed"),
+        (serving.answers(b'{"a": "\\u0000"}', Content_Type="application/json"), "malformed"),
+        (serving.answers(b"\xff", Content_Type="text/plain"), "malformed"),
+        (serving.answers(b"x" * (http_requests.MAX_BYTES + 1), Content_Type="text/plain"), "too_large"),
+        (serving.answers(b"x", Content_Type="text/plain", Content_Encoding="gzip"), "malformed"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
+    server: Server, answer: serving.Answers, code: str
+) -> None:
+    server.answers = answer
+    run = executed({"url": server.url, "method": "GET"})
+    assert failed(run) == code
+    assert len(server.asked) == 1
+    answered = next(event for event in log_of(run) if event.type == "console.call.answered")
+    assert answered.payload["code"] == code
+
+
+def test_an_address_that_is_not_listed_is_not_asked(server: Server, settings: Any) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    run = executed({"url": server.url, "method": "GET"}, settings={"maxRetries": 3, "retryDelayMs": 1})
+    assert failed(run) == "not_allowed"
+    assert "node.retried" not in types_of(run)
+    assert server.asked == []
+
+
+def test_a_port_where_nobody_listens_refuses() -> None:
+    assert failed(executed({"url": "http://127.0.0.1:1/", "method": "GET"})) == "refused"
+
+
+def test_a_server_that_hangs_is_left_when_the_time_of_the_node_is_up(server: Server) -> None:
+    server.answers = lambda asked: asked.server.over.wait(5)  # type: ignore[attr-defined]
+    began = time.monotonic()
+    run = executed({"url": server.url, "method": "GET"}, settings={"timeout": 200})
+    assert failed(run) == "timeout"
+    assert time.monotonic() - began < 3
+
+
+def test_a_failure_is_tried_again_as_the_node_says_each_attempt_under_its_own_key(server: Server) -> None:
+    server.answers = serving.one_by_one(serving.answers(b"", 503), serving.says("at last"))
+    install({"url": server.url, "method": "POST"}, settings={"maxRetries": 2, "retryDelayMs": 1000})
+    run, now = created(), timezone.now()
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    later = now + timedelta(minutes=1)
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: later)
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+    first, second = (asked.headers["idempotency-key"] for asked in server.asked)
+    assert first != second
+    assert [event.payload["attempt"] for event in log_of(run) if event.type == "console.call.sent"] == [1, 2]
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of the process goes on."""
+
+
+@pytest.mark.engines
+def test_a_worker_killed_during_the_call_leaves_it_to_be_sent_again_under_the_same_key(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install({"url": server.url, "method": "POST"}, building.remember_node("written once"))
+    run, now = created(), timezone.now()
+
+    def dies(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(calls, "record", dies)
+        with pytest.raises(Killed):
+            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    after = runs.LEASE.end(now)
+    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: after)
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+    keys = [asked.headers["idempotency-key"] for asked in server.asked]
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert [call.state for call in KeptCall.objects.of(run.tenant_id).order_by("id")] == ["lost", "done"]
+    assert building.contents(building.scope()) == ["written once"]
+    assert types_of(run).count("node.started") == 2
+    assert types_of(run).count("console.call.answered") == 1
+
+
+def test_a_worker_that_lost_the_run_during_the_call_records_nothing(server: Server) -> None:
+    install({"url": server.url, "method": "POST"})
+    run, now = created(), timezone.now()
+    later = runs.LEASE.end(now)
+
+    def taken_over(under_way: Any, keep: Any) -> Any:
+        assert runs.claim(run.tenant_id, run.id, holder="test/2", now=later)
+        return made(under_way, keep)
+
+    made = calls.make
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(calls, "make", taken_over)
+        engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    assert types_of(run)[-1] == "console.call.sent"
+    at_last = runs.LEASE.end(later)
+    engine.advance(run.tenant_id, run.id, holder="test/3", clock=lambda: at_last)
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+    assert types_of(run).count("console.call.answered") == 1
+
+
+def test_a_call_that_takes_long_renews_the_lease_and_ends_when_the_run_is_cancelled(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "RENEW_EVERY", 0.05)
+    install({"url": server.url, "method": "POST"})
+    run, ends = created(), []
+
+    def cancelled(asked: BaseHTTPRequestHandler) -> None:
+        asked.server.over.wait(5)  # type: ignore[attr-defined]
+
+    def clock() -> Any:
+        ends.append(runs.find(run.tenant_id, run.id).ready_at or run.created_at)
+        if len(ends) == 8:
+            run_service.cancel_run(building.scope(), run.id, now=timezone.now())
+        return timezone.now()
+
+    server.answers = cancelled
+    began = time.monotonic()
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=clock)
+    assert time.monotonic() - began < 3
+    assert runs.find(run.tenant_id, run.id).status == "cancelled"
+    assert ends[-1] > ends[2]
+    assert types_of(run)[-2:] == ["node.cancelled", "run.cancelled"]
+
+
+def test_a_run_that_has_called_for_long_is_handed_back_and_goes_on(server: Server) -> None:
+    second = building.node("again", "core.http.request", {"url": server.url, "method": "GET"})
+    install({"url": server.url, "method": "GET"}, second)
+    run, now = created(), timezone.now()
+    times = iter([now, now, now, now + 2 * calls.TURN])
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: next(times, now + 3 * calls.TURN))
+    waiting = runs.find(run.tenant_id, run.id)
+    assert (waiting.status, waiting.holder, len(server.asked)) == ("running", "", 1)
+    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: now + 4 * calls.TURN)
+    assert (runs.find(run.tenant_id, run.id).status, len(server.asked)) == ("completed", 2)
+
+
+def test_a_replay_tells_the_call_again_and_sends_nothing(server: Server) -> None:
+    server.answers = serving.says({"said": "once"})
+    run = executed({"url": server.url, "method": "POST", "body": "ask"})
+    acme = building.scope()
+    again = building.advance(replay.fork(acme, run.id, ForkRequest("replay"), now=timezone.now()))
+    assert again.status == "completed", again.error
+    assert len(server.asked) == 1
+    assert outputs_of(again) == outputs_of(run)
+    told, _ = run_service.read_events(acme, again, after=-1)
+    answered = next(event for event in told if event.type == "console.call.answered")
+    assert answered.payload["answer"]["body"] == {"said": "once"}
+
+
+@pytest.mark.engines
+def test_a_forget_reaches_what_was_asked_and_answered(server: Server) -> None:
+    server.answers = serving.says({"name": "Marta Kowalska"})
+    run = executed({"url": server.url, "method": "POST", "body": "who is marta.kowalska@example.com?"})
+    acme, marta = building.scope(), "marta.kowalska@example.com"
+    found = forgetting.preview(acme, [marta, "Marta Kowalska"], now=timezone.now())
+    request = forgetting.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
+    forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    kept = KeptCall.objects.of(run.tenant_id).get()
+    assert "arta" not in json.dumps([kept.request, kept.answer])
+
+
+def test_an_agent_needs_the_tool_on_its_allowlist(server: Server) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.asker", "toolAllowlist": ["openwop:memory.read"]})
+    config = {"url": server.url, "method": "GET"}
+    assert failed(executed(config, agent={"agentId": "private.acme.asker"})) == "tool_not_allowed"
+    building.install_agent(
+        "acme", {"agentId": "private.acme.asker", "toolAllowlist": ["openwop:http.request"], "packVersion": "1.1.0"}
+    )
+    assert executed(config, agent={"agentId": "private.acme.asker"}).status == "completed"
+
+
+def test_a_value_that_a_workflow_calls_sensitive_is_masked_for_readers(server: Server) -> None:
+    node = building.node("ask", "core.http.request", {"url": server.url, "method": "POST", "body": "{{card}}"})
+    node["inputs"] = {"card": building.from_input("card")}
+    variables = [{"name": "card", "type": "string", "sensitive": True}]
+    building.install("acme", building.definition("asking", node, variables=variables))
+    run = building.execute(building.scope(), "asking", card="4111-2222")
+    told, _ = run_service.read_events(building.scope(), run, after=-1)
+    sent = next(event for event in told if event.type == "console.call.sent")
+    assert sent.payload["request"]["body"] == "[MASKED]"

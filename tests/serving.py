@@ -1,0 +1,107 @@
+"""A small server of our own, for what this host asks of others: it keeps what it was asked, and answers as told."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answers = Callable[[BaseHTTPRequestHandler], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came in; the names of its headers are in small letters."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[Asked] = []
+        self.answers: Answers = answers(b"fine", Content_Type="text/plain")
+        self.over = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        named = {name.lower(): value for name, value in self.headers.items()}
+        self.server.asked.append(Asked(self.command, self.path, named, body))
+        self.close_connection = True
+        with contextlib.suppress(ConnectionError):
+            self.server.answers(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("do_"):
+            return self._answer
+        raise AttributeError(name)
+
+    def log_message(self, *_: Any) -> None:
+        """A test says nothing."""
+
+
+def answers(raw: bytes, status: int = 200, **headers: str) -> Answers:
+    """An answer with these bytes; ``Content_Type`` is the header ``Content-Type``."""
+
+    def answer(asked: BaseHTTPRequestHandler) -> None:
+        asked.send_response(status)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in {"Content-Length": str(len(raw)), **named}.items():
+            asked.send_header(name, value)
+        asked.end_headers()
+        asked.wfile.write(raw)
+
+    return answer
+
+
+def says(value: Any, status: int = 200) -> Answers:
+    """An answer that is JSON."""
+    return answers(json.dumps(value).encode(), status, Content_Type="application/json")
+
+
+def one_by_one(*each: Answers) -> Answers:
+    """Each of these once, in order; the last one whenever it is asked again."""
+    left = list(each)
+    guard = threading.Lock()
+
+    def answer(asked: BaseHTTPRequestHandler) -> None:
+        with guard:
+            chosen = left.pop(0) if len(left) > 1 else left[0]
+        chosen(asked)
+
+    return answer
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Server]:
+    """The server, listening on this machine while the block lasts."""
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
