@@ -48,6 +48,18 @@ def progress_of(tenant_id: UUID) -> dict[str, tuple[int, datetime]]:
     return {ref: (position, at) for ref, position, at in rows.values_list("memory_ref", "position", "changed_at")}
 
 
+def compared(tenant_id: UUID, memory_ref: str) -> int:
+    """The position up to which the entries of the ref were held against one another for a person."""
+    rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk=0)
+    return rows.values_list("compared", flat=True).first() or 0
+
+
+def set_compared(tenant_id: UUID, memory_ref: str, position: int) -> None:
+    """They were, up to this position, if a pass has been over the ref."""
+    rows = Reconciled.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref, chunk=0)
+    rows.update(compared=position)
+
+
 def signatures(tenant_id: UUID, memory_ref: str) -> list[bytes]:
     """The chunks of signatures, in their order."""
     rows = Reconciled.objects.of(tenant_id).filter(memory_ref=memory_ref, chunk__gt=0).order_by("chunk")

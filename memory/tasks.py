@@ -13,9 +13,9 @@ from django_q.tasks import async_task
 from memory import external_runs, passes, retention, search
 from memory.forget import forgetting
 from memory.host import checkpoints, idempotency, sql, throttle
-from memory.models import ForgetRequest, Pass
+from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
-from memory.passes import nights, orders, schedules
+from memory.passes import consolidation, lookalikes, nights, orders, schedules
 
 # Kinds of passes that a floor above carries out: its tasks, by the paths by which the queue knows them.
 TASKS_ABOVE = {"synthesize": "proposals.tasks.synthesize"}
@@ -128,7 +128,16 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     following = passes.next_over(tenant_id, pass_id, now=timezone.now())
     if following is not None:
         enqueue_pass(following)
+    if ended and ended.kind == consolidation.KIND and ended.state == PassState.DONE and not ended.dry_run:
+        async_task("memory.tasks.find_look_alikes", tenant_id.hex, pass_id.hex, timeout=settings.PASS_TIMEOUT)
     return ended
+
+
+def find_look_alikes(tenant: str, pass_id: str) -> None:
+    """Pairs for a person, in the ref that the pass went over."""
+    work = passes.find(UUID(hex=tenant), UUID(hex=pass_id))
+    if work is not None:
+        lookalikes.find_after(work, clock=timezone.now)
 
 
 def fire_pass_schedules(now: datetime) -> int:

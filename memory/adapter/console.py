@@ -2,23 +2,25 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import QuerySet, TextField
+from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
 from memory.host import sql
 from memory.host.expiry import has_expired
+from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
 
 COUNTED = 10_000
+Owned = TypeVar("Owned", bound=TenantOwned)
 
 
 def live(scope: TenantScope, *, now: datetime) -> QuerySet[MemoryEntry]:
@@ -123,6 +125,15 @@ def by_ids(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[
     """The unexpired entries among ``entry_ids``, with their addresses."""
     found = with_addresses(scope, list(live(scope, now=now).filter(id__in=entry_ids)))
     return {row.id: row for row in found}
+
+
+def naming_live(rows: QuerySet[Owned], scope: TenantScope, *columns: str, now: datetime) -> QuerySet[Owned]:
+    """Those of the rows of another table that name, in each of these columns, an entry that a pass may take: live, not
+    protected, not sealed, and one that the principal may see."""
+    scope.check("memory:read")
+    entries = MemoryEntry.objects.in_scope(scope).live(now).filter(protected=False, sealed=False)
+    found = [Exists(entries.filter(id=OuterRef(column))) for column in columns]
+    return rows.filter(*found)
 
 
 def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombstone]:

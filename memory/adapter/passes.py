@@ -12,12 +12,15 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
+from memory.adapter import fulltext
 from memory.host import sql
 from memory.host.expiry import UNEXPIRED, has_expired
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import CommitmentWatch
 from memory.models.address import EntryAddress
 from memory.models.entry import PLAIN, LedgerHead, MemoryEntry, Strength, Tombstone
+from memory.text.matching import search_form
+from memory.text.words import MOST_ASKED, Sought, words_of
 
 CHUNK = 5000  # entries that a pass reads at once: ten times as many rows a statement as elsewhere, bound by LIMIT alone
 OPEN = f"{UNEXPIRED.format(column='expires_at')} AND retired_at IS NULL AND NOT sealed"
@@ -59,6 +62,17 @@ def written_since(
     while found := _read(scope, now, condition, [scope.memory_ref, position], "position", chunk):
         yield found
         position = found[-1].position
+
+
+def most_about(scope: MemoryScope, text: str, *, limit: int, now: datetime) -> list[CorpusEntry]:
+    """The live, unretired entries of the ref that rank best in a search for ``text``, in no order."""
+    asked = Sought((), (), asked=tuple(words_of(search_form(text))[:MOST_ASKED]))
+    rows = MemoryEntry.objects.in_scope(scope).live(now).filter(sealed=False)
+    found = fulltext.best(scope.tenant, rows, asked, limit=limit).positions
+    if not found:
+        return []
+    condition, among = sql.among("position", found)
+    return _read(scope, now, f"memory_ref || '' = %s AND {condition}", [scope.memory_ref, among], "position", limit)
 
 
 def corpus_entries(scope: MemoryScope, entry_ids: Sequence[UUID], *, now: datetime) -> list[CorpusEntry]:

@@ -21,6 +21,8 @@ TABLES = (
     ("memory_retirement", "entry_id"),
     ("memory_strength", "id"),
     ("memory_entryorigin", "entry_id"),
+    ("memory_lookalike", "older_id"),
+    ("memory_lookalike", "newer_id"),
     ("memory_entryaddress", "id"),
     ("memory_memoryentry", "id"),
 )

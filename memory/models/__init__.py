@@ -15,7 +15,7 @@ from memory.models.background import (
 from memory.models.commitment import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
 from memory.models.forget import Decision, ForgetRequest, ForgetState, Suspect
 from memory.models.kept import CallState, EventNote, KeptCall, KeptContent, KeptRead
-from memory.models.lineage import Lineage, LineageKind
+from memory.models.lineage import Lineage, LineageKind, LookAlike, Verb
 from memory.models.namespace import Namespace
 from memory.models.origin import EntryOrigin, ExternalRun
 from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Task
@@ -47,6 +47,7 @@ __all__ = [
     "KeptRead",
     "Lineage",
     "LineageKind",
+    "LookAlike",
     "MemoryPolicy",
     "Namespace",
     "Pass",
@@ -56,6 +57,7 @@ __all__ = [
     "Suspect",
     "Task",
     "Trigger",
+    "Verb",
     "Workspace",
     "WorkspaceFile",
 ]

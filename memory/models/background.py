@@ -168,7 +168,8 @@ class Reconciled(TenantOwned):
     """How far a ref was consolidated: up to ``position``, with the signatures of what is there, for the next pass.
 
     ``signatures`` are chunks of numbers and entry ids without any text; losing them costs a full pass and nothing else.
-    ``method`` is the version of the recipe they were made by.
+    ``method`` is the version of the recipe they were made by. Up to ``compared`` the entries of the ref were held
+    against one another for a person (``LookAlike``).
     """
 
     writer = "memory.reconciled"
@@ -179,6 +180,7 @@ class Reconciled(TenantOwned):
     position = models.BigIntegerField(default=0)
     method = models.CharField(max_length=32, default="", blank=True)
     signatures = models.BinaryField(default=b"")
+    compared = models.BigIntegerField(default=0, db_default=0)
     changed_at = models.DateTimeField()
 
     class Meta:

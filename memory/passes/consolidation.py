@@ -227,7 +227,7 @@ def _merges(look: Look, found: Iterable[Merge], redact: Redact) -> tuple[list[Ch
     merges, apart = [], {}
     for each in found:
         target, sources = look.entries[each.survivor], _entries(look, each.merged)
-        change = _merge(target, _with_room(target, sources), redact)
+        change = merge(target, _with_room(target, sources), redact)
         if not change.sources or (change.lacking and not fits(change, redact)):
             change = replace(change, sources=())
         else:
@@ -250,7 +250,7 @@ def _replaced(
     older: dict[tuple[UUID, str], list[UUID]] = {}
     for each in found:
         for entry_id in (each.older, *apart.get(each.older, ())):
-            if _outlives(end(each.newer), end(entry_id)):
+            if outlives(end(each.newer), end(entry_id)):
                 older.setdefault((each.newer, each.why), []).append(entry_id)
     return [
         Change(look.entries[newer], _entries(look, ids), LineageKind.SUPERSEDED, why)
@@ -262,17 +262,21 @@ def _place(change: Change) -> UUID:
     return change.sources[0].id
 
 
-def _merge(target: CorpusEntry, sources: tuple[CorpusEntry, ...], redact: Redact) -> Change:
+def merge(target: CorpusEntry, sources: tuple[CorpusEntry, ...], redact: Redact) -> Change:
     lacking = is_lacking(target, draft_of(target, sources), redact)
     return Change(target, sources, LineageKind.MERGED, "same", lacking)
 
 
+def has_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> bool:
+    """Whether one entry can carry all tags of the group."""
+    return len(set(target.tags).union(*(entry.tags for entry in sources))) <= MAX_TAGS
+
+
 def _with_room(target: CorpusEntry, sources: tuple[CorpusEntry, ...]) -> tuple[CorpusEntry, ...]:
     """As many of ``sources`` as have room for all their tags beside those of ``target``."""
-    tags = set(target.tags)
-    if len(tags.union(*(entry.tags for entry in sources))) <= MAX_TAGS:
+    if has_room(target, sources):
         return sources
-    taken = []
+    tags, taken = set(target.tags), []
     for entry in sources:
         if len(tags.union(entry.tags)) <= MAX_TAGS:
             tags.update(entry.tags)
@@ -284,7 +288,7 @@ def _entries(look: Look, ids: Iterable[UUID]) -> tuple[CorpusEntry, ...]:
     return tuple(look.entries[each] for each in ids)
 
 
-def _outlives(end: datetime | None, other: datetime | None) -> bool:
+def outlives(end: datetime | None, other: datetime | None) -> bool:
     """Whether what ends then is there at least as long as the other."""
     return end is None or (other is not None and end >= other)
 
@@ -534,7 +538,7 @@ def leave_off(work: Pass, *, now: datetime) -> JSONObject:
     done = Totals(**work.outcome.get("totals", {}))
     if done == Totals():
         return {}
-    outcome = _figures(work.outcome["inputCount"], work.outcome["tokensBefore"], done)
+    outcome = figures(work.outcome["inputCount"], work.outcome["tokensBefore"], done)
     counts = outcome["inputCount"], outcome["outputCount"]
     fact = MemoryConsolidated(work.memory_ref, *counts, merged_ids(work), work.trigger)
     event_log.append(work.tenant_id, work.run_id, fact, now=now)
@@ -550,10 +554,10 @@ def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
 def _outcome(seen: Look, done: Totals, before: Totals) -> JSONObject:
     """What the whole pass has done; ``before`` is what was done of it before the look."""
     count = seen.figures.entries + before.merged + before.superseded
-    return _figures(count, seen.figures.tokens + before.tokens, done)
+    return figures(count, seen.figures.tokens + before.tokens, done)
 
 
-def _figures(count: int, tokens: int, done: Totals) -> JSONObject:
+def figures(count: int, tokens: int, done: Totals) -> JSONObject:
     return {
         "inputCount": count,
         "outputCount": count - done.merged - done.superseded,

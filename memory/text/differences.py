@@ -69,6 +69,12 @@ def diff_lines(before: list[str], after: list[str]) -> Diff:
     return Diff(hunks, added, removed, skipped_after, beyond)
 
 
+def pieces_of(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
+    """Both texts whole, with the words marked that the other does not have in that place."""
+    row = _changed((1, one), (1, other), _Work(WORD_WORK))
+    return row.old or [], row.new or []
+
+
 def size(before: list[str], after: list[str]) -> tuple[int, int]:
     """How many lines ``diff_lines`` would tell as added and as removed, without looking into them."""
     opcodes = SequenceMatcher(None, before[:MAX_LINES], after[:MAX_LINES]).get_opcodes()

@@ -1,6 +1,17 @@
 """Which statements say the same, and which newer one replaces an older one. Pure: no database, no Django, no chance."""
 
-from memory.text.similarity.reading import Ids, Reading, Signatures, Statement, comparable, packed, unpacked
+from memory.text.similarity.likeness import likeness
+from memory.text.similarity.reading import (
+    Ids,
+    Reading,
+    Signatures,
+    Statement,
+    comparable,
+    owners,
+    packed,
+    same_owner,
+    unpacked,
+)
 from memory.text.similarity.reconciling import METHOD, Merge, Reconciliation, Supersession, reconcile, resolved
 
 __all__ = [
@@ -13,8 +24,11 @@ __all__ = [
     "Statement",
     "Supersession",
     "comparable",
+    "likeness",
+    "owners",
     "packed",
     "reconcile",
     "resolved",
+    "same_owner",
     "unpacked",
 ]

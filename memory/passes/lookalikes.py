@@ -1,0 +1,384 @@
+"""Look-alikes: pairs of entries that may say the same, which no rule decides, found for a person and decided by one.
+
+After each consolidation the newest entries of the ref are held against those that the ranked index finds for them. What
+a person merges or replaces is done as a pass of its own, in that person's name, so it can be restored like any other.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from memory import adapter, addresses, harness, ledger, passes, provenance, reconciled
+from memory.adapter import CorpusEntry
+from memory.host import audit, event_log, ids, tenancy
+from memory.host.errors import Conflict, Invalid
+from memory.host.events import MemoryConsolidated
+from memory.host.paging import Page, read_page
+from memory.host.tenancy import MemoryScope, TenantScope
+from memory.models import LineageKind, LookAlike, Pass, Verb
+from memory.passes import PassOrder, consolidation
+from memory.passes.consolidation import TAKEN, Acting, Change, Totals
+from memory.text import differences
+from memory.text.differences import Piece
+from memory.text.similarity import likeness, owners, same_owner
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+WRITER = "memory.passes.lookalikes"
+MOST_LOOKED = 100  # entries that are held against others after one pass
+NEAREST = 10  # entries that each is held against
+MOST_OPEN = 50  # pairs of one ref that wait for a person: no more are looked for
+MOST_AT_ONCE = 50
+GENERATIONS = 4
+REFUSED = "Nothing was changed: not all of these pairs can be decided so."
+GONE = "It is not offered any more: one of the two was changed, retired or forgotten, or its pair was decided."
+BUSY = "Another pass is working on this ref. Try again when it has finished."
+SHORT_LIVED = "The newer entry expires before the older one, so it cannot replace it."
+TOO_MUCH = "One entry cannot carry all tags of both, or cannot be stored without its secrets."
+OF_TWO = "These entries are about different owners."
+Clock = Callable[[], datetime]
+
+
+# Finding them: a bounded number of entries after each pass, from where the last one left off.
+
+
+def find_after(work: Pass, *, clock: Clock) -> int:
+    """The pairs of the ref that the pass went over are on record, as far as there is room; how many are new."""
+    scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
+    assert scope is not None, "a pass is over a ref of its tenant"
+    if addresses.is_working(scope.memory_ref):
+        return 0
+    room = MOST_OPEN - _open(scope.tenant, now=clock()).filter(older__memory_ref=scope.memory_ref).count()
+    if room <= 0:
+        return 0
+    position = reconciled.compared(scope.tenant_id, scope.memory_ref)
+    fresh = next(adapter.written_since(scope, position, now=clock(), chunk=MOST_LOOKED), [])
+    keyed = adapter.keyed_in(scope)
+    found: dict[tuple[UUID, UUID], int] = {}
+    for entry in fresh:
+        found |= _pairs_of(scope, entry, keyed, now=clock()) if _is_free(entry, keyed) else {}
+    best = sorted(found, key=lambda pair: found[pair])[-room:]  # the most alike comes last, and so first on the page
+    position = fresh[-1].position if fresh else position
+    return _keep(scope, {pair: found[pair] for pair in best}, position, now=clock())
+
+
+def _is_free(entry: CorpusEntry, keyed: Collection[UUID]) -> bool:
+    """Whether consolidation may take the entry away."""
+    return entry.derived in TAKEN and not entry.protected and entry.id not in keyed
+
+
+def _pairs_of(
+    scope: MemoryScope, entry: CorpusEntry, keyed: Collection[UUID], *, now: datetime
+) -> dict[tuple[UUID, UUID], int]:
+    """The entries that are like this one, each as a pair of the older and the newer, with the percentage."""
+    found = {}
+    for other in adapter.most_about(scope, entry.content, limit=NEAREST + 1, now=now):
+        apart = other.id == entry.id or other.agent_id != entry.agent_id or not _is_free(other, keyed)
+        if apart or not _have_one_owner((entry, other)):
+            continue
+        share = likeness(entry.content, other.content)
+        if share:
+            older, newer = sorted((entry, other), key=_moment)
+            found[older.id, newer.id] = round(100 * share)
+    return found
+
+
+def _have_one_owner(entries: Iterable[CorpusEntry]) -> bool:
+    said = [owners((*each.tags, f"subject:{each.subject}")) for each in entries]
+    return all(same_owner(one, other) for one, other in combinations(said, 2))
+
+
+def _moment(entry: "CorpusEntry | MemoryEntry") -> tuple[datetime, UUID]:
+    return entry.created_at, entry.id
+
+
+@transaction.atomic
+def _keep(scope: MemoryScope, found: dict[tuple[UUID, UUID], int], position: int, *, now: datetime) -> int:
+    """The pairs whose entries are still there are on record. What a person has decided to keep stays decided, whatever
+    went into the entries since."""
+    both = {each for pair in found for each in pair}
+    there = set(ledger.hold(scope.tenant_id, entries=sorted(both)))
+    offered = LookAlike.objects.of(scope.tenant_id).filter(older_id__in=both, newer_id__in=both)
+    before, known = set(offered.values_list("older_id", "newer_id")), _kept_before(scope.tenant_id, found)
+    rows = [
+        LookAlike(
+            tenant_id=scope.tenant_id,
+            older_id=pair[0],
+            newer_id=pair[1],
+            percent=percent,
+            found_at=now,
+            **_decided(*known[pair]) if pair in known else {},
+        )
+        for pair, percent in found.items()
+        if there.issuperset(pair) and pair not in before
+    ]
+    LookAlike.objects.written_by(WRITER).bulk_create(rows, ignore_conflicts=True)
+    reconciled.set_compared(scope.tenant_id, scope.memory_ref, position)
+    return len(rows)
+
+
+def _decided(by: str, at: datetime | None) -> dict[str, object]:
+    return {"decision": Verb.KEEP, "decided_by": by, "decided_at": at}
+
+
+def _kept_before(
+    tenant_id: UUID, pairs: Collection[tuple[UUID, UUID]]
+) -> dict[tuple[UUID, UUID], tuple[str, datetime | None]]:
+    """The pairs of which a person kept both, or both of what went into them: by whom, and when."""
+    into = {each: {each} for pair in pairs for each in pair}
+    last = dict(into)
+    for _ in range(GENERATIONS):
+        parents = provenance.sources_of(tenant_id, {each for found in last.values() for each in found})
+        last = {
+            entry: {row.source_id for each in found for row in parents.get(each, ()) if row.kind == LineageKind.MERGED}
+            for entry, found in last.items()
+        }
+        if not any(last.values()):
+            break
+        into = {entry: found | last[entry] for entry, found in into.items()}
+    every = {each for found in into.values() for each in found}
+    rows = LookAlike.objects.of(tenant_id).filter(decision=Verb.KEEP, older_id__in=every, newer_id__in=every)
+    kept = {frozenset((row.older_id, row.newer_id)): (row.decided_by, row.decided_at) for row in rows}
+    if not kept:
+        return {}
+    return {
+        (older, newer): kept[both]
+        for older, newer in pairs
+        for one in into[older]
+        for other in into[newer]
+        if (both := frozenset((one, other))) in kept
+    }
+
+
+# The pairs that wait, as a person reads them.
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two entries as they stand now. ``sha256`` is of what they say: a decision is about nothing else."""
+
+    row: LookAlike
+    older: "MemoryEntry"
+    newer: "MemoryEntry"
+
+    @property
+    def id(self) -> str:
+        return ids.wire("dup", self.row.id)
+
+    @property
+    def sha256(self) -> str:
+        return _digest(self.older.content, self.newer.content)
+
+    @property
+    def stays(self) -> "MemoryEntry":
+        """The one whose text stays when they are merged."""
+        return max((self.older, self.newer), key=_fullness)
+
+    @property
+    def pieces(self) -> tuple[list[Piece], list[Piece]]:
+        """Both texts, with the words marked that the other does not have."""
+        return differences.pieces_of(self.older.content, self.newer.content)
+
+
+def _digest(older: str, newer: str) -> str:
+    return hashlib.sha256(f"{len(older)} {older}{newer}".encode()).hexdigest()
+
+
+def _fullness(entry: "CorpusEntry | MemoryEntry") -> tuple[int, datetime, UUID]:
+    return len(entry.content.split()), *_moment(entry)
+
+
+def _open(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
+    rows = LookAlike.objects.of(scope.tenant_id).filter(decision="")
+    return adapter.naming_live(rows, scope, "older_id", "newer_id", now=now)
+
+
+def waiting(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
+    """The pairs that wait for somebody who may decide."""
+    scope.check("passes:run")
+    return _open(scope, now=now)
+
+
+def page(
+    scope: TenantScope, *, memory_ref: str = "", entry_id: UUID | None = None, after: UUID | None, size: int,
+    now: datetime,
+) -> Page[Pair]:  # fmt: skip
+    """The pairs that wait behind that one, the newest first; of one ref, or with one entry, when it is named."""
+    rows = _open(scope, now=now)
+    rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
+    rows = rows.filter(Q(older_id=entry_id) | Q(newer_id=entry_id)) if entry_id else rows
+    found = read_page(rows, after, size)
+    texts = adapter.by_ids(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
+    return found.of(
+        [
+            Pair(row, texts[row.older_id], texts[row.newer_id])
+            for row in found.rows
+            if row.older_id in texts and row.newer_id in texts
+        ]
+    )
+
+
+# Deciding about them: all that were chosen or none.
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A pair as it was read: its id, and the digest of what its entries said."""
+
+    id: UUID
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A chosen pair, whose entries nobody else changes until the commit."""
+
+    row: LookAlike
+    older: CorpusEntry
+    newer: CorpusEntry
+
+
+@transaction.atomic
+def decide(scope: TenantScope, verb: str, chosen: Sequence[Choice], *, now: datetime) -> list[Pass]:
+    """What became of the pairs is on record, audited; the passes that merged or replaced, one a ref.
+
+    Raises ``Conflict`` with ``problems`` when one of them is not as it was read, or cannot be decided so.
+    """
+    scope.check("passes:run")
+    if verb not in Verb.values or not 0 < len(chosen) <= MOST_AT_ONCE:
+        errors = [{"field": "pairs", "message": f"must be 1 to {MOST_AT_ONCE}"}]
+        errors += [{"field": "decision", "message": f"must be one of {', '.join(Verb.values)}"}]
+        raise Invalid("That is no decision.", errors=errors[verb not in Verb.values :][:1])
+    refs = _refs(scope, chosen, now)
+    works = {} if verb == Verb.KEEP else {ref: _begin(scope, ref, now) for ref in sorted(set(refs.values()))}
+    held = _hold(scope, chosen, refs, now)
+    for memory_ref, work in works.items():
+        _carry_out(scope, work, verb, [each for row, each in held.items() if refs[row] == memory_ref], now)
+    by = {"decision": verb, "decided_by": scope.principal.id, "decided_at": now}
+    LookAlike.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, id__in=list(held)).update(**by)
+    for row in sorted(held):
+        target = ids.wire("dup", row)
+        action, details = "memory.look-alike-decided", {"decision": str(verb)}
+        audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
+    return list(works.values())
+
+
+def _refuse(problems: dict[UUID, str]) -> None:
+    if problems:
+        told = [{"id": ids.wire("dup", row), "message": message} for row, message in sorted(problems.items())]
+        raise Conflict(REFUSED, problems=told)
+
+
+def _refs(scope: TenantScope, chosen: Sequence[Choice], now: datetime) -> dict[UUID, str]:
+    """The ref of each of the pairs, all of which wait; what is not there and what is another tenant's are alike."""
+    rows = _open(scope, now=now).filter(id__in=[each.id for each in chosen])
+    refs = dict(rows.values_list("id", "older__memory_ref"))
+    _refuse({each.id: GONE for each in chosen if each.id not in refs})
+    return refs
+
+
+def _begin(scope: TenantScope, memory_ref: str, now: datetime) -> Pass:
+    """A pass of this person over the ref, under way; no other is, or ``Conflict``."""
+    order = PassOrder(consolidation.KIND, f"decided/{ids.new_id().hex}", scope.principal.id, memory_ref)
+    row = passes.request(scope.tenant_id, order, now=now)
+    work = passes.claim(scope.tenant_id, row.id, holder=scope.principal.id, now=now)
+    if work is None:
+        raise Conflict(BUSY)
+    return work
+
+
+def _hold(scope: TenantScope, chosen: Sequence[Choice], refs: dict[UUID, str], now: datetime) -> dict[UUID, _Held]:
+    """The pairs as they are now, locked behind their entries; refused when one is not as it was read."""
+    rows = LookAlike.objects.of(scope.tenant_id).filter(id__in=list(refs))
+    wanted = {each for pair in rows.values_list("older_id", "newer_id") for each in pair}
+    ledger.hold(scope.tenant_id, entries=sorted(wanted))
+    entries: dict[UUID, CorpusEntry] = {}
+    for memory_ref in set(refs.values()):
+        place = tenancy.memory_scope(scope, memory_ref)
+        assert place is not None, "the pairs are of refs that the principal may see"
+        keyed = adapter.keyed_in(place)
+        found = adapter.corpus_entries(place, sorted(wanted), now=now)
+        entries |= {each.id: each for each in found if _is_free(each, keyed)}
+    held = {
+        row.id: _Held(row, entries[row.older_id], entries[row.newer_id])
+        for row in rows.filter(decision="").order_by("id").select_for_update()
+        if row.older_id in entries and row.newer_id in entries
+    }
+    read = {each.id: each.sha256 for each in chosen}
+    is_as_read = {row: _digest(each.older.content, each.newer.content) == read[row] for row, each in held.items()}
+    _refuse({row: GONE for row in refs if not is_as_read.get(row)})
+    return held
+
+
+def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now: datetime) -> None:
+    """The pass does what a consolidation does when its rules have decided so."""
+    place = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
+    assert place is not None, "a pass is over a ref of its tenant"
+    ledger.require_writable(place, work.run)
+    ledger.require_durable("agents.memoryConsolidation")
+    redact = harness.for_derived(work.tenant_id)
+    changes = _merges(held, redact) if verb == Verb.MERGE else _replacements(held)
+    taken = [entry for change in changes for entry in change.sources]
+    count, tokens = adapter.counts_of(place, now=now)
+    strengths = adapter.strengths_of(place.tenant, [entry for each in held for entry in (each.older.id, each.newer.id)])
+    acting = Acting(work, place, redact, strengths, Totals())
+    acting.act(changes, lambda: now)
+    if acting.done.merged + acting.done.superseded != len(taken):
+        _refuse({each.row.id: GONE for each in held})
+    outcome = consolidation.figures(count, tokens, acting.done)
+    outcome["reasons"] = {ids.wire("mem", entry.id): "decided by a person" for entry in taken}
+    counts = outcome["inputCount"], outcome["outputCount"]
+    fact = MemoryConsolidated(work.memory_ref, *counts, consolidation.merged_ids(work), work.trigger)
+    event_log.append(work.tenant_id, work.run_id, fact, now=now)
+    passes.finish(work, outcome=outcome, now=now)
+
+
+def _merges(held: list[_Held], redact: consolidation.Redact) -> list[Change]:
+    """Entries that hang together by the pairs become the one that says most."""
+    groups: list[list[_Held]] = []
+    for each in held:
+        own = {each.older.id, each.newer.id}
+        touching = [group for group in groups if any(own & {other.older.id, other.newer.id} for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([each, *(other for group in touching for other in group)])
+    changes: list[Change] = []
+    problems: dict[UUID, str] = {}
+    for group in groups:
+        entries = {entry.id: entry for each in group for entry in (each.older, each.newer)}
+        target = max(entries.values(), key=_fullness)
+        sources = tuple(sorted((entry for entry in entries.values() if entry is not target), key=_moment))
+        change = consolidation.merge(target, sources, redact)
+        if not _have_one_owner(entries.values()):
+            problems |= {each.row.id: OF_TWO for each in group}
+        elif not consolidation.has_room(target, sources) or (change.lacking and not consolidation.fits(change, redact)):
+            problems |= {each.row.id: TOO_MUCH for each in group}
+        changes.append(change)
+    _refuse(problems)
+    return changes
+
+
+def _replacements(held: list[_Held]) -> list[Change]:
+    """Each older entry goes into the newest of those that replace it."""
+    _refuse(
+        {
+            each.row.id: SHORT_LIVED
+            for each in held
+            if not consolidation.outlives(each.newer.expires_at, each.older.expires_at)
+        }
+    )
+    newest: dict[UUID, _Held] = {}
+    for each in sorted(held, key=lambda each: _moment(each.newer)):
+        newest[each.older.id] = each
+    changes: dict[UUID, Change] = {}
+    for each in newest.values():
+        before = changes[each.newer.id].sources if each.newer.id in changes else ()
+        changes[each.newer.id] = Change(each.newer, (*before, each.older), LineageKind.SUPERSEDED, "decided")
+    return list(changes.values())

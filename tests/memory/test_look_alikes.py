@@ -1,0 +1,318 @@
+"""Look-alikes: what no rule decides is offered to a person, once, and done in that person's name like any pass."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from memory import adapter, ledger, passes, provenance, tasks
+from memory.adapter import CorpusEntry
+from memory.host import event_log, vault
+from memory.host.errors import Conflict, Forbidden
+from memory.host.tenancy import MemoryScope
+from memory.models import LookAlike, Pass, PassState, Verb
+from memory.models.entry import MemoryEntry
+from memory.passes import PassOrder, lookalikes, orders
+from memory.passes.lookalikes import Choice, Pair
+from memory.passes.orders import Wanted
+from memory.text.similarity import likeness
+from tests import building
+from tests.memory.test_forgetting import forget
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+KEPT, HELD = "The invoices are kept in the blue cabinet.", "Our blue cabinet in the hall holds all invoices."
+HERE = "notes"
+
+
+class Desk:
+    """Ada at Acme, with a run to write in the name of; entries are a second apart."""
+
+    def __init__(self, slug: str = "acme") -> None:
+        self.owner = building.scope(slug)
+        self.run = building.open_run(self.owner)
+        self.now = timezone.now() - timedelta(hours=1)
+
+    def say(self, *texts: str, **draft: Any) -> list[UUID]:
+        found = []
+        for text in texts:
+            self.now += timedelta(seconds=1)
+            found.append(building.write(self.owner, self.run, text, now=self.now, **{"memory_ref": HERE} | draft).id)
+        return found
+
+    def consolidate(self, memory_ref: str = HERE) -> Pass:
+        row = orders.order(self.owner, Wanted("consolidate", memory_ref), now=timezone.now())
+        done = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
+        assert done
+        assert done.state == PassState.DONE
+        return done
+
+    def look(self, memory_ref: str = HERE) -> list[Pair]:
+        lookalikes.find_after(self.consolidate(memory_ref), clock=timezone.now)
+        return self.pairs()
+
+    def pairs(self) -> list[Pair]:
+        return lookalikes.page(self.owner, after=None, size=100, now=timezone.now()).rows
+
+    def decide(self, verb: str, *pairs: Pair, owner: Any = None) -> list[Pass]:
+        chosen = [Choice(pair.row.id, pair.sha256) for pair in pairs]
+        return lookalikes.decide(owner or self.owner, verb, chosen, now=timezone.now())
+
+    def refused(self, verb: str, *pairs: Pair) -> list[str]:
+        """The words for each pair that stood in the way; nothing has changed."""
+        before = self.texts(), Pass.objects.count()
+        with pytest.raises(Conflict) as refusal:
+            self.decide(verb, *pairs)
+        assert (self.texts(), Pass.objects.count()) == before
+        return [each["message"] for each in refusal.value.details.get("problems", [{"message": refusal.value.message}])]
+
+    def texts(self) -> list[str]:
+        return sorted(building.contents(self.owner, HERE))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def pair(desk: Desk) -> Pair:
+    desk.say(KEPT, "The lift is out of order.", HELD)
+    (found,) = desk.look()
+    return found
+
+
+def test_a_restatement_is_offered_and_what_is_about_another_thing_is_not(desk: Desk) -> None:
+    older, _, newer = desk.say(KEPT, "The lift is out of order.", HELD)
+    desk.say("The fern stands in the kitchen.", "The fern stands in the cellar.", "Ticket 881 is for Omar.")
+    assert [(each.older.id, each.newer.id) for each in desk.look()] == [(older, newer)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ticket 881 was closed by Omar.", "Ticket 882 was closed by Omar."),
+        ("Acme sued Globex last year.", "Globex sued Acme last year."),
+        ("The flat in Warsaw has two balconies.", "The flat in Gdynia has two balconies."),
+        ("Hanna prefers green tea.", "Anna prefers green tea."),
+        ("The course covers basic statistics.", "The course covers basic accounting."),
+        ("Thanks a lot!", "Thanks, see you."),
+    ],
+)
+def test_statements_that_differ_in_one_place_alone_are_not_alike(one: str, other: str) -> None:
+    assert likeness(one, other) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (KEPT, HELD),
+        ("Frau Berger wohnt in der Altstadt von Bern.", "Frau Berger lebt in der Altstadt von Bern."),
+        ("Payments are processed by Stripe.", "We use Stripe to process payments."),
+        ("The lift takes twelve people.", "Twelve people fit into the lift."),
+    ],
+)
+def test_the_same_in_other_words_is_alike_whichever_comes_first(one: str, other: str) -> None:
+    assert likeness(one, other) == likeness(other, one) > 0
+
+
+def test_what_consolidation_may_not_merge_is_not_offered(desk: Desk) -> None:
+    desk.say(KEPT)
+    desk.say(HELD, memory_ref="elsewhere")
+    desk.say(HELD, agent_id="private.acme.other")
+    desk.say(HELD, tags=("customer:globex",), subject="globex")
+    (kept,) = desk.say("All invoices: blue cabinet, in the hall.", subject="acme")
+    ledger.protect(desk.owner, kept, protected=True, now=timezone.now())
+    (gone,) = desk.say("In the blue cabinet are all our invoices.", subject="acme")
+    ledger.retire_entry(desk.owner, gone, reason="", now=timezone.now())
+    offered = {frozenset((each.older.content, each.newer.content)) for each in desk.look()}
+    assert offered == {frozenset((KEPT, HELD))}  # the one about globex: who the other is about, nobody has said
+    assert LookAlike.objects.count() == 1
+
+
+def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookalikes, "MOST_LOOKED", 2)
+    asked: list[str] = []
+
+    def most_about(scope: MemoryScope, text: str, **more: Any) -> list[CorpusEntry]:
+        asked.append(text)
+        return look(scope, text, **more)
+
+    look = adapter.most_about
+    monkeypatch.setattr(adapter, "most_about", most_about)
+    desk.say("one", "two", KEPT)
+    desk.look()
+    assert asked == ["one", "two"]
+    desk.look()
+    desk.look()
+    assert asked == ["one", "two", KEPT]
+    desk.say(HELD)
+    assert len(desk.look()) == 1
+
+
+def test_no_more_wait_than_there_is_room_for_and_the_most_alike_come_first(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookalikes, "MOST_OPEN", 2)
+    desk.say(KEPT, HELD, "Invoices are in the blue cabinet.", "Invoices? The blue cabinet in the hall holds them.")
+    found = desk.look()
+    assert len(found) == 2
+    assert found[0].row.percent >= found[1].row.percent
+    desk.say("Look for invoices in the blue cabinet in the hall.")
+    assert len(desk.look()) == 2
+    desk.decide(Verb.KEEP, *found)
+    assert len(desk.look()) > 0
+
+
+def test_a_merge_keeps_the_fuller_text_and_all_that_both_carried(desk: Desk) -> None:
+    older, newer = desk.say(KEPT, tags=("office",)) + desk.say(HELD, tags=("paper",))
+    (pair,) = desk.look()
+    (work,) = desk.decide(Verb.MERGE, pair)
+    assert desk.texts() == [HELD]
+    (left,) = adapter.by_ids(
+        desk.owner, [entry for entry in _ids() if entry not in (older, newer)], now=timezone.now()
+    ).values()
+    assert sorted(left.tags) == ["office", "paper"]
+    assert (work.kind, work.state, work.requested_by) == ("consolidate", "done", desk.owner.principal.id)
+    assert {row.source_id for row in provenance.lineage_of_pass(work.tenant_id, work.id, limit=9)} == {older, newer}
+    told = [event.payload for event in event_log.read(work.tenant_id, work.run_id) if "consolidated" in event.type]
+    assert [(each["inputCount"], each["outputCount"]) for each in told] == [(2, 1)]
+    assert desk.look() == []
+
+
+def _ids() -> list[UUID]:
+    return list(MemoryEntry.objects.values_list("id", flat=True))
+
+
+def test_what_was_merged_can_be_restored_and_is_left_alone_from_then_on(desk: Desk, pair: Pair) -> None:
+    desk.decide(Verb.MERGE, pair)
+    ledger.restore_entry(desk.owner, pair.older.id, now=timezone.now())
+    assert {KEPT, HELD} <= set(desk.texts())
+    assert desk.look() == []
+
+
+def test_the_newer_replaces_the_older(desk: Desk, pair: Pair) -> None:
+    (work,) = desk.decide(Verb.REPLACE, pair)
+    assert KEPT not in desk.texts()
+    assert HELD in desk.texts()
+    assert (work.outcome["merged"], work.outcome["superseded"]) == (0, 1)
+    (row,) = provenance.came_of(work.tenant_id, [pair.older.id])[pair.older.id]
+    assert (row.kind, row.target_id) == ("superseded", pair.newer.id)
+
+
+def test_both_are_kept_for_good_and_never_asked_about_again(desk: Desk, pair: Pair) -> None:
+    assert desk.decide(Verb.KEEP, pair) == []
+    assert {KEPT, HELD} <= set(desk.texts())
+    ledger.retire_entry(desk.owner, pair.older.id, reason="", now=timezone.now())
+    ledger.restore_entry(desk.owner, pair.older.id, now=timezone.now())  # its ref is looked at anew
+    assert desk.look() == []
+    row = LookAlike.objects.get(id=pair.row.id)
+    assert (row.decision, row.decided_by) == ("keep", desk.owner.principal.id)
+
+
+def test_a_decision_to_keep_stands_for_what_the_entries_are_merged_into(desk: Desk, pair: Pair) -> None:
+    desk.decide(Verb.KEEP, pair)
+    desk.say(HELD.lower(), tags=("paper",))
+    assert desk.look() == []
+    assert HELD not in desk.texts()
+
+
+def test_many_are_decided_at_once_also_where_they_share_an_entry(desk: Desk) -> None:
+    desk.say(KEPT, HELD, "All our invoices: in the hall, the blue cabinet, on top, as ever.")
+    pairs = desk.look()
+    assert len(pairs) > 1
+    (work,) = desk.decide(Verb.MERGE, *pairs)
+    assert work.outcome["merged"] == 2
+    assert desk.texts() == ["All our invoices: in the hall, the blue cabinet, on top, as ever."]
+
+
+def test_the_last_of_several_replaces_all_that_came_before_it(desk: Desk) -> None:
+    desk.say(KEPT, HELD, "All our invoices: in the hall, the blue cabinet, on top, as ever.")
+    desk.decide(Verb.REPLACE, *desk.look())
+    assert desk.texts() == ["All our invoices: in the hall, the blue cabinet, on top, as ever."]
+
+
+def test_a_pair_of_which_one_went_is_refused_in_words(desk: Desk, pair: Pair) -> None:
+    ledger.retire_entry(desk.owner, pair.newer.id, reason="", now=timezone.now())
+    assert desk.pairs() == []
+    for verb in Verb.values:
+        assert "changed, retired or forgotten" in desk.refused(verb, pair)[0]
+
+
+def test_a_pair_that_was_forgotten_or_decided_is_refused_in_words(desk: Desk, pair: Pair) -> None:
+    desk.say("Basil waters the big fern on Mondays.", "On Mondays the big fern gets water from Basil.")
+    (other,) = (each for each in desk.look() if each.row.id != pair.row.id)
+    desk.decide(Verb.KEEP, other)
+    assert "decided" in desk.refused(Verb.MERGE, pair, other)[0]
+    forget(desk.owner, "cabinet", typed="cabinet")
+    assert "forgotten" in desk.refused(Verb.MERGE, pair)[0]
+
+
+def test_a_text_that_changed_since_it_was_read_is_not_decided_about(desk: Desk, pair: Pair) -> None:
+    with pytest.raises(Conflict) as refusal:
+        lookalikes.decide(desk.owner, Verb.MERGE, [Choice(pair.row.id, "0" * 64)], now=timezone.now())
+    assert "changed" in refusal.value.details["problems"][0]["message"]
+    assert {KEPT, HELD} <= set(desk.texts())
+
+
+def test_what_expires_sooner_replaces_nothing(desk: Desk) -> None:
+    desk.say(KEPT)
+    desk.say(HELD, expires_at=timezone.now() + timedelta(hours=1))
+    (pair,) = desk.look()
+    assert "expires before" in desk.refused(Verb.REPLACE, pair)[0]
+
+
+def test_entries_whose_tags_find_no_room_in_one_are_not_merged(desk: Desk) -> None:
+    desk.say(KEPT, tags=tuple(f"a{number}" for number in range(60)))
+    desk.say(HELD, tags=tuple(f"b{number}" for number in range(60)))
+    (pair,) = desk.look()
+    assert "tags" in desk.refused(Verb.MERGE, pair)[0]
+
+
+def test_while_another_pass_is_at_work_on_the_ref_nothing_is_decided(desk: Desk, pair: Pair) -> None:
+    now = timezone.now()
+    row = passes.request(desk.owner.tenant_id, PassOrder("consolidate", "w", "host", HERE), now=now)
+    assert passes.claim(desk.owner.tenant_id, row.id, holder="test/2", now=now)
+    assert "Another pass" in desk.refused(Verb.MERGE, pair)[0]
+    assert desk.decide(Verb.KEEP, pair) == []
+
+
+def test_what_is_written_in_the_place_of_both_holds_no_secret_of_the_vault(desk: Desk) -> None:
+    desk.say(KEPT, tags=("office",))
+    desk.say("Our blue cabinet holds all invoices, under the code hunter22hunter.", tags=("paper",))
+    vault.put(desk.owner.tenant_id, "door", "hunter22hunter", now=timezone.now())
+    (pair,) = desk.look()
+    desk.decide(Verb.MERGE, pair)
+    assert "hunter22" not in " ".join(desk.texts())
+
+
+def test_a_viewer_and_another_tenant_decide_nothing(desk: Desk, pair: Pair) -> None:
+    with pytest.raises(Forbidden):
+        desk.decide(Verb.MERGE, pair, owner=building.scope(role="viewer"))
+    globex = building.scope("globex")
+    assert lookalikes.page(globex, after=None, size=9, now=timezone.now()).rows == []
+    with pytest.raises(Conflict):
+        desk.decide(Verb.MERGE, pair, owner=globex)
+    assert len(desk.pairs()) == 1
+
+
+def test_a_forget_takes_the_pairs_of_what_it_erases(desk: Desk, pair: Pair) -> None:
+    desk.decide(Verb.KEEP, pair)
+    desk.say("Basil waters the big fern on Mondays.", "On Mondays the big fern gets water from Basil.")
+    assert len(desk.look()) == 1
+    forget(desk.owner, "hall", typed="hall")
+    (left,) = LookAlike.objects.all()
+    assert left.id != pair.row.id
+
+
+def test_a_worker_looks_for_pairs_after_each_consolidation(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    queued: list[tuple[str, ...]] = []
+    monkeypatch.setattr(tasks, "async_task", lambda name, *given, **_: queued.append((name, *given)))
+    desk.say(KEPT, HELD)
+    row = orders.order(desk.owner, Wanted("consolidate", HERE), now=timezone.now())
+    tasks.carry_out(row.tenant_id, row.id)
+    ((name, *given),) = queued
+    assert name == "memory.tasks.find_look_alikes"
+    tasks.find_look_alikes(*given)
+    assert len(desk.pairs()) == 1
