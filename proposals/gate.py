@@ -10,7 +10,7 @@ from itertools import pairwise
 from uuid import UUID
 
 from memory import event_notes
-from memory.host import access, ids, interrupts, runs
+from memory.host import access, ids, interrupts, outbox, runs
 from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
@@ -89,7 +89,19 @@ def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_
     definition = definition_of((GATE_NODE, GATE_TYPE), (INSTALL_NODE, INSTALL_TYPE))
     order = RunOrder(WORKFLOW, definition, opened_by, system=True, inputs=pins)
     gate.run = runs.open_run(proposal.tenant_id, order, now=now)
-    return gate.insert(by=WRITER)
+    gate.insert(by=WRITER)
+    _announce(gate, "gate.opened", now)
+    return gate
+
+
+def _announce(gate: Gate, kind: str, now: datetime) -> None:
+    told = {
+        "gateId": ids.wire("gate", gate.id),
+        "proposalId": ids.wire("prop", gate.proposal_id),
+        "revision": gate.revision,
+        "state": gate.state,
+    }
+    outbox.announce(gate.tenant_id, kind, told, run_id=gate.run_id, now=now)
 
 
 def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:
@@ -166,6 +178,7 @@ def vote(
     elif granted >= gate.quorum or (overrides and gate.override_bypasses_quorum):
         gate.state = GateState.GRANTED
         gate.save(by=WRITER, update_fields=["state"])
+        _announce(gate, "gate.decided", now)
     _tell(run, gate, _fact(cast, gate, granted), now)
     return cast
 
@@ -231,8 +244,11 @@ def reasons_of(tenant_id: UUID, events: list[Recorded]) -> dict[int, str]:
 
 def close(gate: Gate, state: str, *, now: datetime) -> None:
     """The activation is over, and the gate says how. The lock of its run is held."""
+    was_open = gate.state == GateState.OPEN
     gate.state, gate.closed_at = state, now
     gate.save(by=WRITER, update_fields=["state", "closed_at"])
+    if was_open:
+        _announce(gate, "gate.decided", now)
 
 
 def cancel(gate: Gate, run: Run, *, state: str = GateState.CANCELLED, reason: str = "", now: datetime) -> None:

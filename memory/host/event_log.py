@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Count, Exists, OuterRef, Q
 
-from memory.host import ids, sql
+from memory.host import ids, outbox, sql
 from memory.host.errors import StreamClosed
 from memory.host.events import Event, RunCancelled, RunCompleted, RunFailed, payload_of
 from memory.host.json_types import JSONObject
@@ -30,15 +30,16 @@ LATEST = timedelta(minutes=1)
 ENDINGS = frozenset({RunCompleted.type, RunFailed.type, RunCancelled.type})
 
 TAKE_NUMBERS = (
-    "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "
-    "WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence"
+    "UPDATE host_stream SET next_sequence = next_sequence + %s, closed_at = %s "  # noqa: S608
+    f"WHERE tenant_id = %s AND id = %s AND closed_at IS NULL RETURNING next_sequence, {outbox.IS_WATCHED} AS watched"
 )
 COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payload", "subject_id", "sequence")
 INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
 INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 WITH_FACT = (
     f"WITH numbered AS ({TAKE_NUMBERS}), fact AS ({INSERT_INTO}"  # noqa: S608
-    "SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - 1 FROM numbered) "
+    "SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - 1 FROM numbered), "
+    f"told AS ({outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched) "
 )
 SELECT = (
     "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
@@ -112,6 +113,8 @@ def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bo
         row = cursor.fetchone()
         if row is None:
             raise StreamClosed
+        if row[1]:
+            outbox.put(tenant_id, [values[1] for values in rows])
         first = row[0] - len(rows)
         numbered = [[*values, first + offset] for offset, values in enumerate(rows)]
         if len(numbered) == 1:
@@ -131,7 +134,8 @@ def with_fact(
     """
     closed_at = sql.instant(now) if event.terminal else None
     numbers = [1, closed_at, sql.key(tenant_id), sql.key(stream_id)]
-    return WITH_FACT + change, [*numbers, *_row(tenant_id, stream_id, event, now), *parameters]
+    row = _row(tenant_id, stream_id, event, now)
+    return WITH_FACT + change, [*numbers, *row, *row[:2], *parameters]
 
 
 def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[Any]:
@@ -178,6 +182,13 @@ def read_kinds(
 
 def _of_type(name: str, values: Collection[str]) -> Q:
     return Q(type=name, payload__kind__in=list(values)) if values else Q(type=name)
+
+
+def read_many(tenant_id: UUID, event_ids: Collection[UUID]) -> dict[UUID, Recorded]:
+    """Those of these events that are the tenant's, by id."""
+    rows = RunEvent.objects.of(tenant_id).filter(id__in=list(event_ids))
+    columns = rows.values_list("id", "stream_id", "sequence", "type", "node_id", "timestamp", "payload")
+    return {row[0]: Recorded(*row) for row in columns}
 
 
 def about(tenant_id: UUID, subject_id: UUID) -> list[RunEvent]:

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from memory.host import access, audit, events, ids, outbound, vault
 from memory.host.errors import Conflict, Forbidden, SubscriptionNotFound, WebhookUrlRejected
-from memory.host.models import SecretScope, Webhook
+from memory.host.models import SecretScope, Webhook, WebhookState
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
@@ -62,7 +62,7 @@ def create_webhook(
         created_at=now,
     ).insert(by=WRITER)
     _store_secret(webhook, CURRENT, secret, now)
-    _audit(scope, webhook, "webhook.created", now, events=webhook.events)
+    record_act(scope, webhook, "webhook.created", now, events=webhook.events)
     return NewSecret(webhook, secret)
 
 
@@ -79,7 +79,7 @@ def rotate_secret(scope: TenantScope, webhook_id: UUID | None, *, now: datetime)
     _store_secret(webhook, CURRENT, secret, now)
     webhook.fingerprint, webhook.overlap_until = fingerprint_of(secret), now + OVERLAP
     webhook.save(by=WRITER, update_fields=["fingerprint", "overlap_until"])
-    _audit(scope, webhook, "webhook.secret_rotated", now)
+    record_act(scope, webhook, "webhook.secret_rotated", now)
     return NewSecret(webhook, secret)
 
 
@@ -91,7 +91,7 @@ def remove_webhook(scope: TenantScope, webhook_id: UUID | None, *, tenant_slug: 
     for name in (CURRENT, PREVIOUS):
         vault.remove(webhook.tenant_id, name, scope=SecretScope.WEBHOOK, owner=wire_id(webhook), now=now)
     Webhook.objects.written_by(WRITER).filter(tenant_id=webhook.tenant_id, id=webhook.id).delete()
-    _audit(scope, webhook, "webhook.removed", now)
+    record_act(scope, webhook, "webhook.removed", now)
 
 
 def list_webhooks(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[Webhook]:
@@ -103,6 +103,14 @@ def list_webhooks(scope: TenantScope, *, after: UUID | None = None, limit: int) 
 def find(scope: TenantScope, webhook_id: UUID | None) -> Webhook:
     check_manager(scope)
     return _there(Webhook.objects.of(scope.tenant_id).filter(id=webhook_id).first() if webhook_id else None)
+
+
+def mark_failed(tenant_id: UUID, webhook_id: UUID, *, now: datetime) -> None:
+    """Nothing is sent to the webhook any more; whoever wants it again registers its address anew. Audited."""
+    rows = Webhook.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=webhook_id, state=WebhookState.ACTIVE)
+    if rows.update(state=WebhookState.FAILED):
+        target = ids.wire("whk", webhook_id)
+        audit.append(tenant_id, actor="host", action="webhook.failed", target=target, now=now)
 
 
 def check_manager(scope: TenantScope, tenant_slug: str = "") -> None:
@@ -173,7 +181,7 @@ def _there(webhook: Webhook | None) -> Webhook:
     return webhook
 
 
-def _audit(scope: TenantScope, webhook: Webhook, action: str, now: datetime, **details: Any) -> None:
+def record_act(scope: TenantScope, webhook: Webhook, action: str, now: datetime, **details: Any) -> None:
     """By id and fingerprint: the address may name a person, and an audit record is never erased."""
     details |= {"fingerprint": webhook.fingerprint}
     audit.append(

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from memory.host import access, runs
+from memory.host import access, ids, outbox, runs
 from memory.host.errors import Conflict, NotFound, PassCancelled
 from memory.host.events import Failure
 from memory.host.json_types import JSONObject
@@ -229,6 +229,16 @@ def _close(row: Pass, state: str, code: str, outcome: JSONObject | None, now: da
         raise LostClaim(f"pass {row.id} was taken over")
     for name, value in ended.items():
         setattr(row, name, value)
+    _announce(row, now)
+
+
+def _announce(row: Pass, now: datetime) -> None:
+    """Webhooks are told that the pass is over; of a forget, that the request is, whose id begins the window."""
+    told = {"passId": ids.wire("pass", row.id), "kind": row.kind, "state": row.state}
+    if row.kind in OVER_ALL:
+        told["requestId"] = f"fgt_{row.window.partition('/')[0]}"
+    kind = "forget.finished" if row.kind in OVER_ALL else "pass.finished"
+    outbox.announce(row.tenant_id, kind, told, run_id=row.run_id, now=now)
 
 
 def note(row: Pass, outcome: JSONObject) -> None:

@@ -27,7 +27,7 @@ from memory.host.models.schedule import (
 )
 from memory.host.models.secret import GIVEN_SCOPES, Secret, SecretResolution, SecretScope, VaultKey
 from memory.host.models.tenant import ApiKey, Membership, Operator, RoleGrant, Tenant, Throttle
-from memory.host.models.webhook import Webhook, WebhookState
+from memory.host.models.webhook import DeliveryState, OutboxEvent, Webhook, WebhookDelivery, WebhookState
 
 __all__ = [
     "GIVEN_SCOPES",
@@ -38,6 +38,7 @@ __all__ = [
     "AuditCheckpoint",
     "AuditRecord",
     "Definition",
+    "DeliveryState",
     "ForkMode",
     "Guarded",
     "Heartbeat",
@@ -50,6 +51,7 @@ __all__ = [
     "Membership",
     "MissedFirePolicy",
     "Operator",
+    "OutboxEvent",
     "Personal",
     "Resolution",
     "RoleGrant",
@@ -70,6 +72,7 @@ __all__ = [
     "Throttle",
     "VaultKey",
     "Webhook",
+    "WebhookDelivery",
     "WebhookState",
     "WriteGuard",
     "tenant_link",

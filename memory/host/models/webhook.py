@@ -1,13 +1,19 @@
-"""Webhooks: who subscribes to which events."""
+"""Webhooks: who subscribes to what, the events that wait to be fanned out, and the log of deliveries."""
 
 from django.db import models
 
-from memory.host.models.base import TenantOwned
-from memory.host.models.personal import DIGEST, KIND, PRINCIPAL, STATE, Personal
+from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import CODE, DIGEST, HOLDER, KIND, PRINCIPAL, STATE, Personal
 
 
 class WebhookState(models.TextChoices):
     ACTIVE = "active"
+    FAILED = "failed"
+
+
+class DeliveryState(models.TextChoices):
+    PENDING = "pending"
+    DELIVERED = "delivered"
     FAILED = "failed"
 
 
@@ -30,3 +36,67 @@ class Webhook(TenantOwned):
     overlap_until = models.DateTimeField(null=True)
     created_by = models.CharField(max_length=64)
     created_at = models.DateTimeField()
+
+
+class OutboxEvent(TenantOwned):
+    """An event of the log, by its id, whose deliveries have not been made yet; written with the event itself.
+
+    ``announced`` has what stands on no log: a fact of the console, of ids and codes.
+    """
+
+    writer = "memory.host.outbox"
+    impersonal = {"announced": "ids, types and codes of the host's own"}
+
+    announced = models.JSONField(null=True)
+
+
+class WebhookDelivery(TenantOwned):
+    """One event for one subscription. Its id is the message's, which every attempt carries.
+
+    ``next_at`` is when it is tried next, null when it is over. The body is made of the log's event ``event_id``, or of
+    what was ``announced``, at each attempt.
+    """
+
+    writer = "memory.host.deliveries"
+    impersonal = {
+        "announced": "ids, types and codes of the host's own",
+        "code": CODE,
+        "holder": HOLDER,
+        "state": STATE,
+        "type": KIND,
+    }
+
+    webhook_id = models.UUIDField()
+    type = models.CharField(max_length=64)
+    event_id = models.UUIDField(null=True)
+    announced = models.JSONField(null=True)
+    state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.PENDING)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    status = models.PositiveIntegerField(null=True)
+    code = models.CharField(max_length=32, default="", blank=True)
+    holder = models.CharField(max_length=100, default="", blank=True)
+    lease_until = models.DateTimeField(null=True)
+
+    webhook = tenant_link("host.Webhook", "webhook_id")
+
+    class Meta:
+        constraints = (
+            TenantFK(
+                column="webhook_id",
+                to="host_webhook",
+                name="a_delivery_belongs_to_a_webhook_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("tenant", "webhook_id", "id"), name="host_delivery_webhook"),
+            models.Index(
+                fields=("tenant", "webhook_id", "next_at"),
+                condition=models.Q(next_at__isnull=False),
+                name="host_delivery_due",
+            ),
+        )
