@@ -31,14 +31,20 @@ class CancelForm(ReasonForm):
         reason.help_text = f"{where} Secrets are redacted."
 
 
-class StopForm(ReasonForm):
-    """Why an installed artifact is disabled, or enabled again."""
+class RestoreForm(ReasonForm):
+    """Why an entry is restored."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        reason, where = self.fields["reason"], "Kept in the audit log."
-        reason.required = True
-        reason.help_text = f"{where} Secrets are redacted."
+        self.fields["reason"].help_text = "Kept in the audit log. Secrets are redacted."
+
+
+class AuditedForm(RestoreForm):
+    """Why a pass is undone, or an installed artifact is disabled or enabled again."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fields["reason"].required = True
 
 
 class SnoozeForm(forms.Form):

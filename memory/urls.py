@@ -12,6 +12,7 @@ from memory.views import (
     forget,
     ledger,
     namespaces,
+    nights,
     passes,
     retention,
     runs,
@@ -33,7 +34,9 @@ memory: list[URLPattern] = [
 passing: list[URLPattern] = [
     path("passes/<str:pass_id>", passes.one_pass, name="pass"),
     path("passes/<str:pass_id>/stop", passes.stop, name="pass-stop"),
+    path("passes/<str:pass_id>/undo", passes.undo, name="pass-undo"),
     path("passes/<str:pass_id>/again", passes.repeat_pass, name="pass-again"),
+    path("nights", nights.nights, name="nights"),
     path("consolidation", consolidation.consolidation, name="consolidation"),
     path("consolidation/order", consolidation.order, name="consolidation-order"),
     path("consolidation/schedules", consolidation.schedule, name="pass-schedule"),

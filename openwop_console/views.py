@@ -18,7 +18,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import artifact_stops
-from memory.forms import StopForm
+from memory.forms import AuditedForm
 from memory.host import access, advertised, auditing, exports, ids, pages, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
@@ -188,7 +188,7 @@ def _installed_row(row: InForce) -> dict[str, object]:
 def artifact(request: HttpRequest, ref: str) -> HttpResponse:
     """One installed version, current or not."""
     scope = tenancy.scope_of(request)
-    return _artifact_page(request, scope, artifact_stops.find(scope, ref), StopForm())
+    return _artifact_page(request, scope, artifact_stops.find(scope, ref), AuditedForm())
 
 
 @require_POST
@@ -206,7 +206,7 @@ def artifact_enable(request: HttpRequest, ref: str) -> HttpResponse:
 def _stop_or_start(request: HttpRequest, ref: str, act: Callable[..., Installation], words: str) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     artifact_stops.authorize(scope, now=now)
-    form = StopForm(request.POST)
+    form = AuditedForm(request.POST)
     sent = pages.submit(form, lambda data: act(scope, ref, reason=data["reason"], now=now))
     if sent.result:
         messages.success(request, words.format(ref))
@@ -228,11 +228,11 @@ def artifact_roll_back(request: HttpRequest, ref: str) -> HttpResponse:
         return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
     if sent.conflict:
         messages.error(request, sent.conflict.message)
-    return _artifact_page(request, scope, found, StopForm(), status=sent.status)
+    return _artifact_page(request, scope, found, AuditedForm(), status=sent.status)
 
 
 def _artifact_page(
-    request: HttpRequest, scope: TenantScope, found: Installation, form: StopForm, *, status: int = 200
+    request: HttpRequest, scope: TenantScope, found: Installation, form: AuditedForm, *, status: int = 200
 ) -> HttpResponse:
     stopped = found if found.disabled_at else found.part_of if found.is_disabled else None
     history = installed.history_of(scope, found)

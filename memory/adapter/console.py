@@ -142,6 +142,13 @@ def tombstones(scope: TenantScope, entry_ids: list[UUID]) -> dict[UUID, Tombston
     return {row.id: row for row in Tombstone.objects.of(scope.tenant_id).filter(id__in=entry_ids)}
 
 
+def removed(scope: TenantScope, since: datetime, until: datetime) -> QuerySet[Tombstone]:
+    """What remains of the entries that were removed from ``since`` to before ``until``."""
+    scope.check("memory:read")
+    rows: QuerySet[Tombstone] = Tombstone.objects.of(scope.tenant_id)
+    return rows.filter(removed_at__gte=since, removed_at__lt=until)
+
+
 def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, str]:
     """What became of each of these entries: ``live``, ``retired``, ``expired``, or why it was removed.
 

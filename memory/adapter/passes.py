@@ -16,9 +16,9 @@ from memory.adapter import fulltext
 from memory.host import sql
 from memory.host.expiry import UNEXPIRED, has_expired
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.models import CommitmentWatch
+from memory.models import CommitmentWatch, Lineage, LineageKind
 from memory.models.address import EntryAddress
-from memory.models.entry import PLAIN, LedgerHead, MemoryEntry, Strength, Tombstone
+from memory.models.entry import PLAIN, EntryQuerySet, LedgerHead, MemoryEntry, Strength, Tombstone
 from memory.text.matching import search_form
 from memory.text.words import MOST_ASKED, Sought, words_of
 
@@ -294,3 +294,61 @@ def stored_among(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that are in the database, hidden and expired ones too."""
     rows = MemoryEntry.objects.of(tenant_id)
     return {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
+
+
+# What has become of what passes took away, for whoever would undo one.
+
+TAKES = (LineageKind.MERGED, LineageKind.SUPERSEDED, LineageKind.COMPACTED)
+
+
+class TakenAway(NamedTuple):
+    """How many entries a pass took away, how many of them are read again, and how many can be restored."""
+
+    entries: int = 0
+    restored: int = 0
+    restorable: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Those that are gone for good, or that somebody has retired since."""
+        return self.entries - self.restored - self.restorable
+
+
+def taken_by(
+    scope: TenantScope, pass_ids: Collection[UUID], *, since: datetime, now: datetime
+) -> dict[UUID, TakenAway]:
+    """What each of these passes took away; restorable is what it took after ``since``. By what they did, however large
+    the ledger is."""
+    entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
+    counted = (
+        _taken(scope, pass_ids)
+        .values("pass_id")
+        .annotate(
+            entries=Count("id"),
+            restored=Count("id", filter=Exists(entries.live(now))),
+            restorable=Count("id", filter=Exists(_still_away(entries, since))),
+        )
+    )
+    found = counted.values_list("pass_id", "entries", "restored", "restorable")
+    return {pass_id: TakenAway(*figures) for pass_id, *figures in found if pass_id}
+
+
+def restorable_of(
+    scope: TenantScope, pass_id: UUID, *, since: datetime, after: UUID | None, limit: int
+) -> list[tuple[UUID, UUID, datetime]]:
+    """The next entries that the pass took away after ``since`` and that are as it left them, behind that lineage row:
+    the row, the entry, and when it was taken."""
+    entries = MemoryEntry.objects.in_scope(scope).filter(id=OuterRef("source_id"))
+    rows = _taken(scope, [pass_id]).filter(Exists(_still_away(entries, since)))
+    rows = rows.filter(id__gt=after) if after else rows
+    return list(rows.order_by("id").values_list("id", "source_id", "created_at")[:limit])
+
+
+def _taken(scope: TenantScope, pass_ids: Collection[UUID]) -> QuerySet[Lineage]:
+    rows: QuerySet[Lineage] = Lineage.objects.of(scope.tenant_id).filter(pass_id__in=pass_ids, kind__in=TAKES)
+    return rows
+
+
+def _still_away(entries: EntryQuerySet, since: datetime) -> EntryQuerySet:
+    """Taken by that very pass: it notes an entry's descent in the transaction in which it takes the entry away."""
+    return entries.filter(retired_at=OuterRef("created_at"), retired_at__gt=since).exclude(retired_kind="")

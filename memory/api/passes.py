@@ -31,7 +31,7 @@ from memory.host.operations import (
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import Pass, PassSchedule, PassState, Trigger
-from memory.passes import orders, schedules
+from memory.passes import orders, restoration, schedules
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.schedules import PassTimes
 from memory.wire import instant
@@ -62,6 +62,7 @@ PASS = closed(
     details=nullable(OBJECT),
 )
 PASSES = closed("Passes", passes=listed(PASS), total=COUNT, next=nullable(TEXT))
+RESTORED = closed("RestoredPass", restoredNow=COUNT, removed=COUNT, restored=COUNT, restorable=COUNT, lost=COUNT)
 SCHEDULE = closed(
     "PassSchedule",
     id=TEXT,
@@ -130,6 +131,12 @@ class PassSchedulesQuery(PassesQuery):
 
 class Nothing(Closed):
     """No body, or an empty one."""
+
+
+class RestorePass(Closed):
+    """Why what the pass removed is restored; kept in the audit log."""
+
+    reason = Text(max_length=500)
 
 
 class KeepPassSchedule(Closed):
@@ -261,6 +268,16 @@ def repeat_pass(request: Request, pass_id: str) -> Response:
     return Response(pass_document(row), status=202)
 
 
+@operation("restorePass", scope="memory:retire memory:read", takes=RestorePass, gives={200: RESTORED}, tag=TAG)
+@api_view(["POST"])
+def restore_pass(request: Request, pass_id: str) -> Response:
+    """What the pass removed is read again, up to 5,000 entries in one request; asking again goes on."""
+    scope, reason = scope_of(request), checked(RestorePass, request.data).validated_data["reason"]
+    done = restoration.restore_pass(scope, ids.parse("pass", pass_id), reason=reason, now=timezone.now())
+    taken = {"removed": done.taken.entries, "restored": done.taken.restored, "restorable": done.taken.restorable}
+    return Response({"restoredNow": done.entries, **taken, "lost": done.taken.lost})
+
+
 @operation(
     "listPassSchedules",
     method="GET",
@@ -300,6 +317,7 @@ urlpatterns = [
     path(f"{BASE}/passes/<str:pass_id>", one_pass, name="api-pass"),
     path(f"{BASE}/passes/<str:pass_id>/stop", stop, name="api-pass-stop"),
     path(f"{BASE}/passes/<str:pass_id>/again", repeat_pass, name="api-pass-again"),
+    path(f"{BASE}/passes/<str:pass_id>/restore", restore_pass, name="api-pass-restore"),
     path(f"{BASE}/pass-schedules", schedule_list, name="api-pass-schedules"),
     path(f"{BASE}/pass-schedules/<str:schedule_id>", schedule, name="api-pass-schedule"),
 ]

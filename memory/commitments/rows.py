@@ -4,7 +4,7 @@ What may follow which state is a table, consulted under the lock of the row. A s
 its entry was gone and is back. What has ended for good keeps no word of memory, only how often it came true.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -293,6 +293,12 @@ def count_by_state(scope: TenantScope) -> dict[str, int]:
 def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Shown:
     """One commitment; unknown, foreign and malformed ids are one ``NotFound``."""
     return _shown(scope, [_mine(scope, commitment_id)], now)[0]
+
+
+def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Shown]:
+    """Those of these commitments that the principal may see, by their ids."""
+    rows = _matching(scope, Wanted()).filter(id__in=list(commitment_ids))
+    return {shown.row.id: shown for shown in _shown(scope, list(rows), now)}
 
 
 def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FIRINGS) -> list[Firing]:

@@ -42,11 +42,17 @@ from memory.ledger.erase import (
 )
 from memory.ledger.index import behind, catch_up
 from memory.ledger.origins import Stated, write_stated
-from memory.ledger.retirement import Hidden, hide_entries, restore_entry, retire_entry, unhide_entries
+from memory.ledger.retirement import (
+    Hidden,
+    hide_entries,
+    restore_entries,
+    restore_entry,
+    retire_entry,
+    unhide_entries,
+)
 from memory.ledger.rows import hold, position
 
 __all__ = [
-    "CHUNK",
     "Derivation",
     "Given",
     "Hidden",
@@ -80,6 +86,7 @@ __all__ = [
     "require_durable",
     "require_writable",
     "reseal",
+    "restore_entries",
     "restore_entry",
     "retire_entry",
     "rewrite",

@@ -121,11 +121,31 @@ def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=True)
 
 
-def reclaim_key(tenant_id: UUID, entry_id: UUID) -> None:
-    """The restored entry has its key; refused when another has it by now."""
+def without_taken_keys(tenant_id: UUID, rows: list[UUID]) -> list[UUID]:
+    """Those of the retired ``rows`` that can have their keys again: no live entry has them, nor one before it here."""
+    addresses = EntryAddress.objects.of(tenant_id).filter(id__in=rows).order_by("id")
+    wanted = {row.id: Address(Tier(row.tier), row.agent_id, row.namespace, row.key) for row in addresses}
+    having = EntryAddress.objects.of(tenant_id).filter(id__in=find_at_any(tenant_id, list(wanted.values())))
+    taken = {_place_of(row.tier, row) for row in having}
+    left: set[UUID] = set()
+    for entry_id, address in wanted.items():
+        place = _place_of(address.tier, address)
+        if place in taken:
+            left.add(entry_id)
+        taken.add(place)
+    return [row for row in rows if row not in left]
+
+
+def _place_of(tier: str, of: Address | EntryAddress) -> tuple[str, str, str]:
+    """What no two live entries have in common: a shared key has no owner."""
+    return "" if tier == Tier.SEMANTIC else of.agent_id, of.namespace, of.key
+
+
+def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
+    """The restored entries have their keys; refused when another has one by now."""
     try:
         with transaction.atomic():
-            EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=entry_id).update(hidden=False)
+            EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=False)
     except IntegrityError:
         raise KeyExists("Another entry has that key by now; it has to go before this one is restored.") from None
 

@@ -1,6 +1,6 @@
 """Retiring entries, which hides them and can be undone, and restoring them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,13 +9,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory import drafts, harness, reconciled
-from memory.addresses import Address, Tier
 from memory.host import audit, ids, sql
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
-from memory.ledger.addressed import find_at
 from memory.ledger.rows import WRITER, locked_entry, move_head
-from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
 
 TAKEABLE = (
@@ -46,8 +44,8 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
 
 
 @transaction.atomic
-def restore_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry:
-    """A retired entry is read again by runs that start from here on; audited.
+def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: datetime) -> MemoryEntry:
+    """A retired entry is read again by runs that start from here on; audited, with the reason if one is given.
 
     One that a pass took away is protected from now on: no later pass takes it away again. Any other one is looked at
     by the next pass, which looks at its ref anew.
@@ -58,21 +56,30 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> Memor
         position = move_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
-        addressed.reclaim_key(scope.tenant_id, entry.id)
+        addressed.reclaim_keys(scope.tenant_id, [entry.id])
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             reconciled.drop(scope.tenant_id, [entry.memory_ref])
-        _say(scope, entry, at=None, reason="", now=now)
+        said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
+        _say(scope, entry, at=None, reason="", details={"reason": said} if said else {}, now=now)
     return entry
 
 
-def _say(scope: TenantScope, entry: MemoryEntry, *, at: datetime | None, reason: str, now: datetime) -> None:
-    """The entry is retired since ``at``, or not at all; who did it is on record, without what was said."""
+def _say(
+    scope: TenantScope,
+    entry: MemoryEntry,
+    *,
+    at: datetime | None,
+    reason: str,
+    details: JSONObject | None = None,
+    now: datetime,
+) -> None:
+    """The entry is retired since ``at``, or not at all; who did it is on record."""
     entry.retired_at, entry.retired_reason, entry.retired_kind = at, reason, ""
     entry.save(by=WRITER, update_fields=["retired_at", "retired_reason", "retired_kind", "protected"])
     action = "memory.retired" if at else "memory.restored"
     target = ids.wire("mem", entry.id)
-    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, now=now)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,32 @@ def _take(tenant: Any, rows: list[Any], kind: str, now: datetime) -> None:
         cursor.execute(TAKE.format(condition), [sql.instant(now), kind, tenant, among])
 
 
+# Entries that a person brings back together, because the pass that took them away was wrong.
+
+
+@transaction.atomic
+def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: datetime) -> list[UUID]:
+    """Those of at most ``CHUNK`` entries that are still as a pass left them are read again, and protected; which.
+
+    ``taken`` says when the pass took each away: what anybody has restored, retired or removed since stays as it is, and
+    so does an entry whose key another has by now. One change of the ledger; the caller puts it on record.
+    """
+    rows = list(taken)[: sql.CHUNK]
+    away = MemoryEntry.objects.in_scope(scope).select_for_update().filter(id__in=rows).exclude(retired_kind="")
+    found = [row for row, at in away.order_by("id").values_list("id", "retired_at") if at == taken[row]]
+    back = addressed.without_taken_keys(scope.tenant_id, found)
+    if not back:
+        return []
+    position = move_head(scope.tenant_id, entries=len(back), retired=-len(back))
+    own = {"tenant_id": scope.tenant_id}
+    spans = Retirement.objects.written_by(WRITER).filter(**own, entry_id__in=back, until_position=None)
+    spans.update(until_position=position)
+    addressed.reclaim_keys(scope.tenant_id, back)
+    shown = {"retired_at": None, "retired_reason": "", "retired_kind": "", "protected": True}
+    MemoryEntry.objects.written_by(WRITER).filter(**own, id__in=back).update(**shown)
+    return back
+
+
 # Entries that come back by themselves, because what a pass had made of them is gone.
 
 
@@ -124,13 +157,7 @@ def unhide_entries(scope: TenantScope, rows: Collection[UUID], *, now: datetime)
     """Those of ``rows`` that a pass took away are read again, but for those whose key another has by now; how many."""
     away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
     found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))
-    back = [row for row in found if _has_its_key(scope.tenant_id, row)]
+    back = addressed.without_taken_keys(scope.tenant_id, found)
     for row in back:
         restore_entry(scope, row, now=now)
     return len(back)
-
-
-def _has_its_key(tenant_id: UUID, entry_id: UUID) -> bool:
-    """Whether nobody else has the key of the entry, if it has one."""
-    row: EntryAddress | None = EntryAddress.objects.of(tenant_id).filter(id=entry_id).first()
-    return row is None or find_at(tenant_id, Address(Tier(row.tier), row.agent_id, row.namespace, row.key)) is None

@@ -79,6 +79,7 @@ class Pass(TenantOwned):
             models.Index(
                 fields=("tenant", "id"), condition=models.Q(finished_at__isnull=True), name="memory_pass_unfinished"
             ),
+            models.Index(fields=("tenant", "created_at"), name="memory_pass_made"),
             models.Index(fields=("tenant", "kind", "id"), name="memory_pass_kind"),
             models.Index(fields=("tenant", "memory_ref", "id"), name="memory_pass_ref"),
             models.Index(fields=("tenant", "run_id"), name="memory_pass_run"),

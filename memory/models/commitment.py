@@ -107,7 +107,10 @@ class Firing(TenantOwned):
             ),
             TenantFK(column="run_id", to="host_run", name="a_firing_is_on_the_log_of_a_run_of_its_tenant"),
         )
-        indexes = (models.Index(fields=("tenant", "run_id"), name="memory_firing_run"),)
+        indexes = (
+            models.Index(fields=("tenant", "run_id"), name="memory_firing_run"),
+            models.Index(fields=("tenant", "fired_at"), name="memory_firing_time"),
+        )
 
 
 class CommitmentWatch(TenantOwned):

@@ -280,7 +280,10 @@ class Tombstone(TenantOwned):
     removed_at = models.DateTimeField()
 
     class Meta:
-        indexes = (models.Index(fields=("tenant", "run_id", "id"), name="memory_tombstone_run"),)
+        indexes = (
+            models.Index(fields=("tenant", "run_id", "id"), name="memory_tombstone_run"),
+            models.Index(fields=("tenant", "removed_at", "reason"), name="memory_tombstone_removed"),
+        )
 
 
 class Strength(TenantOwned):

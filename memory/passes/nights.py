@@ -6,19 +6,22 @@ after an outage one night stands for all that were missed.
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import groupby
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
-from memory import adapter, harness, policies, reconciled
+from memory import adapter, harness, passes, policies, reconciled
 from memory.adapter import RefFigures
 from memory.host import scheduling
+from memory.host.events import Failure
 from memory.models import Pass, PassState, Trigger
-from memory.passes import archives, consolidation, distillation, orders
+from memory.passes import PassOrder, archives, consolidation, distillation, orders
 from memory.passes.orders import Wanted
 from memory.wire import instant
 
+FULL = "night_full"
 MOST = 100  # passes of one kind a night; those that have waited longest come first
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,9 +54,20 @@ def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
     tick_at = policies.claim_night(tenant_id, now=now)
     if tick_at is None:
         return []
-    window = f"night/{instant(tick_at)}"
-    made = [_order(tenant_id, each, window, queue, now) for each in wanted]
+    window, made = f"night/{instant(tick_at)}", []
+    for kind, of_kind in groupby(wanted, key=lambda each: each.kind):
+        tonight = list(of_kind)
+        made += [_order(tenant_id, each, window, queue, now) for each in tonight[:MOST]]
+        if (left := len(tonight) - MOST) > 0:
+            _skip(tenant_id, kind, left, window, now)
     return [row for row in made if row.state == PassState.WAITING]
+
+
+def _skip(tenant_id: UUID, kind: str, left: int, window: str, now: datetime) -> None:
+    """That refs wait for the next night is on record, as a pass over none that was refused."""
+    failure = Failure(FULL, f"A night orders up to {MOST} passes of a kind: {left:,} more wait for the next one.")
+    order = PassOrder(kind, window, "host", trigger=Trigger.SCHEDULED)
+    passes.decline(tenant_id, order, failure, refused=True, now=now)
 
 
 @transaction.atomic
@@ -65,7 +79,8 @@ def _order(tenant_id: UUID, wanted: Wanted, window: str, queue: Queue, now: date
 
 
 def wanted_tonight(tenant_id: UUID, *, now: datetime) -> list[Wanted]:
-    """What is to be consolidated, and then what is to be distilled; a ref that holds a secret is kept in no pass."""
+    """What is to be consolidated, and then what is to be distilled, each with what has waited longest first; a ref that
+    holds a secret is kept in no pass."""
     clean, above = harness.for_tenant(tenant_id).redact_json, policies.policy_of(tenant_id).distill_above
     refs = [each for each in adapter.written_by_runs(tenant_id, now=now) if clean(each.memory_ref) == each.memory_ref]
     return [
@@ -98,4 +113,4 @@ def _to_distill(tenant_id: UUID, refs: list[RefFigures], above: int, now: dateti
 
 
 def _longest_waiting(refs: Iterable[tuple[datetime, str]]) -> list[str]:
-    return [memory_ref for _, memory_ref in sorted(refs)[:MOST]]
+    return [memory_ref for _, memory_ref in sorted(refs)]

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memory import adapter, passes, policies, provenance
+from memory.adapter import TakenAway
 from memory.host import event_log, ids
 from memory.host.events import MemoryConsolidated
 from memory.host.paging import cursor, cut
 from memory.host.tenancy import TenantScope
 from memory.models import Archive, Lineage, LineageKind, Pass, PassState
 from memory.passes import archives
+from memory.passes.restoration import NOTHING
 from memory.text import differences
 from memory.text.differences import Diff
 
@@ -61,6 +63,11 @@ class Source:
     diff: Diff | None = None
     restorable_until: datetime | None = None
 
+    @property
+    def is_restored(self) -> bool:
+        """Whether a pass took it away and it is read again."""
+        return bool(self.place.entry and not self.place.entry.retired_at and self.kind != LineageKind.DISTILLED)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -73,9 +80,14 @@ class Group:
     last_said_at: datetime | None = None
 
     @property
+    def restored(self) -> int:
+        """How many of these sources are read again beside the result."""
+        return sum(each.is_restored for each in self.sources)
+
+    @property
     def kept(self) -> str:
         """What is said of the result: strengthened when others said the same, or else kept."""
-        return "strengthened" if self.said_by > 1 else "kept"
+        return "strengthened" if self.said_by - self.restored > 1 else "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +258,13 @@ def kinship(scope: TenantScope, entry: "MemoryEntry", *, now: datetime) -> Kinsh
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A pass in one line of a list. ``went_in`` and ``came_out`` count entries; None when there is no outcome."""
+    """A pass in one line of a list. ``went_in`` and ``came_out`` count entries; None when there is no outcome.
+    ``taken`` is what has become of what it took away, where somebody asked."""
 
     work: Pass
     went_in: int | None
     came_out: int | None
+    taken: TakenAway = NOTHING
 
     @property
     def ratio(self) -> float | None:
@@ -262,6 +276,11 @@ class Summary:
         return (self.work.finished_at - self.work.created_at).total_seconds() if self.work.finished_at else None
 
     @property
+    def reason(self) -> str:
+        """Why it did not do what was asked, as its run says; "" when it did."""
+        return str((self.work.run.error or {}).get("message", self.work.code)) if self.work.code else ""
+
+    @property
     def unusual(self) -> str:
         """Why somebody should look at it; "" when nobody needs to."""
         if self.work.state == PassState.FAILED:
@@ -271,14 +290,17 @@ class Summary:
         return ""
 
 
-def summary(work: Pass) -> Summary:
-    """What went in and what came out, in entries: one archive or compacted entry stands for all that went into it."""
+def summary(work: Pass, taken: TakenAway = NOTHING) -> Summary:
+    """What went in and what came out, in entries, with those restored since: one archive or compacted entry stands for
+    all that went into it."""
     outcome = work.outcome
     went_in = _number(outcome.get(WENT_IN.get(work.kind, "")))
     came_out = _number(outcome.get("outputCount"))
     if work.kind == "compact" and went_in is not None:
         came_out = went_in - (_number(outcome.get("sourceCount")) or 1) + 1
-    return Summary(work, went_in, came_out)
+    if came_out is not None:
+        came_out += taken.restored
+    return Summary(work, went_in, came_out, taken)
 
 
 def _number(value: object) -> int | None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -13,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, ledger, provenance
-from memory.forms import ReasonForm
+from memory.forms import ReasonForm, RestoreForm
 from memory.host import exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
@@ -192,14 +191,16 @@ def restore(request: HttpRequest, mem_id: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
     found = _found(scope, mem_id)
     scope.check("memory:retire")
-    conflict, status = None, 200
+    form, conflict, status = RestoreForm(request.POST if request.method == "POST" else None), None, 200
     if request.method == "POST":
-        sent = pages.submit(Form(request.POST), lambda _: ledger.restore_entry(scope, found.id, now=timezone.now()))
+        sent = pages.submit(
+            form, lambda data: ledger.restore_entry(scope, found.id, reason=data["reason"], now=timezone.now())
+        )
         if sent.result:
             messages.success(request, "The entry is restored. Runs that start from now on read it again.")
             return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
         conflict, status = sent.conflict, sent.status
-    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "conflict": conflict}
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "conflict": conflict}
     return pages.render(request, "memory/restore.html", context, status=status)
 
 

@@ -6,16 +6,20 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import passes, tasks
+from memory.adapter import TakenAway
+from memory.forms import AuditedForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassState
-from memory.passes import orders, pass_reports
+from memory.passes import orders, pass_reports, restoration
 from memory.passes.pass_reports import Group, Place, Report
+from memory.passes.restoration import Restored
 from memory.wire import instant
 
 SOURCES = 20
@@ -23,6 +27,7 @@ NAV = {"distill": "archives"}
 FIGURES = {
     "inputCount": "Entries before",
     "outputCount": "Entries after",
+    "restored": "Restored since",
     "merged": "Merged away",
     "superseded": "Superseded",
     "strengthened": "Strengthened",
@@ -62,20 +67,22 @@ def one_pass(request: HttpRequest, pass_id: str) -> HttpResponse:
 
 
 def _context(request: HttpRequest, scope: TenantScope, work: Pass, found: Report) -> dict[str, object]:
-    over = work.state in passes.OVER
-    ended = work.finished_at or timezone.now()
+    over, now = work.state in passes.OVER, timezone.now()
+    ended = work.finished_at or now
+    taken = restoration.taken_by(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
     return {
         "nav": NAV.get(work.kind, "consolidation"),
         "work": work,
         "is_over": over,
-        "can_repeat": over and work.state != PassState.DONE,
+        "can_repeat": bool(over and work.state != PassState.DONE and work.memory_ref),
         "can_run": scope.can("passes:run"),
         "can_retire": scope.can("memory:retire"),
         "seconds": (ended - work.created_at).total_seconds(),
-        "figures": [*_figures(_outcome(work)), *_figures(work.outcome.get("details", {}))],
+        "figures": [*_figures(_outcome(work, taken)), *_figures(work.outcome.get("details", {}))],
+        "taken": taken,
         "refusal": (work.run.error or {}).get("message", "") if work.code else "",
         "problems": work.outcome.get("details", {}).get("errors", []),
-        "summary": pass_reports.summary(work),
+        "summary": pass_reports.summary(work, taken),
         "report": found,
         "sources_left_out": _is_plan(work) and found.total < work.outcome.get("sourceCount", 0),
         "groups_left_out": max(0, work.outcome.get("groupCount", 0) - len(work.outcome.get("groups", []))),
@@ -93,9 +100,11 @@ def _is_plan(work: Pass) -> bool:
     return work.dry_run and work.kind == "distill" and "groups" in work.outcome
 
 
-def _outcome(work: Pass) -> dict[str, object]:
-    """What came of it; of a dry run, what would have become of the index."""
+def _outcome(work: Pass, taken: TakenAway) -> dict[str, object]:
+    """What came of it, as it stands today; of a dry run, what would have become of the index."""
     outcome: JSONObject = work.outcome
+    if taken.restored and work.kind == "consolidate" and "outputCount" in outcome:
+        outcome = outcome | {"outputCount": outcome["outputCount"] + taken.restored, "restored": taken.restored}
     if not work.dry_run or "indexUpdated" not in outcome:
         return outcome
     would = "would be" if work.options.get("indexEmitted", True) else "would not be"
@@ -140,6 +149,48 @@ def _place(place: Place) -> dict[str, object]:
 
 def _rest(found: Report) -> dict[str, object]:
     return {"total": found.total, "next": found.after or None}
+
+
+@pages.parameters("next")
+@require_http_methods(["GET", "HEAD", "POST"])
+def undo(request: HttpRequest, pass_id: str) -> HttpResponse:
+    """Ask why, then restore what the pass took away."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    work = orders.find(scope, ids.parse("pass", pass_id))
+    scope.check("memory:retire")
+    form, conflict, status = AuditedForm(request.POST if request.method == "POST" else None), None, 200
+    place = pages.back(request, reverse("pass", args=[pass_id]))
+    if request.method == "POST":
+        sent = pages.submit(form, lambda data: restoration.restore_pass(scope, work.id, reason=data["reason"], now=now))
+        if sent.result:
+            messages.success(request, _told(sent.result))
+            return redirect(place)
+        conflict, status = sent.conflict, sent.status
+    taken = restoration.taken_by(scope, [work.id], now=now).get(work.id, restoration.NOTHING)
+    context = {
+        "nav": NAV.get(work.kind, "consolidation"),
+        "work": work,
+        "pass_id": pass_id,
+        "form": form,
+        "taken": taken,
+        "conflict": conflict,
+        "most": restoration.MOST,
+        "place": place,
+    }
+    return pages.render(request, "memory/pass_undo.html", context, status=status)
+
+
+def _told(done: Restored) -> str:
+    """What one request has restored, and what it could not."""
+    words = [f"{done.entries:,} {'entry' if done.entries == 1 else 'entries'} restored."]
+    left = done.taken.restorable
+    if left and done.entries == restoration.MOST:
+        words.append(f"{left:,} more can be restored: send the form again.")
+    elif left:
+        words.append(f"{left:,} stay retired because another entry has their key.")
+    if done.taken.lost:
+        words.append(f"{done.taken.lost:,} can't be restored: deleted, or retired again since.")
+    return " ".join(words)
 
 
 @require_POST

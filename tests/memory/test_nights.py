@@ -170,6 +170,19 @@ def test_a_night_orders_no_more_than_its_most_and_the_longest_waiting_first(monk
     assert [row.memory_ref for row in come(next_night())] == ["c", "a"]
 
 
+def test_what_a_full_night_leaves_for_the_next_is_on_record_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nights, "MOST", 1)
+    first = switched_on()
+    for ref in ("a", "b", "c"):
+        building.remember("acme", "one", "two", memory_ref=ref)
+    come(first)
+    [left] = Pass.objects.filter(memory_ref="").select_related("run")
+    assert (left.kind, left.state, left.code) == ("consolidate", "refused", "night_full")
+    assert "2 more wait for the next one" in (left.run.error or {})["message"]
+    come(first)
+    assert Pass.objects.filter(code="night_full").count() == 1
+
+
 def test_the_night_comes_by_the_clock_of_the_tenants_zone() -> None:
     policies.change(
         building.scope(),

@@ -38,6 +38,7 @@ LISTS = [
 ]
 LISTS += [
     "/consolidation",
+    "/nights",
     "/commitments",
     "/retention",
     "/archives",
@@ -63,6 +64,7 @@ def objects() -> list[str]:
         f"{archive}?format=json",
         f"/passes/{ids.wire('pass', ordered.id)}",
         f"/passes/{ids.wire('pass', ordered.id)}?format=json",
+        f"/passes/{ids.wire('pass', ordered.id)}/undo",
         f"/memory/{made.entries[0]}",
         f"/memory/{made.entries[0]}/retire",
         f"/memory/{made.entries[0]}/restore",
@@ -107,6 +109,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
         (f"/memory/{made.entries[0]}/protect", {}),
         (f"/passes/{ids.wire('pass', ordered.id)}/stop", {}),
         (f"/passes/{ids.wire('pass', ordered.id)}/again", {}),
+        (f"/passes/{ids.wire('pass', ordered.id)}/undo", {"reason": "no"}),
         (f"/consolidation/schedules/{ids.wire('psc', kept.id)}/remove", {}),
         (f"{prop}/decide", vote),
         (f"{prop}/ask", {"revision": 1}),

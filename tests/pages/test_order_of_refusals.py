@@ -70,6 +70,7 @@ NEEDS = {
     "retention": "policies:manage",
     "pass-stop": "passes:run",
     "pass-again": "passes:run",
+    "pass-undo": "memory:retire",
     "consolidation-order": "passes:run",
     "pass-schedule": "passes:run",
     "pass-schedule-remove": "passes:run",

@@ -1,0 +1,235 @@
+"""The night report: what a night did, each figure with its list, an earlier night, and undoing a pass from there."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import ledger, policies
+from memory.host import audit, ids, sql
+from memory.host.events import Failure
+from memory.models import Pass
+from memory.models.entry import MemoryEntry
+from memory.passes import PassOrder, decline, nights, orders
+from memory.passes.orders import Wanted
+from tests import building
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+DOOR = "The door of hall 4 is blue."
+
+
+def page(browser: Client, url: str = "/nights") -> str:
+    answer = browser.get(url)
+    assert answer.status_code == 200, url
+    return body_of(answer)
+
+
+def carried_out(row: Pass) -> Pass:
+    ended = orders.carry_out(row.tenant_id, row.id, holder="test/1", clock=timezone.now)
+    assert ended
+    return ended
+
+
+def ordered(kind: str = "consolidate", now: datetime | None = None, **options: Any) -> Pass:
+    return orders.order(building.scope(), Wanted(kind, "notes", options), now=now or timezone.now())
+
+
+def night() -> None:
+    """Acme's night has come, with its passes carried out."""
+    made: list[Pass] = []
+    policies.change(building.scope(), {"nightly": True, "distill_above": 10}, now=timezone.now() - timedelta(days=2))
+    nights.order_due(queue=made.append, now=timezone.now())
+    assert [carried_out(row).state for row in made] == ["done", "done"]
+
+
+def figure(shown: str, label: str) -> tuple[str, str]:
+    """What stands beside ``label``, and where it leads."""
+    found = re.search(rf'<dt>{label}</dt><dd><a href="([^"]+)">([^<]+)</a>', shown)
+    assert found, label
+    return found[2], unescape(found[1])
+
+
+def test_the_first_page_leads_to_what_the_last_night_did_and_each_figure_to_its_list(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR, "The lamp costs 40 euros.", "The lamp costs 45 euros.")
+    night()
+    assert 'href="/nights"' in page(ada, "/")
+    shown = page(ada)
+    assert "Last night" in shown
+    assert figure(shown, "Merged")[0] == "1 entry"
+    assert figure(shown, "Replaced by newer values")[0] == "1 entry"
+    words, url = figure(shown, "Distilled")
+    assert words == "2 entries into 1 archive"
+    assert "2 entries distilled" in page(ada, url)
+    assert "consolidate" not in page(ada, url).split('id="night-list"')[1]
+    assert "2 removed" in page(ada, figure(shown, "Merged")[1])
+    assert figure(shown, "Passes")[0] == "2"
+
+
+def test_all_of_a_pass_is_restored_from_the_night_in_two_clicks_and_the_outcome_follows(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR, DOOR)
+    work = carried_out(ordered())
+    url = f"/passes/{ids.wire('pass', work.id)}"
+    assert "<dt>Entries after</dt><dd>1</dd>" in page(ada, url)
+    asks = re.search(r'href="(/passes/\w+/undo\?next=[^"]+)"', page(ada))
+    assert asks
+    form = page(ada, unescape(asks[1]))
+    assert "Restore 2 entries" in form
+    [back] = re.findall(r'name="next" value="([^"]+)"', form)
+    refused = ada.post(f"{url}/undo", {"reason": "", "next": back})
+    assert (refused.status_code, MemoryEntry.objects.filter(retired_at=None).count()) == (422, 1)
+    answer = ada.post(f"{url}/undo", {"reason": "not the same door", "next": back})
+    assert answer["Location"] == "/nights"
+    shown = body_of(ada.get("/nights"))
+    assert "2 entries restored." in shown
+    assert "2 restored since" in shown
+    assert "/undo" not in shown
+    after = page(ada, url)
+    assert "<dt>Entries after</dt><dd>3</dd>" in after
+    assert "<dt>Restored since</dt><dd>2</dd>" in after
+    assert "of 3 sources, 2 restored since" in after
+    assert "strengthened" not in after
+    again = ada.post(f"{url}/undo", {"reason": "again"})
+    assert (again.status_code, again["Location"]) == (302, url)
+    assert "nothing left to restore" in page(ada, f"{url}/undo")
+
+
+def test_one_entry_is_restored_with_its_reason_on_record(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR)
+    work = carried_out(ordered())
+    shown = page(ada, f"/passes/{ids.wire('pass', work.id)}")
+    form = re.search(r'<form class="cluster" action="(/memory/mem_\w+/restore)".*?</form>', shown, re.DOTALL)
+    assert form
+    assert 'name="reason"' in form[0]
+    ada.post(form[1], {"reason": "another door"})
+    [told] = [each for each in audit.export_records(work.tenant_id) if each.action == "memory.restored"]
+    assert told.details == {"reason": "another door"}
+    assert "1 restored since" in page(ada, f"/passes/{ids.wire('pass', work.id)}")
+
+
+def test_what_was_refused_or_failed_stands_there_with_its_reason(ada: Client) -> None:
+    building.remember("acme", DOOR)
+    tenant, now = building.tenant(), timezone.now()
+    order = PassOrder("distill", "night/x", "host", "notes")
+    decline(tenant.id, order, Failure("worker_lost", "The workers of this pass died."), refused=False, now=now)
+    shown = page(ada)
+    words, url = figure(shown, "Refused, failed or stopped")
+    assert words == "1 pass"
+    assert "The workers of this pass died." in page(ada, url)
+
+
+def test_what_left_memory_for_good_is_counted_by_its_reason_and_listed(ada: Client) -> None:
+    expiring, merged = building.remember("acme", "one", "two").entries
+    tenant, now = building.tenant(), timezone.now()
+    ledger.remove_entries(tenant.id, (building.id_of("mem", expiring),), reason="expired", now=now)
+    ledger.remove_entries(tenant.id, (building.id_of("mem", merged),), reason="merged", now=now)
+    shown = page(ada)
+    for label, entry in (("Expired", expiring), ("Purged after the restore window", merged)):
+        words, url = figure(shown, label)
+        assert words == "1 entry deleted"
+        assert f'href="/memory/{entry}"' in page(ada, url)
+    assert page(ada, f"/nights?night={timezone.now().date() - timedelta(days=3)}").count("0 entries deleted") == 2
+
+
+def test_a_night_begins_at_its_time_of_day_and_an_earlier_one_is_chosen(ada: Client) -> None:
+    building.remember("acme", DOOR)
+    policies.change(building.scope(), {"timezone": "Europe/Berlin", "night_at": "02:30"}, now=timezone.now())
+    inside = datetime(2026, 3, 3, 1, 30, tzinfo=UTC)
+    for at in (inside - timedelta(milliseconds=1), inside, inside + timedelta(hours=23, minutes=59)):
+        ordered(now=at)
+    counted = {day: figure(page(ada, f"/nights?night=2026-03-0{day}"), "Passes")[0] for day in (2, 3, 4)}
+    assert counted == {2: "1", 3: "2", 4: "0"}
+    assert "/nights?night=2026-03-02" in page(ada, "/nights?night=2026-03-03")
+    for wrong in ("2026-13-01", "soon", "2999-01-01", "0001-01-01"):
+        assert ada.get(f"/nights?night={wrong}").status_code == 400
+    assert ada.get("/nights?show=everything").status_code == 400
+
+
+def test_a_dry_run_and_the_passes_of_another_tenant_are_in_no_night(ada: Client, sign_in: SignIn) -> None:
+    building.remember("acme", DOOR, DOOR)
+    carried_out(orders.order(building.scope(), Wanted("consolidate", "notes", dry_run=True), now=timezone.now()))
+    ordered()
+    assert figure(page(ada), "Passes")[0] == "1"
+    assert figure(page(sign_in("globex")), "Passes")[0] == "0"
+
+
+def test_a_viewer_reads_the_night_and_is_refused_the_undoing(ada: Client, sign_in: SignIn) -> None:
+    building.remember("acme", DOOR, DOOR)
+    url = f"/passes/{ids.wire('pass', carried_out(ordered()).id)}/undo"
+    viewer = sign_in(role="viewer")
+    assert "/undo" not in page(viewer)
+    assert viewer.get(url).status_code == viewer.post(url, {"reason": "x"}).status_code == 403
+    assert sign_in("globex").post(url, {"reason": "x"}).status_code == 404
+
+
+def test_the_report_and_the_undoing_over_the_api(client: Client) -> None:
+    building.remember("acme", DOOR, DOOR)
+    work = carried_out(ordered())
+    owner, viewer = building.headers(), building.headers(role="viewer")
+    told = client.get("/v1/host/console/nights", **owner).json()
+    assert (told["night"]["merged"], told["total"], told["passes"][0]["restorable"]) == (1, 1, 1)
+    assert client.get("/v1/host/console/nights?show=failed", **owner).json()["passes"] == []
+    url = f"/v1/host/console/passes/{ids.wire('pass', work.id)}/restore"
+    given: dict[str, Any] = {"data": {"reason": "no"}, "content_type": "application/json"}
+    assert client.post(url, **given, **viewer).status_code == 403
+    assert client.post(url, data={}, content_type="application/json", **owner).status_code == 400
+    assert client.post(url, **given, **owner).json() == {
+        "restoredNow": 1, "removed": 1, "restored": 1, "restorable": 0, "lost": 0,
+    }  # fmt: skip
+    assert client.post(url, **given, **owner).json()["restoredNow"] == 0
+    assert client.post(url, **given, **building.headers("globex")).status_code == 404
+
+
+def test_the_page_as_json_has_the_figures(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR)
+    carried_out(ordered())
+    assert json.loads(page(ada, "/nights?format=json"))["merged"] == 1
+
+
+@pytest.fixture
+def plan() -> Iterator[Any]:
+    with connection.cursor() as cursor:
+        if sql.is_postgres():
+            cursor.execute("ANALYZE")
+            for way in ("seqscan", "bitmapscan"):
+                cursor.execute(f"SET LOCAL enable_{way} = off")
+        explain = "EXPLAIN" if sql.is_postgres() else "EXPLAIN QUERY PLAN"
+
+        def planned(statement: str) -> str:
+            cursor.execute(f"{explain} {statement}")
+            return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+        yield planned
+
+
+GROWING = (
+    "memory_pass", "memory_firing", "memory_tombstone", "memory_lineage", "memory_memoryentry", "memory_commitment",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("show", ["passes", "merged", "fired", "expired"])
+def test_a_night_costs_as_many_queries_whatever_it_did_and_reads_by_an_index(ada: Client, plan: Any, show: str) -> None:
+    url, counted = f"/nights?show={show}", []
+    for number in (2, 6):
+        for _ in range(number):
+            building.remember("acme", DOOR, DOOR)
+            carried_out(ordered())
+        ada.get(url)
+        with CaptureQueriesContext(connection) as asked:
+            ada.get(url)
+        counted.append(len(asked))
+    assert counted[0] == counted[1]
+    statements = [each["sql"] for each in asked.captured_queries if each["sql"].startswith(("SELECT", "WITH"))]
+    for statement in statements:
+        if any(f'"{table}"' in statement for table in GROWING):
+            lines = plan(statement).splitlines()
+            wide = [line for line in lines if re.search(rf"(SCAN|Seq Scan on) ({'|'.join(GROWING)})\b", line)]
+            assert wide == [], statement
