@@ -1,10 +1,13 @@
 """The forms of the memory pages. What they ask is checked by the domain; a form only says what it looks like."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
 
 from memory.addresses import is_agent_id
+from memory.host.pages import PlainForm
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
@@ -308,3 +311,62 @@ class WorkflowFileForm(forms.Form):
         if not given.get("file") and not given.get("text") and not self.errors:
             self.add_error("file", "Choose a file, or paste its text below.")
         return given
+
+
+class RoleForm(PlainForm):
+    """A form with one of the ``roles`` that its sender may give."""
+
+    role = forms.ChoiceField(label="Role")
+
+    def __init__(self, *given: Any, roles: Sequence[str], **options: Any) -> None:
+        super().__init__(*given, **options)
+        field: Any = self.fields["role"]
+        field.choices = [(role, role) for role in roles]
+
+
+class KeyForm(RoleForm):
+    """A new API key."""
+
+    name = forms.CharField(label="Name", max_length=200, required=False, help_text="What it is for, e.g. night-agent.")
+    agents = forms.CharField(
+        label="Agents",
+        required=False,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="Agent ids with spaces between them. A key bound to agents acts as these alone; empty: as any agent.",
+    )
+    person = forms.EmailField(
+        label="Belongs to", required=False, help_text="The operator whose key it is. Empty: yours."
+    )
+    expires_at = forms.DateField(
+        label="Expires on", required=False, widget=forms.DateInput(attrs={"type": "date"}), help_text="Empty: never."
+    )
+    field_order = ("name", "role", "agents", "person", "expires_at")
+
+    def clean_agents(self) -> tuple[str, ...]:
+        agents = tuple(dict.fromkeys(self.cleaned_data["agents"].replace(",", " ").split()))
+        if any(not is_agent_id(each) for each in agents):
+            raise forms.ValidationError("must be agent ids with spaces between them")
+        return agents
+
+    def clean_expires_at(self) -> datetime | None:
+        day = self.cleaned_data["expires_at"]
+        return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
+
+
+class InviteForm(RoleForm):
+    """Somebody who is to be an operator."""
+
+    email = forms.EmailField(label="E-mail", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"}))
+    field_order = ("email", "role")
+
+
+class SecretForm(PlainForm):
+    """A secret that runs resolve by its name."""
+
+    name = forms.CharField(label="Name", max_length=128, widget=forms.TextInput(attrs=PLAIN))
+    value = forms.CharField(
+        label="Value",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="Sealed in the vault. No page and no answer shows it again.",
+    )

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from memory.views import (
+    access,
     agents,
     archives,
     audit,
@@ -85,4 +86,27 @@ audits: list[URLPattern] = [
     path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
 
-urlpatterns = [*memory, *passing, *archiving, *committing, *workspaces, *workflows, *run, *agent, *forgetting, *audits]
+entrances: list[URLPattern] = [
+    path("settings/keys", access.key_list, name="keys"),
+    path("settings/keys/<str:key_id>/revoke", access.key_revoke, name="key-revoke"),
+    path("settings/keys/<str:key_id>/rotate", access.key_rotate, name="key-rotate"),
+    path("settings/operators", access.operator_list, name="operators"),
+    path("settings/operators/<str:operator_id>", access.operator_change, name="operator-change"),
+    path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
+    path("settings/secrets", access.secret_list, name="secrets"),
+    path("settings/secrets/remove", access.secret_remove, name="secret-remove"),
+]
+
+urlpatterns = [
+    *memory,
+    *passing,
+    *archiving,
+    *committing,
+    *workspaces,
+    *workflows,
+    *run,
+    *agent,
+    *forgetting,
+    *audits,
+    *entrances,
+]

@@ -15,16 +15,20 @@ from urllib.parse import urlencode
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.views import LoginView
+from django import forms
 from django.conf import settings
-from django.contrib import auth
+from django.contrib import auth, messages
 from django.core import signing
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.views.decorators.http import require_http_methods
 
-from memory.host import access, audit, ids, tenancy, throttle
+from memory.host import access, audit, ids, operators, pages, tenancy, throttle
+from memory.host.errors import Invalid, NotFound
 from memory.host.models import Membership, Operator
+from memory.host.pages import PlainForm
 from memory.host.tenancy import Principal
 from memory.host.throttle import Bucket
 
@@ -212,3 +216,93 @@ def enter(request: HttpRequest, membership: Membership) -> None:
     """From now on this session is signed in to the tenant of ``membership``."""
     request.session[TENANT] = ids.wire("tenant", membership.tenant_id)
     request.session[GENERATION] = membership.generation
+
+
+# Passwords: the first one, by the link that an operator was handed, and one's own changed.
+
+
+class NewPasswordForm(PlainForm):
+    """A password, typed twice."""
+
+    password = forms.CharField(
+        label="New password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="At least 10 characters, and no common password.",
+    )
+    again = forms.CharField(
+        label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if given.get("password") and given.get("again") and given["password"] != given["again"]:
+            self.add_error("again", "is not the same")
+        return given
+
+
+class ChangePasswordForm(NewPasswordForm):
+    """One's own password, which the old one changes."""
+
+    current = forms.CharField(
+        label="Current password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    field_order = ("current", "password", "again")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_password(request: HttpRequest, operator_id: str, token: str) -> HttpResponse:
+    """The page of the link that an operator was handed: they set a password, or are led to sign in with the one they
+    have. A link that was used or has expired says so."""
+    found = operators.invited(ids.parse("usr", operator_id), token)
+    if found is None:
+        raise NotFound("This link was used, or has expired. Ask for a new one.")
+    if found.has_usable_password():
+        return redirect("account_login")
+    form = NewPasswordForm(request.POST if request.method == "POST" else None)
+    if form.is_bound:
+        sent = pages.submit(
+            form,
+            lambda data: operators.set_first_password(found.id, token, data["password"], now=timezone.now()),
+        )
+        if sent.result:
+            messages.success(request, "Your password is set. Sign in with it.")
+            return redirect("account_login")
+    context = {"form": form, "email": found.email, "link": request.path}
+    response = pages.render(request, "account/set_password.html", context, status=422 if form.errors else 200)
+    response["Referrer-Policy"] = "no-referrer"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def change_password(request: HttpRequest) -> HttpResponse:
+    """The person's own password, changed with the old one; every other session of theirs ends."""
+    tenancy.scope_of(request)
+    form = ChangePasswordForm(request.POST if request.method == "POST" else None)
+    sent = pages.submit(form, lambda data: _changed(request, data)) if form.is_bound else None
+    if sent and sent.result:
+        messages.success(request, "Your password is changed. Your other sessions are over.")
+        return redirect("settings")
+    context = {"nav": "settings", "form": form}
+    return pages.render(request, "account/change_password.html", context, status=sent.status if sent else 200)
+
+
+def _changed(request: HttpRequest, data: dict[str, Any]) -> bool:
+    """Tries are counted like those to sign in: a session that was left open is no way to guess the password."""
+    operator, now = access.operator_by_email(request.user.get_username()), timezone.now()
+    if operator is None:
+        raise NotFound
+    tries = throttle.bucket("password", operator.id.hex, free=FREE_OF_ACCOUNT)
+    wait = ceil(throttle.reserve([tries], now=now).total_seconds())
+    if wait:
+        message = f"Too many failed attempts. Try again in {wait} seconds."
+        raise Invalid(message, errors=[{"field": "current", "message": message}])
+    if not operator.check_password(data["current"]):
+        raise Invalid(errors=[{"field": "current", "message": "is not your password"}])
+    throttle.succeeded(tries)
+    access.set_password(operator, data["password"], action="operator.password_changed", now=now)
+    auth.update_session_auth_hash(request, operator)
+    return True

@@ -18,6 +18,7 @@ public: list[URLPattern] = [
     path("healthz", openapi.health, name="health"),
     path("readyz", openapi.readiness, name="readiness"),
     path("login", host_pages.parameters("next")(sign_in.SignIn.as_view()), name="account_login"),
+    path("set-password/<str:operator_id>/<str:token>", sign_in.set_password, name="set-password"),
     path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
 ]
 pages: list[URLPattern] = [
@@ -31,6 +32,7 @@ pages: list[URLPattern] = [
     path("artifacts/<str:ref>/roll-back", views.artifact_roll_back, name="artifact-roll-back"),
     path("tenants", views.tenants, name="tenants"),
     path("settings", views.settings, name="settings"),
+    path("settings/password", sign_in.change_password, name="password"),
     path("api", views.api, name="api"),
 ]
 

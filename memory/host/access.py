@@ -243,9 +243,9 @@ def operator_by_email(email: str) -> Operator | None:
 
 @transaction.atomic
 def create_operator(
-    tenant: Tenant, email: str, *, role: str, password: str = "", actor: str = "host", now: datetime
+    tenant: Tenant, email: str, *, role: str, password: str | None = "", actor: str = "host", now: datetime
 ) -> Operator:
-    """A person who can sign in to ``tenant``, with one role.
+    """A person who can sign in to ``tenant``, with one role; with the password None not before they have set one.
 
     A person whose address exists becomes a member of this tenant too and keeps the password they have; one who was
     deactivated here is active again. Weak passwords are refused, and so is an active operator of this tenant.
@@ -268,11 +268,12 @@ def create_operator(
     return operator
 
 
-def _new_operator(email: str, password: str, *, now: datetime) -> Operator:
+def _new_operator(email: str, password: str | None, *, now: datetime) -> Operator:
     operator = Operator(email=email.strip().lower(), created_at=now)
     try:
         validate_email(operator.email)
-        validate_password(password, operator)
+        if password is not None:
+            validate_password(password, operator)
     except ValidationError as problem:
         errors = [{"field": "operator", "message": message} for message in problem.messages]
         raise Invalid("The operator is not valid: " + " ".join(problem.messages), errors=errors) from None
@@ -283,6 +284,24 @@ def _new_operator(email: str, password: str, *, now: datetime) -> Operator:
     except IntegrityError:
         raise Conflict("An operator with this e-mail address was created just now; try again.") from None
     return operator
+
+
+@transaction.atomic
+def set_password(operator: Operator, password: str | None, *, action: str, actor: str = "", now: datetime) -> None:
+    """The person signs in with ``password`` from now on, or, with None, not before they have set one by a link.
+
+    Their sessions end, in every tenant, and ``action`` is on record in each. Weak passwords are refused.
+    """
+    try:
+        if password is not None:
+            validate_password(password, operator)
+    except ValidationError as problem:
+        raise Invalid(errors=[{"field": "password", "message": each} for each in problem.messages]) from None
+    operator.set_password(password)
+    operator.save(update_fields=["password"])
+    who = ids.wire("usr", operator.id)
+    for membership in Membership.objects.filter(operator=operator).order_by("tenant_id"):
+        audit.append(membership.tenant_id, actor=actor or who, action=action, target=who, now=now)
 
 
 def membership_of(tenant_id: UUID, operator_id: UUID) -> Membership | None:

@@ -1,31 +1,45 @@
-"""The operators of a tenant, for those who manage them: list, change the role, deactivate, activate again."""
+"""The operators of a tenant, for those who manage them: list, invite, change the role, deactivate, reset a password."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
 from django.db.models import F
 
 from memory.host import access, audit, ids
 from memory.host.access import OWNER
-from memory.host.errors import Invalid, LastOwner, NotFound
+from memory.host.errors import Conflict, Invalid, LastOwner, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.keys import check_manager
-from memory.host.models import Membership, RoleGrant
+from memory.host.models import Membership, Operator, RoleGrant
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "operators:manage"
 
 
+class _JoinTokens(PasswordResetTokenGenerator):
+    """What stands in the link to somebody who has a password already: it sets none."""
+
+    key_salt = "memory.host.operators.join"
+
+
+_set_tokens, _join_tokens = PasswordResetTokenGenerator(), _JoinTokens()
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorRecord:
-    """An operator of one tenant, as they are listed there."""
+    """An operator of one tenant, as they are listed there; where somebody is an operator of other tenants too, when
+    they signed in last is not said."""
 
     row: Membership
     email: str
     roles: list[str]
+    has_password: bool
+    last_sign_in: datetime | None
 
     @property
     def principal(self) -> str:
@@ -111,4 +125,74 @@ def _member(scope: TenantScope, operator_id: UUID | None) -> Membership:
 
 def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
     held = access.roles_held(tenant_id, [ids.wire("usr", row.operator_id) for row in rows])
-    return [OperatorRecord(row, row.operator.email, held.get(ids.wire("usr", row.operator_id), [])) for row in rows]
+    elsewhere = _elsewhere(tenant_id, {row.operator_id for row in rows})
+    return [
+        OperatorRecord(
+            row,
+            row.operator.email,
+            held.get(ids.wire("usr", row.operator_id), []),
+            has_password=row.operator.has_usable_password(),
+            last_sign_in=None if row.operator_id in elsewhere else row.operator.last_login,
+        )
+        for row in rows
+    ]
+
+
+def _elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
+    """Those of these people who are or were operators of another tenant."""
+    rows = Membership.objects.filter(operator_id__in=operator_ids).exclude(tenant_id=tenant_id)
+    return set(rows.values_list("operator_id", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Who was invited, or is to set a new password, and the token of the link that is handed to them, shown once."""
+
+    operator: Operator
+    token: str
+
+
+@transaction.atomic
+def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invitation:
+    """The person is an operator of this tenant, and sets a password by the link; one who has a password keeps it, and
+    the link leads them to sign in, so that nobody learns from it who has one."""
+    check_manager(scope, SCOPE, role)
+    tenant = access.lock_tenant(scope.tenant_id)
+    operator = access.create_operator(tenant, email, role=role, password=None, actor=scope.principal.id, now=now)
+    tokens = _join_tokens if operator.has_usable_password() else _set_tokens
+    return Invitation(operator, tokens.make_token(operator))
+
+
+@transaction.atomic
+def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> Invitation:
+    """The password opens nothing any more, sessions are over, and a new one is set by the link.
+
+    Refused for a person who is an operator of another tenant too: it is their password there as well.
+    """
+    check_manager(scope, SCOPE)
+    access.lock_tenant(scope.tenant_id)
+    found = find(scope, operator_id)
+    check_manager(scope, SCOPE, *found.roles)
+    if _elsewhere(scope.tenant_id, [found.row.operator_id]):
+        message = "This person is an operator of another tenant too. They change the password themselves, in Settings."
+        raise Conflict(message, rule="member-elsewhere")
+    operator = found.row.operator
+    access.set_password(operator, None, action="operator.password_reset", actor=scope.principal.id, now=now)
+    return Invitation(operator, _set_tokens.make_token(operator))
+
+
+def invited(operator_id: UUID | None, token: str) -> Operator | None:
+    """Whom a link with this token is for; None when it was used, has expired or was never made."""
+    operator = Operator.objects.filter(id=operator_id).first() if operator_id else None
+    known = operator and (_set_tokens.check_token(operator, token) or _join_tokens.check_token(operator, token))
+    return operator if known else None
+
+
+@transaction.atomic
+def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
+    """The person of the link has this password; the link is used up."""
+    operator = Operator.objects.select_for_update().filter(id=operator_id).first()
+    if operator is None or not _set_tokens.check_token(operator, token):
+        raise NotFound("This link was used, or has expired. Ask for a new one.")
+    access.set_password(operator, password, action="operator.password_set", now=now)
+    return operator

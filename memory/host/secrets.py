@@ -1,9 +1,12 @@
-"""A tenant's own secrets, as principals manage them: written and removed, never read back."""
+"""A tenant's own secrets, as principals manage them: listed by name, written and removed, never read back."""
 
 from datetime import datetime
+from uuid import UUID
 
 from memory.host import vault
 from memory.host.errors import NotFound
+from memory.host.models import Secret, SecretScope
+from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 
@@ -18,3 +21,11 @@ def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: 
     scope.check("secrets:manage")
     if not vault.remove(scope.tenant_id, name, scope=kind, owner=owner, actor=scope.principal.id, now=now):
         raise NotFound("The vault holds no secret by that name.")
+
+
+def list_secrets(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[Secret]:
+    """The secrets by the names that runs resolve, sealed, the newest first; those of single runs and webhooks apart."""
+    scope.check("secrets:manage")
+    rows = Secret.objects.of(scope.tenant_id).filter(scope__in=(SecretScope.TENANT, SecretScope.USER))
+    rows = rows.exclude(owner__startswith="removed:")  # kept for redaction alone
+    return read_page(rows, after, limit)

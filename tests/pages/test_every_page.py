@@ -44,6 +44,11 @@ LISTS += [
     "/archives",
     "/archives/distill",
     "/settings/approval/automation",
+    "/settings/keys",
+    "/settings/operators",
+    "/settings/secrets",
+    "/settings/password",
+    "/go-to",
     "/workflow-files",
 ]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}

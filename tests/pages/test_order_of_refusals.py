@@ -29,9 +29,11 @@ VALUES: dict[str, Callable[[World], str]] = {
     "interrupt_id": lambda world: ids.wire(
         "int", Interrupt.objects.of(world.run.tenant_id).get(run_id=world.run.id).id
     ),
+    "key_id": lambda world: ids.wire("key", ids.new_id()),
     "kind": lambda world: "automation",
     "mem_id": lambda world: world.entry,
     "name": lambda world: world.openintent["namespace"],
+    "operator_id": lambda world: ids.wire("usr", ids.new_id()),
     "pass_id": lambda world: world.background_pass,
     "path": lambda world: world.file,
     "prop_id": lambda world: ids.wire("prop", world.proposal.id),
@@ -39,6 +41,7 @@ VALUES: dict[str, Callable[[World], str]] = {
     "run_id": lambda world: ids.wire("run", world.run.id),
     "schedule_id": lambda world: world.pass_schedule,
     "sequence": lambda world: "0",
+    "token": lambda world: "x",
 }
 
 
@@ -48,7 +51,7 @@ def pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
         place = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from pages(pattern.url_patterns, place)
-        elif isinstance(pattern, URLPattern) and not place.startswith(("v1/", "api/v1/")):
+        elif isinstance(pattern, URLPattern) and not place.startswith(("v1/", "api/v1/", "mcp")):
             yield str(pattern.name), place
 
 
@@ -82,6 +85,14 @@ NEEDS = {
     "artifact-disable": "artifacts:manage",
     "artifact-enable": "artifacts:manage",
     "artifact-roll-back": "proposals:create",
+    "keys": "keys:manage",
+    "key-revoke": "keys:manage",
+    "key-rotate": "keys:manage",
+    "operators": "operators:manage",
+    "operator-change": "operators:manage",
+    "operator-reset": "operators:manage",
+    "secrets": "secrets:manage",
+    "secret-remove": "secrets:manage",
     "forget": "memory:forget",
     "forget-suspects": "memory:forget",
     "forget-confirm": "memory:forget",
@@ -105,7 +116,7 @@ NEEDS = {
     "approval-change-confirm": "policies:manage",
     "approval-change-refuse": "policies:manage",
 }
-OPEN_TO_ALL = ("account_login", "account_logout", "tenants")
+OPEN_TO_ALL = ("account_login", "account_logout", "set-password", "password", "tenants")
 ROLES = ("owner", "operator", "author", "reviewer", "viewer", "auditor")
 FORMS: tuple[dict[str, str], ...] = ({}, {"nobodysField": "x", "revision": "x", "act": "x", "action": "reject"})
 

@@ -1,0 +1,201 @@
+"""Who and what may come in: operators, API keys, and the secrets that runs resolve by name."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from memory.forms import InviteForm, KeyForm, SecretForm
+from memory.host import access, ids, keys, operators, pages, secrets, tenancy
+from memory.host.access import NewKey
+from memory.host.operators import Invitation
+from memory.host.tenancy import TenantScope
+
+FIELDS = {"expiresAt": "expires_at", "operator": "email"}
+
+
+@pages.parameters("after", "seen")
+@require_http_methods(["GET", "HEAD", "POST"])
+def key_list(request: HttpRequest) -> HttpResponse:
+    """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    keys.check_manager(scope, keys.SCOPE)
+    form = _key_form(scope, request.POST if request.method == "POST" else None)
+    if not form.is_bound:
+        return _keys_page(request, scope, form)
+    sent = pages.submit(form, lambda data: keys.create(scope, **data, now=now), called=FIELDS, not_found="person")
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    if not sent.result:
+        return _keys_page(request, scope, form, status=sent.status)
+    return _keys_page(request, scope, _key_form(scope), made=sent.result)
+
+
+def _key_form(scope: TenantScope, given: Any = None) -> KeyForm:
+    return KeyForm(given, roles=_roles_below(scope))
+
+
+def _keys_page(
+    request: HttpRequest, scope: TenantScope, form: KeyForm, *, made: NewKey | None = None, status: int = 200
+) -> HttpResponse:
+    cursor, now = pages.Cursor.of(request, "key"), timezone.now()
+    page = keys.list_keys(scope, after=cursor.after, limit=pages.PAGE, now=now)
+    context = {
+        "nav": "settings",
+        "now": now,
+        "rows": page.rows,
+        "total": page.total,
+        "form": form,
+        "made": made,
+        "names": access.names_of(scope.tenant_id, {each.row.made_by for each in page.rows}),
+        **cursor.links(len(page.rows), page.after),
+    }
+    return pages.render(request, "memory/keys.html", context, status=status)
+
+
+@require_POST
+def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
+    """The key opens nothing from now on."""
+    keys.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    messages.success(request, "The key is revoked.")
+    return redirect("keys")
+
+
+@require_POST
+def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
+    """The same key under a new secret, which the answer shows once."""
+    scope = tenancy.scope_of(request)
+    made = keys.rotate(scope, ids.parse("key", key_id), now=timezone.now())
+    return _keys_page(request, scope, _key_form(scope), made=made)
+
+
+@pages.parameters("after", "seen")
+@require_http_methods(["GET", "HEAD", "POST"])
+def operator_list(request: HttpRequest) -> HttpResponse:
+    """The operators in the order they joined; a POST invites one, and the answer shows the link once."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    keys.check_manager(scope, operators.SCOPE)
+    form = _invite_form(scope, request.POST if request.method == "POST" else None)
+    if not form.is_bound:
+        return _operators_page(request, scope, form)
+    sent = pages.submit(
+        form, lambda data: operators.invite(scope, data["email"], role=data["role"], now=now), called=FIELDS
+    )
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    if not sent.result:
+        return _operators_page(request, scope, form, status=sent.status)
+    return _operators_page(request, scope, _invite_form(scope), made=sent.result)
+
+
+def _invite_form(scope: TenantScope, given: Any = None) -> InviteForm:
+    return InviteForm(given, roles=_roles_below(scope))
+
+
+def _roles_below(scope: TenantScope) -> list[str]:
+    """The roles that give no more than this principal has."""
+    return [role for role, held in access.ROLES.items() if held <= scope.principal.scopes]
+
+
+def _operators_page(
+    request: HttpRequest, scope: TenantScope, form: InviteForm, *, made: Invitation | None = None, status: int = 200
+) -> HttpResponse:
+    cursor = pages.Cursor.of(request, "usr")
+    page = operators.list_operators(scope, after=cursor.after, limit=pages.PAGE)
+    link = reverse("set-password", args=[ids.wire("usr", made.operator.id), made.token]) if made else ""
+    context = {
+        "nav": "settings",
+        "now": timezone.now(),
+        "rows": page.rows,
+        "total": page.total,
+        "roles": _roles_below(scope),
+        "form": form,
+        "made": made,
+        "link": request.build_absolute_uri(link) if link else "",
+        **cursor.links(len(page.rows), page.after),
+    }
+    return pages.render(request, "memory/operators.html", context, status=status)
+
+
+@require_POST
+def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """The role, and whether the person may sign in, as the form says; their sessions end with a change."""
+    scope, asked = tenancy.scope_of(request), request.POST
+    active = {"deactivate": False, "activate": True}.get(asked.get("act", ""))
+    form = _invite_form(scope, {"role": asked.get("role", ""), "email": "unchanged@example.com"})
+    role = form.cleaned_data["role"] if active is None and form.is_valid() else ""
+
+    def act(_: object) -> object:
+        return operators.change(scope, ids.parse("usr", operator_id), role=role, active=active, now=timezone.now())
+
+    sent = pages.submit(pages.PlainForm({}), act)
+    if sent.result:
+        messages.success(request, "Changed. Their sessions in this tenant are over.")
+        return redirect("operators")
+    messages.error(request, sent.conflict.message if sent.conflict else "Choose a role from the list.")
+    return _operators_page(request, scope, _invite_form(scope), status=sent.status)
+
+
+@require_POST
+def operator_reset(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """The password opens nothing any more; the answer shows once the link by which a new one is set."""
+    scope = tenancy.scope_of(request)
+    sent = pages.submit(
+        pages.PlainForm({}),
+        lambda _: operators.reset_password(scope, ids.parse("usr", operator_id), now=timezone.now()),
+    )
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return _operators_page(
+        request, scope, _invite_form(scope), made=sent.result, status=200 if sent.result else sent.status
+    )
+
+
+@pages.parameters("after", "seen")
+@require_http_methods(["GET", "HEAD", "POST"])
+def secret_list(request: HttpRequest) -> HttpResponse:
+    """The secrets by name; a POST sets the value of one, which no page shows."""
+    scope = tenancy.scope_of(request)
+    scope.check("secrets:manage")
+    form = SecretForm(request.POST if request.method == "POST" else None)
+    if not form.is_bound:
+        return _secrets_page(request, scope, form)
+
+    def act(data: dict[str, Any]) -> bool:
+        secrets.set_secret(scope, data["name"], data["value"], kind="tenant", owner="", now=timezone.now())
+        return True
+
+    sent = pages.submit(form, act)
+    if not sent.result:
+        return _secrets_page(request, scope, form, status=sent.status)
+    messages.success(request, f"Runs resolve {form.cleaned_data['name']} to the new value from now on.")
+    return redirect("secrets")
+
+
+def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *, status: int = 200) -> HttpResponse:
+    cursor = pages.Cursor.of(request, "sec")
+    page = secrets.list_secrets(scope, after=cursor.after, limit=pages.PAGE)
+    context = {
+        "nav": "settings",
+        "now": timezone.now(),
+        "rows": page.rows,
+        "total": page.total,
+        "form": form,
+        "names": access.names_of(scope.tenant_id, {each.owner for each in page.rows}),
+        **cursor.links(len(page.rows), page.after),
+    }
+    return pages.render(request, "memory/secrets.html", context, status=status)
+
+
+@require_POST
+def secret_remove(request: HttpRequest) -> HttpResponse:
+    """No run resolves the name any more."""
+    scope, asked = tenancy.scope_of(request), request.POST
+    place = {"kind": asked.get("scope", "tenant"), "owner": asked.get("owner", "")}
+    secrets.remove_secret(scope, asked.get("name", ""), **place, now=timezone.now())
+    messages.success(request, "The secret is removed.")
+    return redirect("secrets")

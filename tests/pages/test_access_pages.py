@@ -1,0 +1,215 @@
+"""Operators, API keys, secrets and passwords, each managed on its page: nothing of it needs a shell."""
+
+import re
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+
+from memory.host import access, audit, ids, vault
+from memory.host.models import ApiKey, Operator
+from tests import building
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+GOOD = "a long enough sentence"
+
+
+def told(action: str) -> list[Any]:
+    return [each for each in audit.newest(building.tenant().id) if each.action == action]
+
+
+def link_in(answer: Any) -> str:
+    """The path of the link that the page shows once."""
+    found = re.search(r"<code>https?://[^/]+(/set-password/[^<]+)</code>", body_of(answer))
+    assert found, body_of(answer)
+    return found[1]
+
+
+def signs_in(email: str, password: str) -> bool:
+    answer = Client().post("/login", {"login": email, "password": password})
+    return bool(answer.status_code == 302)
+
+
+def operator_url(email: str) -> str:
+    return f"/settings/operators/{ids.wire('usr', Operator.objects.get(email=email).id)}"
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_made_and_shown_once_and_opens_the_api_with_its_role(ada: Client) -> None:
+    answer = ada.post("/settings/keys", {"name": "night agent", "role": "viewer", "agents": "a.one, a.two"})
+    assert answer.status_code == 200
+    text = re.search(r"<code>(owk_[^<]+|[A-Za-z0-9_\-.]{30,})</code>", body_of(answer))
+    assert text, body_of(answer)
+    got = Client().get("/v1/host/console/memory?memoryRef=x", headers={"authorization": f"Bearer {text[1]}"})
+    assert got.status_code == 200
+    again = body_of(ada.get("/settings/keys"))
+    assert text[1] not in again
+    assert "night agent" in again
+    assert "a.two" in again
+    assert len(told("key.created")) == 1
+
+
+def test_a_key_is_rotated_and_revoked_from_its_row(ada: Client) -> None:
+    made = access.create_api_key(building.tenant(), role="viewer", name="old", now=timezone.now())
+    url = f"/settings/keys/{ids.wire('key', made.key_id)}"
+
+    def opens(text: str) -> bool:
+        return Client().get("/v1/host/console/memory?memoryRef=x", headers={"x-api-key": text}).status_code == 200
+
+    assert opens(made.text)
+    rotated = re.search(r"<code>([^<]{30,})</code> <button", body_of(ada.post(f"{url}/rotate")))
+    assert rotated
+    assert not opens(made.text)
+    assert opens(rotated[1])
+    assert ada.post(f"{url}/revoke").status_code == 302
+    assert not opens(rotated[1])
+    assert "revoked" in body_of(ada.get("/settings/keys"))
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"role": "emperor"}, "is none of the choices"),
+        ({"role": "viewer", "agents": "one " + "x" * 200}, "must be agent ids"),
+        ({"role": "viewer", "expires_at": "2020-01-01"}, "must be in the future"),
+        ({"role": "viewer", "person": "nobody@acme.example"}, "nobody"),
+    ],
+)
+def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client, form: dict[str, str], says: str) -> None:
+    answer = ada.post("/settings/keys", form)
+    assert answer.status_code == 422
+    assert says in body_of(answer)
+    assert ApiKey.objects.count() == 0
+
+
+def test_who_manages_no_keys_sees_and_makes_none_and_another_tenant_s_key_is_not_there(sign_in: SignIn) -> None:
+    operator, gil = sign_in(role="operator"), sign_in("globex")
+    made = access.create_api_key(building.tenant(), role="viewer", name="acme's own", now=timezone.now())
+    for url in ("/settings/keys", "/settings/operators", "/settings/secrets"):
+        assert operator.get(url).status_code == 403, url
+        assert operator.post(url, {}).status_code == 403, url
+    assert "acme&#x27;s own" not in body_of(gil.get("/settings/keys"))
+    assert gil.post(f"/settings/keys/{ids.wire('key', made.key_id)}/revoke").status_code == 404
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+def test_an_invited_operator_sets_a_password_by_the_link_once_and_signs_in(ada: Client) -> None:
+    answer = ada.post("/settings/operators", {"email": "new@acme.example", "role": "reviewer"})
+    link = link_in(answer)
+    assert "invited" in body_of(answer)
+    assert not signs_in("new@acme.example", GOOD)
+    visitor = Client()
+    assert "new@acme.example" in body_of(visitor.get(link))
+    assert visitor.post(link, {"password": "short", "again": "short"}).status_code == 422
+    assert visitor.post(link, {"password": GOOD, "again": "another"}).status_code == 422
+    assert visitor.post(link, {"password": GOOD, "again": GOOD}).status_code == 302
+    assert "Your password is set" in body_of(visitor.get("/login"))
+    assert signs_in("new@acme.example", GOOD)
+    assert visitor.get(link).status_code == 404
+    assert visitor.post(link, {"password": GOOD + "2", "again": GOOD + "2"}).status_code == 404
+    assert not signs_in("new@acme.example", GOOD + "2")
+    assert [len(told(each)) for each in ("operator.created", "operator.password_set")] == [2, 1]
+
+
+def test_a_link_expires_after_three_days_and_a_changed_one_opens_nothing(ada: Client) -> None:
+    link = link_in(ada.post("/settings/operators", {"email": "new@acme.example", "role": "viewer"}))
+    assert Client().get(link[:-1] + ("0" if link[-1] != "0" else "1")).status_code == 404
+    with time_machine.travel(timezone.now() + timedelta(days=4)):
+        assert Client().get(link).status_code == 404
+    assert Client().get(link).status_code == 200
+
+
+def test_the_link_of_somebody_who_has_a_password_sets_none(ada: Client) -> None:
+    building.operator("globex", "owner", email="both@globex.example")
+    link = link_in(ada.post("/settings/operators", {"email": "both@globex.example", "role": "viewer"}))
+    answer = Client().post(link, {"password": GOOD, "again": GOOD})
+    assert answer["Location"].startswith("/login")
+    assert signs_in("both@globex.example", building.PASSWORD)
+
+
+def test_a_reset_ends_sessions_and_the_old_password_and_spares_members_of_other_tenants(sign_in: SignIn) -> None:
+    ada, rosa = sign_in(), Client()
+    building.operator("acme", "reviewer", email="rosa@acme.example")
+    assert rosa.post("/login", {"login": "rosa@acme.example", "password": building.PASSWORD}).status_code == 302
+    assert rosa.get("/proposals").status_code == 200
+    link = link_in(ada.post(f"{operator_url('rosa@acme.example')}/reset-password"))
+    assert rosa.get("/proposals").status_code == 302
+    assert not signs_in("rosa@acme.example", building.PASSWORD)
+    assert Client().post(link, {"password": GOOD, "again": GOOD}).status_code == 302
+    assert signs_in("rosa@acme.example", GOOD)
+    person = Operator.objects.get(email="rosa@acme.example")
+    access.create_operator(building.tenant("globex"), person.email, role="viewer", now=timezone.now())
+    assert ada.post(f"{operator_url(person.email)}/reset-password").status_code == 409
+    assert signs_in("rosa@acme.example", GOOD)
+
+
+def test_a_role_is_changed_and_somebody_deactivated_and_the_last_owner_stays(sign_in: SignIn) -> None:
+    ada = sign_in()
+    building.operator("acme", "viewer", email="vera@acme.example")
+    vera = operator_url("vera@acme.example")
+    assert ada.post(vera, {"role": "author"}).status_code == 302
+    assert ada.post(vera, {"role": "emperor"}).status_code == 422
+    assert ada.post(vera, {"act": "deactivate"}).status_code == 302
+    assert "deactivated" in body_of(ada.get("/settings/operators"))
+    assert not signs_in("vera@acme.example", building.PASSWORD)
+    assert ada.post(vera, {"act": "activate"}).status_code == 302
+    assert signs_in("vera@acme.example", building.PASSWORD)
+    me = ids.wire("usr", UUID(ada.session["_auth_user_id"]))
+    assert ada.post(f"/settings/operators/{me}", {"act": "deactivate"}).status_code == 409
+    assert ada.get("/settings/operators").status_code == 200
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_secret_is_set_and_removed_by_name_and_its_value_is_on_no_page(ada: Client) -> None:
+    assert (
+        ada.post("/settings/secrets", {"name": "CRM_KEY", "value": "hunter2-hunter2"}, follow=True).status_code == 200
+    )
+    shown = body_of(ada.get("/settings/secrets"))
+    assert "CRM_KEY" in shown
+    assert "hunter2" not in shown
+    assert vault.holds(building.tenant().id, "CRM_KEY")
+    refused = ada.post("/settings/secrets", {"name": "CRM]KEY", "value": "hunter2-hunter2"})
+    assert refused.status_code == 422
+    assert "hunter2" not in body_of(refused)
+    assert ada.post("/settings/secrets/remove", {"name": "CRM_KEY", "scope": "tenant", "owner": ""}).status_code == 302
+    assert not vault.holds(building.tenant().id, "CRM_KEY")
+    assert ada.post("/settings/secrets/remove", {"name": "CRM_KEY"}).status_code == 404
+
+
+# --- one's own password ---------------------------------------------------------------------------------------------
+
+
+def test_one_s_own_password_is_changed_with_the_old_one_and_other_sessions_end() -> None:
+    building.operator("acme", "viewer", email="vera@acme.example")
+    here, there = Client(), Client()
+    for browser in (here, there):
+        browser.post("/login", {"login": "vera@acme.example", "password": building.PASSWORD})
+    form = {"current": building.PASSWORD, "password": GOOD, "again": GOOD}
+    assert here.post("/settings/password", form | {"current": "wrong"}).status_code == 422
+    assert here.post("/settings/password", form | {"password": "password12", "again": "password12"}).status_code == 422
+    assert here.post("/settings/password", form).status_code == 302
+    assert here.get("/settings").status_code == 200
+    assert there.get("/settings").status_code == 302
+    assert signs_in("vera@acme.example", GOOD)
+
+
+def test_guessing_the_password_of_an_open_session_waits_after_a_few_tries() -> None:
+    building.operator("acme", "viewer", email="vera@acme.example")
+    browser = Client()
+    browser.post("/login", {"login": "vera@acme.example", "password": building.PASSWORD})
+    form = {"current": "wrong", "password": GOOD, "again": GOOD}
+    for _ in range(8):
+        said = body_of(browser.post("/settings/password", form))
+    assert "Too many failed attempts" in said
+    assert "Too many" in body_of(browser.post("/settings/password", form | {"current": building.PASSWORD}))
