@@ -12,7 +12,7 @@ from django_q.tasks import async_task
 
 from memory import external_runs, passes, retention, search
 from memory.forget import forgetting
-from memory.host import checkpoints, idempotency, sql, throttle
+from memory.host import checkpoints, deliveries, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
 from memory.passes import consolidation, lookalikes, nights, orders, schedules
@@ -77,6 +77,10 @@ def collect_archives() -> int:
 
 def sweep_answers() -> int:
     return idempotency.sweep(now=timezone.now())
+
+
+def sweep_deliveries() -> int:
+    return deliveries.sweep(now=timezone.now())
 
 
 def checkpoint_audit() -> int:

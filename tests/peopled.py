@@ -17,8 +17,8 @@ from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from memory.forget import forgetting
-from memory.host import ids, registry
-from memory.host.models import ArtifactKind, Interrupt, Run
+from memory.host import deliveries, ids, registry
+from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.host.operations import Operation, operations_of
 from memory.models import Commitment
 from openwop_console.runtime import artifacts, interrupts
@@ -154,6 +154,14 @@ class World:
         return str(made.json()["id"])
 
     @cached_property
+    def delivery(self) -> str:
+        """Of the world's webhook, of a run that has ended."""
+        assert self.webhook
+        building.remember(self.slug, "told")
+        deliveries.fan_out(now=timezone.now())
+        return ids.wire("dlv", WebhookDelivery.objects.of(self.scope.tenant_id).latest("created_at").id)
+
+    @cached_property
     def operator(self) -> str:
         return ids.wire("usr", building.operator(self.slug, email=f"peopled@{self.slug}.example").id)
 
@@ -232,6 +240,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "schedules/name": lambda world: world.schedule,
     "secrets/name": lambda world: world.secret,
     "synthesis/pass_id": lambda world: world.synthesis,
+    "deliveries/delivery_id": lambda world: world.delivery,
     "webhooks/webhook_id": lambda world: world.webhook,
     "workflows/workflow_id": lambda world: world.run.workflow_id,
 }
@@ -268,6 +277,7 @@ UNKNOWN: dict[str, str] = {
     "schedules/name": "nothing",
     "secrets/name": "nothing",
     "synthesis/pass_id": "pass_" + "0" * 32,
+    "deliveries/delivery_id": "dlv_" + "0" * 32,
     "webhooks/webhook_id": "whk_" + "0" * 32,
     "workflows/workflow_id": "nothing",
 }

@@ -26,6 +26,12 @@ urlpatterns = [
     path("v1/webhooks/<str:webhook_id>", webhooks.webhook_removal, name="api-webhook-removal"),
     path("v1/host/console/webhooks", webhooks.webhook_list, name="api-webhooks"),
     path("v1/host/console/webhooks/<str:webhook_id>:rotate-secret", webhooks.webhook_rotate, name="api-webhook-rotate"),
+    path(
+        "v1/host/console/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>:redeliver",
+        webhooks.delivery_again,
+        name="api-webhook-delivery-again",
+    ),
+    path("v1/host/console/webhooks/<str:webhook_id>/deliveries", webhooks.delivery_list, name="api-webhook-deliveries"),
     path("v1/host/console/webhooks/<str:webhook_id>", webhooks.webhook, name="api-webhook"),
     path("v1/host/workspace/files", workspace.files, name="api-workspace-files"),
     path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),

@@ -6,10 +6,10 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory.host import ids, webhooks
+from memory.host import deliveries, ids, webhooks
 from memory.host.http import After, Closed, Text, checked, query_of
 from memory.host.json_types import JSONObject
-from memory.host.models import Webhook, WebhookState
+from memory.host.models import DeliveryState, Webhook, WebhookDelivery, WebhookState
 from memory.host.operations import COUNT, TEXT, TIME, closed, listed, nullable, operation, words
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
@@ -42,6 +42,23 @@ NEW_WEBHOOK = closed(
 )
 
 
+DELIVERY = closed(
+    "WebhookDelivery",
+    id=TEXT,
+    messageId=TEXT,
+    type=TYPE,
+    state=words(DeliveryState),
+    attempts=COUNT,
+    status=nullable(COUNT),
+    code=nullable(TEXT),
+    createdAt=TIME,
+    lastAttemptAt=nullable(TIME),
+    nextAttemptAt=nullable(TIME),
+    endedAt=nullable(TIME),
+)
+DELIVERIES = closed("WebhookDeliveryPage", deliveries=listed(DELIVERY), total=COUNT, next=nullable(TEXT))
+
+
 class NewWebhookRequest(Closed):
     """``POST /v1/webhooks``; with ``tags``, events of runs that have one of them."""
 
@@ -63,6 +80,13 @@ class WebhooksQuery(Closed):
     """``GET /v1/host/console/webhooks``; ``after`` is the id that ``next`` gave."""
 
     after = After("whk")
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
+
+
+class DeliveriesQuery(Closed):
+    """``GET /v1/host/console/webhooks/{id}/deliveries``; ``after`` is the id that ``next`` gave."""
+
+    after = After("dlv")
     limit = serializers.IntegerField(required=False, min_value=1, max_value=200)
 
 
@@ -111,6 +135,27 @@ def webhook_list(request: Request) -> Response:
     return Response({"webhooks": found, "total": page.total, "next": cursor("whk", page.after)})
 
 
+@operation(
+    "listWebhookDeliveries", scope=webhooks.SCOPE, query=DeliveriesQuery, gives={200: DELIVERIES}, tag="webhooks"
+)
+@api_view(["GET"])
+def delivery_list(request: Request, webhook_id: str) -> Response:
+    scope = scope_of(request)
+    webhooks.check_manager(scope)
+    given = checked(DeliveriesQuery, query_of(request)).validated_data
+    found, limit = ids.parse("whk", webhook_id), given.get("limit", DEFAULT_LIMIT)
+    page = deliveries.list_deliveries(scope, found, after=given.get("after"), limit=limit)
+    rows = [delivery_document(each) for each in page.rows]
+    return Response({"deliveries": rows, "total": page.total, "next": cursor("dlv", page.after)})
+
+
+@operation("redeliverWebhook", scope=webhooks.SCOPE, gives={200: DELIVERY}, tag="webhooks")
+@api_view(["POST"])
+def delivery_again(request: Request, webhook_id: str, delivery_id: str) -> Response:
+    wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
+    return Response(delivery_document(deliveries.redeliver(scope_of(request), *wanted, now=timezone.now())))
+
+
 @operation("readWebhook", scope=webhooks.SCOPE, gives={200: WEBHOOK}, tag="webhooks")
 @api_view(["GET"])
 def webhook(request: Request, webhook_id: str) -> Response:
@@ -148,4 +193,20 @@ def new_document(made: NewSecret) -> JSONObject:
         "secret": made.text,
         "secretFingerprint": made.webhook.fingerprint,
         "signatureAlgorithm": webhooks.ALGORITHM,
+    }
+
+
+def delivery_document(row: WebhookDelivery) -> JSONObject:
+    """A line of the log of deliveries; ``messageId`` is the ``webhook-id`` of every attempt."""
+    moments = {"lastAttemptAt": row.last_at, "nextAttemptAt": row.next_at, "endedAt": row.ended_at}
+    return {
+        "id": ids.wire("dlv", row.id),
+        "messageId": ids.wire("msg", row.id),
+        "type": row.type,
+        "state": row.state,
+        "attempts": row.attempts,
+        "status": row.status,
+        "code": row.code or None,
+        "createdAt": instant(row.created_at),
+        **{name: instant(moment) if moment else None for name, moment in moments.items()},
     }

@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterable
+from functools import cache
 from typing import Any
 
 import httpcore
@@ -164,10 +166,15 @@ async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
     return [text for text in texts if may_connect(host, ipaddress.ip_address(text.partition("%")[0]))]
 
 
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """The certificates that are trusted: to read them takes longer than most requests."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class _Transport(httpx.AsyncHTTPTransport):
     """httpx's own transport over our backend, which it offers no parameter for."""
 
     def __init__(self) -> None:
         super().__init__(trust_env=False)
-        context = httpx.create_ssl_context(trust_env=False)
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=_Backend())
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_Backend())

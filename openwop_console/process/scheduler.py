@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from memory import commitments, passes
 from memory import tasks as memory_tasks
-from memory.host import checkpoints, runs, scheduling
+from memory.host import checkpoints, deliveries, runs, scheduling
 from memory.host.scheduling import Timer
 from openwop_console.runtime import tasks
 from openwop_console.runtime.timed import schedules
@@ -40,6 +40,7 @@ TIMERS = (
     Timer("previews", "memory.tasks.lapse_previews", 15),
     Timer("words", "memory.tasks.index_words", 1),
     Timer("answers", "memory.tasks.sweep_answers", 60),
+    Timer("deliveries", "memory.tasks.sweep_deliveries", 60),
     # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),
     Timer("nights", "memory.tasks.order_nights", 1),
@@ -114,7 +115,8 @@ class Scheduler:
 def recover(instance: str | None, now: datetime) -> int:
     """What an earlier, dead console of this data folder held is free at once; returns how much. None is any console: on
     a restored copy none of those that held its rows."""
-    return sum(lease.release_held_by(instance, now=now) for lease in (runs.LEASE, passes.LEASE, commitments.LEASE))
+    leases = (runs.LEASE, passes.LEASE, commitments.LEASE, deliveries.LEASE)
+    return sum(lease.release_held_by(instance, now=now) for lease in leases)
 
 
 @contextlib.contextmanager

@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, vault, webhooks
+from memory.host import access, ids, vault, webhooks
 from memory.host.errors import Forbidden
 from memory.host.models import AuditRecord, IdempotencyRecord, Secret, Webhook
-from tests import building
+from tests import building, hooks
 
 pytestmark = pytest.mark.django_db
 WEBHOOKS, CONSOLE = "/v1/webhooks", "/v1/host/console/webhooks"
@@ -194,3 +194,28 @@ def test_the_domain_itself_refuses_who_may_not() -> None:
     reader = building.scope(role="viewer")
     with pytest.raises(Forbidden):
         webhooks.create_webhook(reader, BODY["url"], ["run.completed"], tags=[], now=timezone.now())  # type: ignore[arg-type]
+
+
+def test_the_log_of_deliveries_is_paged_and_a_delivery_is_sent_again() -> None:
+    owner, globex = building.headers(), building.headers("globex")
+    webhook = hooks.subscribe("memory.written", "run.ended")
+    building.remember("acme", "Marta prefers tea.")
+    older, newer = (ids.wire("dlv", each.id) for each in hooks.told(webhook))
+    log = f"{CONSOLE}/{webhooks.wire_id(webhook)}/deliveries"
+    first = ask("GET", f"{log}?limit=1", owner).json()
+    assert ([each["id"] for each in first["deliveries"]], first["total"], first["next"]) == ([newer], 2, newer)
+    second = ask("GET", f"{log}?after={newer}", owner).json()
+    assert ([each["id"] for each in second["deliveries"]], second["next"]) == ([older], None)
+    line = second["deliveries"][0]
+    assert (line["type"], line["state"], line["attempts"], line["code"]) == ("memory.written", "pending", 0, None)
+    assert line["messageId"] == older.replace("dlv_", "msg_")
+    assert "Marta" not in json.dumps([first, second])
+    again = ask("POST", f"{log}/{older}:redeliver", owner)
+    assert (again.status_code, again.json()["id"], again.json()["state"]) == (200, older, "pending")
+    assert ask("GET", log, globex).status_code == 404
+    assert ask("POST", f"{log}/{older}:redeliver", globex).status_code == 404
+    assert ask("POST", f"{log}/dlv_{'0' * 32}:redeliver", owner).status_code == 404
+    for role in ("viewer", "operator"):
+        headers = building.headers(role=role)
+        assert ask("GET", log, headers).status_code == 403
+        assert ask("POST", f"{log}/{older}:redeliver", headers).status_code == 403

@@ -1,4 +1,4 @@
-"""``manage.py qcluster``: django-q2's cluster of workers, with the due loop beside it."""
+"""``manage.py qcluster``: django-q2's cluster of workers; beside it the due loop, and the dispatcher of webhooks."""
 
 import multiprocessing
 import signal
@@ -12,13 +12,13 @@ from django_q.management.commands import qcluster
 
 from memory.host import scheduling
 from openwop_console.management.base import DatabaseCommand
-from openwop_console.process import scheduler
+from openwop_console.process import dispatcher, scheduler
 
 
 class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # django-q2 has no types
-    """The workers take tasks off the queue; the loop queues them as they become due."""
+    """The workers take tasks off the queue; one loop queues them as they become due, another sends webhooks."""
 
-    help = "Run the workers, and start what is due by time, in the foreground."
+    help = "Run the workers, start what is due by time, and send webhooks, in the foreground."
 
     def handle(self, *args: object, run_once: bool = False, **options: object) -> None:
         scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
@@ -27,18 +27,19 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
         if run_once:
             return
         # The thread begins when the cluster's processes are forked: they would inherit its locks without it.
-        with scheduler.running() as stopping:
+        with scheduler.running() as ticking, dispatcher.running(timezone.now) as sending:
             for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, _after(stopping, signal.getsignal(number)))
+                signal.signal(number, _after((ticking, sending), signal.getsignal(number)))
             for process in multiprocessing.active_children():
                 process.join()
 
 
-def _after(stopping: Event, stop_cluster: Any) -> Callable[[int, Any], None]:
-    """A handler that ends the loop before the cluster: what becomes due from then on is for the next start."""
+def _after(loops: tuple[Event, ...], stop_cluster: Any) -> Callable[[int, Any], None]:
+    """A handler that ends the loops before the cluster: what becomes due from then on is for the next start."""
 
     def handle(number: int, frame: Any) -> None:
-        stopping.set()
+        for stopping in loops:
+            stopping.set()
         stop_cluster(number, frame)
 
     return handle

@@ -1,0 +1,292 @@
+"""Sends what webhooks are due, from inside the worker: a loop in a thread of its own, beside the one for what is due.
+
+Requests wait in one event loop, so that a slow receiver holds up neither the others nor the runs; what is claimed and
+what came of it is written by the loop of the dispatcher alone. Any number of workers may run one: each delivery is
+claimed under a lease, and one that was claimed by a worker that died is sent again under the same id.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import hmac
+import logging
+import queue
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import httpx
+import orjson
+from django.db import close_old_connections, connection
+
+from memory.host import deliveries, event_log, ids, outbound, vault, webhooks
+from memory.host.json_types import JSONObject
+from memory.host.models import Webhook, WebhookDelivery, WebhookState
+from memory.tasks import worker_name
+from memory.wire import instant
+from openwop_console import VERSION
+from openwop_console.runtime.api.serializers import event_document
+
+logger = logging.getLogger(__name__)
+
+EVERY = 0.5
+AFTER_A_FAILURE = 5.0
+ATTEMPT_SECONDS = 5.0
+# Requests under way at a time, of this worker and to one webhook: so many slow receivers keep out no others.
+AT_ONCE, OF_ONE_WEBHOOK = 32, 4
+MOST_READ = 16_384  # of an answer, of which nothing but the status counts
+SEALED = "secret_sealed"
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an attempt: the status, if there was an answer, and a code, empty when it was delivered."""
+
+    status: int | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that this dispatcher has in hand."""
+
+    tenant_id: UUID
+    delivery_id: UUID
+    webhook_id: UUID
+
+
+class Dispatcher:
+    """What one worker has under way."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._holder = f"{worker_name()}/webhooks"
+        self._under_way: dict[Claimed, Future[Outcome]] = {}
+        self._outcomes: queue.SimpleQueue[tuple[Claimed, Outcome]] = queue.SimpleQueue()
+        self._last: UUID | None = None
+        self._loop = asyncio.new_event_loop()
+        self._sending = threading.Thread(target=_run, args=(self._loop,), name="webhooks", daemon=True)
+        self._sending.start()
+
+    def close(self) -> None:
+        """What is under way is left: it is tried again when its lease is over."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._sending.join(timeout=2)
+
+    def tick(self) -> int:
+        """What waits in the outbox is fanned out, what is due is begun; how much that was."""
+        now = self._clock()
+        fanned_out, begun = deliveries.fan_out(now=now), 0
+        in_hand = Counter(each.webhook_id for each in self._under_way)
+        if len(self._under_way) >= AT_ONCE:
+            return fanned_out
+        for delivery in deliveries.due(now=now, per_webhook=OF_ONE_WEBHOOK, after=self._last):
+            if len(self._under_way) >= AT_ONCE:
+                break
+            if in_hand[delivery.webhook_id] < OF_ONE_WEBHOOK and self._begin(delivery, now):
+                in_hand[delivery.webhook_id] += 1
+                self._last = delivery.webhook_id
+                begun += 1
+        return fanned_out + begun
+
+    def _begin(self, delivery: WebhookDelivery, now: datetime) -> bool:
+        """Whether the delivery was there to be taken, and is being sent now."""
+        if not deliveries.claim(delivery, holder=self._holder, now=now):
+            return False
+        claimed = Claimed(delivery.tenant_id, delivery.id, delivery.webhook_id)
+        request = request_of(delivery, now=now)
+        if isinstance(request, Outcome):
+            self._record(claimed, request)
+            return True
+        self._under_way[claimed] = sent = asyncio.run_coroutine_threadsafe(send(request), self._loop)
+
+        def note(done: Future[Outcome]) -> None:
+            if not done.cancelled():
+                self._outcomes.put((claimed, done.result()))
+
+        sent.add_done_callback(note)
+        return True
+
+    def wait(self, seconds: float) -> bool:
+        """Record what came of attempts, waiting for one at most so long; whether there was any."""
+        try:
+            claimed, outcome = self._outcomes.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        while True:
+            self._under_way.pop(claimed, None)
+            self._record(claimed, outcome)
+            try:
+                claimed, outcome = self._outcomes.get_nowait()
+            except queue.Empty:
+                return True
+
+    def _record(self, claimed: Claimed, outcome: Outcome) -> None:
+        deliveries.record_attempt(
+            claimed.tenant_id,
+            claimed.delivery_id,
+            holder=self._holder,
+            status=outcome.status,
+            code=outcome.code,
+            now=self._clock(),
+        )
+
+    def run_dry(self) -> None:
+        """Send until nothing is due and nothing under way."""
+        while self.tick() or self._under_way:
+            if self._under_way:
+                self.wait(ATTEMPT_SECONDS + 1)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """The event loop goes on until it is stopped; requests that are under way then are cut off."""
+    try:
+        loop.run_forever()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
+        loop.close()
+
+
+def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | Outcome:
+    """The signed request of an attempt, or why there is none."""
+    rows = Webhook.objects.of(delivery.tenant_id).select_related("tenant").filter(id=delivery.webhook_id)
+    webhook: Webhook | None = rows.first()
+    if webhook is None or webhook.state != WebhookState.ACTIVE:
+        return Outcome(code=deliveries.GIVEN_UP)
+    try:
+        secrets = vault.open_webhook_secrets(webhook.tenant_id, webhooks.wire_id(webhook))
+    except vault.VaultLocked:
+        return Outcome(code=SEALED)
+    if webhook.overlap_until is None or webhook.overlap_until <= now:
+        secrets.pop(webhooks.PREVIOUS, None)
+    body = orjson.dumps(body_of(delivery, webhook))
+    keys = [secrets[name] for name in (webhooks.CURRENT, webhooks.PREVIOUS) if name in secrets]
+    if not keys:
+        return Outcome(code=SEALED)
+    headers = signed_headers(delivery, keys, body, now=now)
+    return httpx.Request("POST", webhook.url, headers=headers, content=body)
+
+
+def body_of(delivery: WebhookDelivery, webhook: Webhook) -> JSONObject:
+    """The event as the log serves it, with its type and payload beside it; what stands on no log in the same form."""
+    event = _announced(delivery, delivery.announced) if delivery.announced else _logged(delivery)
+    return {
+        "type": delivery.type,
+        "timestamp": event["timestamp"],
+        "data": event["payload"],
+        "runId": event.get("runId"),
+        "workspaceId": webhook.tenant.slug,
+        "event": event,
+    }
+
+
+def _logged(delivery: WebhookDelivery) -> JSONObject:
+    (found,) = event_log.read_many(delivery.tenant_id, [delivery.event_id] if delivery.event_id else []).values()
+    of_tenant = {"runId": ids.wire("tenant", delivery.tenant_id)} if found.run_id == delivery.tenant_id else {}
+    return event_document(found) | of_tenant
+
+
+def _announced(delivery: WebhookDelivery, told: JSONObject) -> JSONObject:
+    run = {"runId": told["runId"]} if "runId" in told else {}
+    at = instant(datetime.fromisoformat(told["timestamp"]))
+    return {
+        "eventId": ids.wire("evt", delivery.id),
+        **run,
+        "type": told["type"],
+        "timestamp": at,
+        "payload": told["data"],
+    }
+
+
+def signed_headers(delivery: WebhookDelivery, secrets: list[str], body: bytes, *, now: datetime) -> dict[str, str]:
+    """OpenWOP's headers, signed with the newest secret (its characters are the key), and those of Standard Webhooks,
+    with a signature by each secret (the bytes in its base64 are the key)."""
+    message, timestamp = ids.wire("msg", delivery.id), str(int(now.timestamp()))
+    v1 = hmac.new(secrets[0].encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+    signatures = (_standard(secret, f"{message}.{timestamp}.".encode() + body) for secret in secrets)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": f"openwop-webhook-dispatcher/{VERSION}",
+        "X-openwop-Webhook-Id": ids.wire("whk", delivery.webhook_id),
+        "X-openwop-Event-Type": delivery.type,
+        "X-openwop-Timestamp": timestamp,
+        "X-openwop-Signature": f"sha256={v1}",
+        "X-openwop-Signature-Algorithm": webhooks.ALGORITHM,
+        "webhook-id": message,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
+    }
+
+
+def _standard(secret: str, signed: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+async def send(request: httpx.Request) -> Outcome:
+    """What the receiver answered, within ATTEMPT_SECONDS in all; a redirect is not followed, and is a failure."""
+    try:
+        async with outbound.exchange(request, seconds=ATTEMPT_SECONDS) as answer:
+            await _drain(answer)
+            code = "" if answer.is_success else "redirect" if answer.is_redirect else "status"
+            return Outcome(answer.status_code, code)
+    except outbound.OutboundFailed as failed:
+        return Outcome(code=failed.reason)
+    except Exception:  # whatever a receiver sends must not end the dispatcher
+        logger.exception("An attempt to deliver a webhook failed")
+        return Outcome(code="malformed")
+
+
+async def _drain(answer: httpx.Response) -> None:
+    """Read the beginning of the answer, so that a receiver that is heard to its end does not fail."""
+    read = 0
+    async for part in answer.aiter_raw():
+        read += len(part)
+        if read > MOST_READ:
+            return
+
+
+@contextlib.contextmanager
+def running(clock: Clock) -> Iterator[threading.Event]:
+    """Inside the block webhooks are sent, by threads of their own, until the event is set."""
+    stopping = threading.Event()
+    loop = threading.Thread(target=_dispatch_until, args=(stopping, clock), name="dispatcher", daemon=True)
+    loop.start()
+    try:
+        yield stopping
+    finally:
+        stopping.set()
+        loop.join(timeout=2)
+
+
+def _dispatch_until(stopping: threading.Event, clock: Clock) -> None:
+    dispatcher = Dispatcher(clock)
+    try:
+        while not stopping.is_set():
+            if not _dispatch_once(dispatcher):
+                stopping.wait(AFTER_A_FAILURE)
+    finally:
+        dispatcher.close()
+        connection.close()
+
+
+def _dispatch_once(dispatcher: Dispatcher) -> bool:
+    """Whether the look went well. One that did not is logged, and another comes: the worker goes on."""
+    try:
+        close_old_connections()
+        dispatcher.tick()
+        dispatcher.wait(EVERY)
+    except Exception:
+        logger.exception("Webhooks could not be looked at; the next look comes in %s seconds", AFTER_A_FAILURE)
+        return False
+    return True

@@ -1,0 +1,377 @@
+"""Webhooks as a receiver sees them: signed twice, repeated under one id, and never where this host does not connect."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from standardwebhooks import Webhook as Verifier
+from standardwebhooks.exceptions import WebhookVerificationError
+
+from memory.host import deliveries, event_log, ids, tenant_log, vault, webhooks
+from memory.host.errors import Conflict
+from memory.host.events import WorkspaceUpdated
+from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
+from openwop_console import VERSION
+from openwop_console.process import dispatcher
+from openwop_console.process.dispatcher import Dispatcher
+from openwop_console.runtime.api.serializers import event_document
+from tests import building, hooks
+from tests.fixtures_console import ConsoleProcess
+from tests.receiver import Receiver, answer, hang
+
+pytestmark = pytest.mark.django_db
+EVENT = "workspace.updated"
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = timezone.now()
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_by(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+@pytest.fixture(autouse=True)
+def this_machine_is_listed(settings: Any) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+
+
+@pytest.fixture
+def receivers() -> Iterator[Callable[..., Receiver]]:
+    """Makes receivers, which are closed behind the test."""
+    made: list[Receiver] = []
+
+    def receiver(*answers: Any) -> Receiver:
+        made.append(Receiver(*answers))
+        return made[-1]
+
+    yield receiver
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def sender(clock: Clock) -> Iterator[Dispatcher]:
+    made = Dispatcher(clock)
+    yield made
+    made.close()
+
+
+def happen(slug: str = "acme", times: int = 1) -> None:
+    """A file of the workspace is there, so many times."""
+    tenant_id = building.tenant(slug).id
+    with transaction.atomic():
+        for version in range(1, times + 1):
+            tenant_log.append(tenant_id, WorkspaceUpdated("notes/a.md", version), now=timezone.now())
+
+
+def secrets_of(webhook: Webhook) -> dict[str, str]:
+    return vault.open_webhook_secrets(webhook.tenant_id, webhooks.wire_id(webhook))
+
+
+def rows_of(webhook: Webhook) -> list[WebhookDelivery]:
+    return list(WebhookDelivery.objects.of(webhook.tenant_id).filter(webhook_id=webhook.id).order_by("id"))
+
+
+@pytest.mark.engines
+def test_a_delivery_is_signed_both_ways_and_holds_the_event_as_it_is_served(
+    receivers: Callable[..., Receiver], sender: Dispatcher
+) -> None:
+    receiver = receivers()
+    building.install("acme", building.definition("hooked", building.remember_node("Marta prefers tea.")))
+    webhook = hooks.subscribe("memory.written", "run.ended", url=receiver.url)
+    run = building.execute(building.scope(), "hooked")
+    sender.run_dry()
+    written, ended = sorted(receiver.received, key=lambda each: each.body["type"])
+    (served,) = [
+        event_document(each) for each in event_log.read(run.tenant_id, run.id) if each.type == "memory.written"
+    ]
+    run_id = ids.wire("run", run.id)
+    assert written.path == "/hook?team=7"
+    assert written.body == {
+        "type": "memory.written",
+        "timestamp": served["timestamp"],
+        "data": served["payload"],
+        "runId": run_id,
+        "workspaceId": "acme",
+        "event": served,
+    }
+    assert ended.body["data"] == ended.body["event"]["payload"] == {"runId": run_id, "status": "completed"}
+    secret = secrets_of(webhook)["current"]
+    for each in (written, ended):
+        stamp = each.headers["X-openwop-Timestamp"]
+        v1 = hmac.new(secret.encode(), stamp.encode() + b"." + each.raw, hashlib.sha256).hexdigest()
+        assert each.headers["X-openwop-Signature"] == f"sha256={v1}"
+        assert each.headers["X-openwop-Signature-Algorithm"] == "v1"
+        assert each.headers["X-openwop-Webhook-Id"] == webhooks.wire_id(webhook)
+        assert each.headers["X-openwop-Event-Type"] == each.body["type"]
+        assert each.headers["User-Agent"] == f"openwop-webhook-dispatcher/{VERSION}"
+        assert each.headers["Content-Type"] == "application/json"
+        assert Verifier(secret).verify(each.raw, each.headers) == each.body
+        with pytest.raises(WebhookVerificationError):
+            Verifier(secret).verify(each.raw + b" ", each.headers)
+        assert b"Marta" not in each.raw
+        assert b"tea" not in each.raw
+    assert [each.state for each in rows_of(webhook)] == ["delivered"] * 2
+
+
+def test_both_secrets_verify_until_the_overlap_is_over(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+) -> None:
+    receiver = receivers()
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    webhooks.rotate_secret(building.scope(), webhook.id, now=clock())
+    secrets = secrets_of(webhook)
+    happen()
+    sender.run_dry()
+    for each in secrets.values():
+        assert Verifier(each).verify(receiver.received[0].raw, receiver.received[0].headers)
+    clock.pass_by(hours=25)
+    happen()
+    sender.run_dry()
+    after = receiver.received[1]
+    of_current = Verifier(secrets["current"])
+    assert after.headers["webhook-signature"] == of_current.sign(
+        after.headers["webhook-id"], clock(), after.raw.decode()
+    )
+
+
+def test_a_receiver_that_was_down_for_an_hour_is_told_once_it_is_back_under_the_same_id(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+) -> None:
+    receiver = receivers(answer(503))
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen()
+    sender.run_dry()
+    tried = [clock()]
+    while clock() - tried[0] < timedelta(hours=1):
+        clock.pass_by(seconds=10)
+        before = len(receiver.received)
+        sender.run_dry()
+        tried += [clock()] * (len(receiver.received) - before)
+    gaps = [after - before for before, after in pairwise(tried)]
+    assert gaps[0] <= timedelta(seconds=30)
+    assert gaps == sorted(gaps)
+    assert len(gaps) == 5
+    receiver.answers = answer(200)
+    clock.pass_by(hours=1)
+    sender.run_dry()
+    assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
+    (row,) = rows_of(webhook)
+    assert (row.state, row.attempts, row.status, row.code) == ("delivered", 7, 200, "")
+    clock.pass_by(days=1)
+    sender.run_dry()
+    assert len(receiver.received) == 7
+
+
+def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+) -> None:
+    receiver = receivers(answer(500))
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen()
+    while not rows_of(webhook) or rows_of(webhook)[0].next_at:
+        sender.run_dry()
+        clock.pass_by(minutes=10)
+    (row,) = rows_of(webhook)
+    assert timedelta(hours=23) < clock() - row.created_at <= timedelta(days=1, minutes=20)
+    assert (row.state, row.code, row.status, row.attempts) == ("failed", "status", 500, len(receiver.received))
+    owner = building.scope()
+    listed = deliveries.list_deliveries(owner, webhook.id, limit=10)
+    assert [each.id for each in listed.rows] == [row.id]
+    receiver.answers = answer(200)
+    deliveries.redeliver(owner, webhook.id, row.id, now=clock())
+    sender.run_dry()
+    assert rows_of(webhook)[0].state == "delivered"
+    assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
+    record = AuditRecord.objects.get(action="webhook.redelivered")
+    assert record.details["delivery"] == ids.wire("dlv", row.id)
+
+
+def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there_any_more(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "GAPS", ())
+    receiver = receivers(answer(500))
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen(times=99)
+    sender.run_dry()
+    webhook.refresh_from_db()
+    assert webhook.state == "active"
+    happen(times=3)
+    sender.run_dry()
+    webhook.refresh_from_db()
+    assert webhook.state == "failed"
+    assert AuditRecord.objects.filter(action="webhook.failed", target=webhooks.wire_id(webhook)).count() == 1
+    sent = len(receiver.received)
+    assert sent >= 100
+    happen()
+    deliveries.sweep(now=clock())
+    sender.run_dry()
+    assert len(receiver.received) == sent
+    assert {each.state for each in rows_of(webhook)} == {"failed"}
+    with pytest.raises(Conflict):
+        deliveries.redeliver(building.scope(), webhook.id, rows_of(webhook)[0].id, now=clock())
+
+
+def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Receiver], sender: Dispatcher) -> None:
+    inner = receivers()
+    outer = receivers(answer(302, Location=inner.url))
+    webhook = hooks.subscribe(EVENT, url=outer.url)
+    happen()
+    sender.run_dry()
+    (row,) = rows_of(webhook)
+    assert (row.state, row.code, row.status) == ("pending", "redirect", 302)
+    assert (len(outer.received), inner.received) == (1, [])
+
+
+def test_an_address_that_has_become_private_is_not_connected_to(
+    receivers: Callable[..., Receiver], sender: Dispatcher, settings: Any
+) -> None:
+    receiver = receivers()
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    happen()
+    sender.run_dry()
+    (row,) = rows_of(webhook)
+    assert (row.code, row.status, receiver.received) == ("not_allowed", None, [])
+
+
+def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
+    receivers: Callable[..., Receiver], sender: Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "ATTEMPT_SECONDS", 2.0)
+    slow, quick = receivers(hang), receivers()
+    hanging = hooks.subscribe(EVENT, url=slow.url)
+    happen(times=10)
+    sender.tick()
+    began = time.monotonic()
+    told = hooks.subscribe(EVENT, slug="globex", url=quick.url)
+    happen("globex")
+    while not rows_of(told) or rows_of(told)[0].state != "delivered":
+        sender.tick()
+        sender.wait(0.05)
+        assert time.monotonic() - began < 1.5
+    assert len([each for each in rows_of(hanging) if each.holder]) == dispatcher.OF_ONE_WEBHOOK
+    while sender._under_way:
+        sender.wait(3)
+    assert {each.code for each in rows_of(hanging) if each.attempts} == {"timeout"}
+
+
+def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_id(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+) -> None:
+    receiver = receivers()
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen()
+    deliveries.fan_out(now=clock())
+    (row,) = rows_of(webhook)
+    assert deliveries.claim(row, holder="dead/1", now=clock())
+    assert not deliveries.claim(row, holder="other/1", now=clock())
+    sender.run_dry()
+    assert receiver.received == []
+    clock.pass_by(seconds=31)
+    sender.run_dry()
+    assert [each.headers["webhook-id"] for each in receiver.received] == [ids.wire("msg", row.id)]
+    deliveries.record_attempt(row.tenant_id, row.id, holder="dead/1", status=500, code="status", now=clock())
+    assert rows_of(webhook)[0].state == "delivered"
+
+
+def test_an_answer_without_an_end_is_read_no_further_than_is_needed(
+    receivers: Callable[..., Receiver], sender: Dispatcher
+) -> None:
+    def talk(asked: Any) -> None:
+        asked.send_response(200)
+        asked.end_headers()
+        try:
+            while not asked.server.over.is_set():
+                asked.wfile.write(b"x" * 65_536)
+        except OSError:
+            pass
+
+    receiver = receivers(talk)
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen()
+    sender.run_dry()
+    assert rows_of(webhook)[0].state == "delivered"
+
+
+def test_a_webhook_that_was_removed_or_whose_secret_does_not_open_is_sent_nothing(
+    receivers: Callable[..., Receiver], sender: Dispatcher, clock: Clock
+) -> None:
+    receiver = receivers()
+    removed, sealed = (hooks.subscribe(EVENT, url=receiver.url) for _ in range(2))
+    happen()
+    deliveries.fan_out(now=clock())
+    webhooks.remove_webhook(building.scope(), removed.id, now=clock())
+    assert rows_of(removed) == []
+    rows = Secret.objects.written_by(vault.WRITER).filter(owner=webhooks.wire_id(sealed))
+    rows.update(sealed=b"changed" * 8)
+    sender.run_dry()
+    assert receiver.received == []
+    assert [each.code for each in rows_of(sealed)] == ["secret_sealed"]
+
+
+def test_old_deliveries_are_purged_and_those_that_wait_are_kept(clock: Clock) -> None:
+    webhook = hooks.subscribe(EVENT)
+    happen(times=2)
+    over, waiting = hooks.told(webhook)
+    rows = WebhookDelivery.objects.written_by(deliveries.WRITER).filter(id=over.id)
+    rows.update(next_at=None, state="delivered")
+    assert deliveries.sweep(now=clock()) == 0
+    clock.pass_by(days=15)
+    assert deliveries.sweep(now=clock()) == 1
+    assert rows_of(webhook) == [waiting]
+    assert not OutboxEvent.objects.exists()
+
+
+@pytest.mark.console
+def test_what_was_committed_before_a_kill_is_sent_to_a_webhook_afterwards(console_process: ConsoleProcess) -> None:
+    """Killed between the commit of the event and its send: the worker is held until then."""
+    receiver, allowed = Receiver(), {"OPENWOP_OUTBOUND_ALLOW": "127.0.0.1"}
+    console_process.start(**allowed)
+    with console_process.client("acme") as client:
+        body = {"url": receiver.url, "events": ["workspace.updated"]}
+        made = client.post("/v1/webhooks", json=body).json()
+        worker = console_process.child("qcluster")
+        for process in [worker, *worker.children(recursive=True)]:
+            process.suspend()
+        written = client.put("/v1/host/workspace/files/notes.md", json={"content": "x"})
+        assert written.status_code < 300, written.content
+        console_process.kill()
+        assert receiver.received == []
+        console_process.start(**allowed)
+        log = f"/v1/host/console/webhooks/{made['id']}/deliveries"
+        (delivery,) = wait_for(
+            lambda: [each for each in client.get(log).json()["deliveries"] if each["state"] == "delivered"]
+        )
+    receiver.close()
+    assert {each.headers["webhook-id"] for each in receiver.received} == {delivery["messageId"]}
+    for each in receiver.received:
+        assert Verifier(made["secret"]).verify(each.raw, each.headers)["data"]["path"] == "notes.md"
+
+
+def wait_for(find: Callable[[], Any], seconds: float = 60) -> Any:
+    """What ``find`` finds as soon as there is anything."""
+    until = time.monotonic() + seconds
+    while not (found := find()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
