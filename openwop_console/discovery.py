@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from memory import workspace
 from memory.drafts import MAX_CONTENT_BYTES
 from memory.forget import receipts
-from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling
+from memory.host import access, auditing, checkpoints, heartbeats, registry, runs, scheduling, webhooks
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
 from memory.models import Condition
@@ -60,6 +60,7 @@ def document() -> JSONObject:
         "scheduling": _scheduling(),
         "heartbeat": _heartbeat(),
         "runs": {"pauseResume": {"supported": True, "drainPolicies": list(runs.DRAIN_POLICIES)}},
+        "webhooks": {"supported": True, "signatureAlgorithms": [webhooks.ALGORITHM]},
         "replay": {"supported": True, "modes": list(ForkMode.values), "sideEffectSuppression": "recorded-outcome"},
     }
     return {

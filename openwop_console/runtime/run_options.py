@@ -13,7 +13,7 @@ from openwop_console.runtime import json_schemas
 MAX_METADATA_BYTES = 50_000
 # What the closed body knows and this host does not do; asking for it is refused, never ignored.
 NOT_OFFERED = {
-    "callback_url": "webhooks",
+    "callback_url": "runs.callbackUrl",
     "residency": "residency",
     "mode": "agents.evalSuite",
     "eval_suite": "agents.evalSuite",

@@ -6,6 +6,12 @@ from tests.conformance import schemas
 from tests.conformance.conftest import Host
 
 
+def test_webhooks_are_advertised_with_their_signature(host: Host) -> None:
+    document = host.stranger.get("/.well-known/openwop").json()
+    told = {"supported": True, "signatureAlgorithms": ["v1"]}
+    assert document["webhooks"] == document["capabilities"]["webhooks"] == told
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -38,4 +44,4 @@ def test_a_callback_is_refused_and_not_forgotten_about(host: Host) -> None:
     body = {"workflowId": "conformance-noop", "callbackUrl": "http://169.254.169.254/latest"}
     with host.client() as client:
         refused = client.post("/v1/runs", json=body)
-    assert (refused.status_code, refused.json()["details"]["capability"]) == (501, "webhooks")
+    assert (refused.status_code, refused.json()["details"]["capability"]) == (501, "runs.callbackUrl")
