@@ -1,4 +1,5 @@
-"""Requests to a model that somebody else runs, at any endpoint that speaks the OpenAI protocol: ``post``, ``distil``.
+"""Requests to a model that somebody else runs, at any endpoint that speaks the OpenAI protocol: ``post``,
+``distil``, ``chat``.
 
 The owner of a tenant says where it is, within what the administrator allows (``memory.host.outbound``): a private
 address only when ``OPENWOP_OUTBOUND_ALLOW`` lists it. Neither redirects nor proxies of the environment are used.
@@ -6,9 +7,12 @@ The key leaves the vault for the header of this one request; no refusal, no log 
 """
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import httpx
@@ -18,13 +22,15 @@ from memory.host import outbound, vault
 from memory.host.errors import EndpointFailed
 from memory.host.json_types import JSONObject
 from memory.host.models import SecretScope
+from memory.host.outbound import OutboundFailed
 
 if TYPE_CHECKING:
     from memory.policies import Policy
 
-CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 60.0
 MAX_BYTES = 1_048_576
+MOST_TOOL_CALLS = 16
+NOT_ALLOWED = "The endpoint has no address that this host may connect to; OPENWOP_OUTBOUND_ALLOW does not list it."
 
 
 def distil(policy: "Policy", tenant_id: UUID, prompt: str, *, max_tokens: int) -> str:
@@ -55,7 +61,7 @@ def post(
     ``reason``: ``timeout``, ``refused`` (no connection, or no key to offer), ``not_allowed`` (an address that this
     host does not connect to), ``status``, ``malformed`` or ``too_large``. Whoever asks has no transaction open.
     """
-    headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}", "Accept-Encoding": "identity"}
+    headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}"}
     with ThreadPoolExecutor(max_workers=1) as aside:  # whoever asks may have a loop of its own running
         return aside.submit(lambda: asyncio.run(_asked(url, headers, body, seconds, max_bytes))).result()
 
@@ -71,38 +77,28 @@ def _key(tenant_id: UUID, name: str) -> str:
 
 async def _asked(url: str, headers: dict[str, str], body: JSONObject, seconds: float, max_bytes: int) -> bytes:
     """The bytes of a 200; whatever drips or hangs is left after ``seconds`` in all."""
-    timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     try:
-        async with asyncio.timeout(seconds), outbound.client(timeout=timeout) as client:
-            return await _read(client, httpx.Request("POST", url, headers=headers, json=body), max_bytes)
-    except (TimeoutError, httpx.TimeoutException):
-        raise EndpointFailed(reason="timeout") from None
-    except (httpx.NetworkError, httpx.InvalidURL, httpx.UnsupportedProtocol) as problem:
-        if outbound.is_refused(problem):
-            message = (
-                "The endpoint has no address that this host may connect to; OPENWOP_OUTBOUND_ALLOW does not list it."
-            )
-            raise EndpointFailed(message, reason="not_allowed") from None
-        raise EndpointFailed(reason="refused") from None
-    except httpx.HTTPError:
-        raise EndpointFailed(reason="malformed") from None
+        async with _answered(url, headers, body, seconds) as answer:
+            return await outbound.read(answer, most=max_bytes)
+    except OutboundFailed as failed:
+        status = {"status": failed.status} if failed.status else {}
+        message = NOT_ALLOWED if failed.reason == "not_allowed" else None
+        raise EndpointFailed(message, reason=failed.reason, **status) from None
 
 
-async def _read(client: httpx.AsyncClient, request: httpx.Request, max_bytes: int) -> bytes:
-    answer = await client.send(request, stream=True, follow_redirects=False)
+@contextlib.asynccontextmanager
+async def _answered(
+    url: str, headers: dict[str, str], body: JSONObject, seconds: float
+) -> AsyncIterator[httpx.Response]:
+    """The endpoint's 200, whose body is still to be read."""
     try:
+        request = httpx.Request("POST", url, headers=headers, json=body)
+    except httpx.InvalidURL:
+        raise OutboundFailed("refused") from None
+    async with outbound.exchange(request, seconds=seconds) as answer:
         if answer.status_code != httpx.codes.OK:
-            raise EndpointFailed(reason="status", status=answer.status_code)
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise EndpointFailed(reason="malformed")
-        read = bytearray()
-        async for part in answer.aiter_raw():
-            read += part
-            if len(read) > max_bytes:
-                raise EndpointFailed(reason="too_large")
-        return bytes(read)
-    finally:
-        await answer.aclose()
+            raise OutboundFailed("status", status=answer.status_code)
+        yield answer
 
 
 def _content(raw: bytes) -> str:
@@ -116,3 +112,86 @@ def _content(raw: bytes) -> str:
     if not text.strip():
         raise EndpointFailed(reason="empty")
     return str(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model said. The counts are the endpoint's own, and None when it gave none."""
+
+    text: str
+    tool_calls: tuple[JSONObject, ...] = ()
+    finish_reason: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+async def chat(
+    url: str, key: str, body: JSONObject, *, seconds: float, say: Callable[[str], None], idempotency_key: str
+) -> Completion:
+    """One completion, streamed: ``say`` is given each piece of the text as it comes. Raises ``OutboundFailed``,
+    with the reason ``empty`` when nothing is said. An endpoint that does not stream is heard as a whole."""
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Accept": "text/event-stream, application/json",
+        "Idempotency-Key": idempotency_key,
+    }
+    asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    heard = _Heard(say)
+    async with _answered(f"{url.rstrip('/')}/chat/completions", headers, asked, seconds) as answer:
+        if answer.headers.get("content-type", "").startswith("text/event-stream"):
+            async for line in outbound.lines(answer, most=MAX_BYTES):
+                if not line.startswith("data:") or (data := line[5:].strip()) == "[DONE]":
+                    continue
+                heard.take(data, "delta")
+        else:
+            heard.take((await outbound.read(answer, most=MAX_BYTES)).decode(errors="replace"), "message")
+    return heard.completion()
+
+
+class _Heard:
+    """The pieces of a completion, put together as they come."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._texts: list[str] = []
+        self._calls: dict[int, JSONObject] = {}
+        self._finish = ""
+        self._usage: Any = None
+
+    def take(self, data: str, member: str) -> None:
+        """One document of the endpoint; its choice has a ``delta``, or a whole ``message``."""
+        try:
+            said = json.loads(data)
+            self._usage = said.get("usage") or self._usage
+            choice: JSONObject = next(iter(said.get("choices") or ()), {})
+            piece = choice.get(member) or {}
+            text = str(piece.get("content") or "").replace("\x00", "")
+            text.encode()
+            self._finish = str(choice.get("finish_reason") or self._finish)[:32]
+            for at, call in enumerate(piece.get("tool_calls") or ()):
+                self._take_call(call.get("index", at), call)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise OutboundFailed("malformed") from None
+        if text:
+            self._texts.append(text)
+            self._say(text)
+
+    def _take_call(self, at: int, call: JSONObject) -> None:
+        if at not in self._calls and len(self._calls) == MOST_TOOL_CALLS:
+            raise OutboundFailed("too_large")
+        own = self._calls.setdefault(int(at), {"id": "", "name": "", "arguments": ""})
+        given = call.get("function") or {}
+        own["id"] += str(call.get("id") or "")
+        own["name"] += str(given.get("name") or "")
+        own["arguments"] += str(given.get("arguments") or "").replace("\x00", "")
+
+    def completion(self) -> Completion:
+        text = "".join(self._texts)
+        if not text.strip() and not self._calls:
+            raise OutboundFailed("empty")
+        calls = tuple(call for _, call in sorted(self._calls.items()))
+        return Completion(text, calls, self._finish, self._count("prompt_tokens"), self._count("completion_tokens"))
+
+    def _count(self, name: str) -> int | None:
+        value = self._usage.get(name) if isinstance(self._usage, dict) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None

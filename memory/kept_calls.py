@@ -12,14 +12,23 @@ from uuid import UUID
 from memory import harness, masking
 from memory.host import ids
 from memory.host.event_log import Recorded
-from memory.host.events import CallAnswered, CallSent
+from memory.host.events import AgentToolCalled, AgentToolReturned, AiMessageChunk, CallAnswered, CallSent
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import TenantScope
+from memory.masking import Mask
 from memory.models import CallState, KeptCall
+from memory.text.matching import FORGOTTEN
 
 WRITER = "memory.kept_calls"
-TEXTS = {CallSent.type: "request", CallAnswered.type: "answer"}
+# What is added to an event of a call, and which text of the call it is.
+TEXTS = {
+    CallSent.type: ("request", "request"),
+    CallAnswered.type: ("answer", "answer"),
+    AgentToolCalled.type: ("inputs", "request"),
+    AgentToolReturned.type: ("outcome", "answer"),
+}
+SAYS, CHUNK, ERASED = AiMessageChunk.type, "chunk", "[erased]"
 
 
 def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:
@@ -37,10 +46,16 @@ def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObjec
     return UUID(str(row.insert(by=WRITER).id))
 
 
-def finish(run: Run, call_id: UUID, answer: JSONObject) -> None:
-    """The call was answered; the node finds the answer whenever it is called again."""
-    clean = harness.for_run(run.tenant_id, run.id).redact_json(answer)
+def finish(run: Run, call_id: UUID, answer: JSONObject) -> JSONObject:
+    """The call was answered; the node finds the answer, redacted, whenever it is called again."""
+    clean: JSONObject = harness.for_run(run.tenant_id, run.id).redact_json(answer)
     _rows(run).filter(id=call_id).update(state=CallState.DONE, answer=clean)
+    return clean
+
+
+def keep_text(run: Run, call_id: UUID, text: str) -> None:
+    """What was said so far by a call that is under way, redacted by whoever brings it."""
+    _rows(run).filter(id=call_id).update(answer={"text": text})
 
 
 def fail(run: Run, call_id: UUID) -> None:
@@ -57,18 +72,27 @@ def answers_of(run: Run, node_id: str) -> list[JSONObject]:
 def with_texts(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
     """The events of the run with what was asked and answered, for a reader who may read memory: agents put it into
     what they ask. A replay tells of the calls of its source, by the same ids."""
-    told = [event for event in events if event.type in TEXTS]
-    if not told or not scope.can("memory:read"):
+    told = [event for event in events if event.type in TEXTS or event.type == SAYS]
+    if not told:
         return events
-    found = _texts(scope.tenant_id, told)
+    found = _texts(scope.tenant_id, told) if scope.can("memory:read") else {}
     mask = masking.mask_of_run(run)
+    return [
+        replace(event, payload={**event.payload, **_said_by(event, found, mask)}) if event in told else event
+        for event in events
+    ]
 
-    def joined(event: Recorded) -> Recorded:
-        name = TEXTS.get(event.type, "")
-        text = found.get(str(event.payload.get("callId")), {}).get(name)
-        return event if text is None else replace(event, payload={**event.payload, name: mask.value(text)})
 
-    return [joined(event) for event in events]
+def _said_by(event: Recorded, found: dict[str, dict[str, Any]], mask: Mask) -> JSONObject:
+    """What the texts of the call add to the event. A piece of a text is there for every reader, if need be empty."""
+    kept = found.get(str(event.payload["callId"]), {})
+    if event.type == SAYS:
+        text = str((kept.get("answer") or {}).get("text", ""))
+        piece = text[event.payload["start"] : event.payload["end"]]
+        return {CHUNK: ERASED if text == FORGOTTEN else mask.value(piece)}
+    name, column = TEXTS[event.type]
+    value = kept.get(column)
+    return {} if value is None or "error" in event.payload else {name: mask.value(value)}
 
 
 def _texts(tenant_id: UUID, told: Sequence[Recorded]) -> dict[str, dict[str, Any]]:

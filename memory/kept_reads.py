@@ -50,12 +50,17 @@ def _canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def record_reads(run: Run, node_id: str, reads: Sequence[Read], *, again: bool, now: datetime) -> None:
-    """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not."""
+def record_reads(
+    run: Run, node_id: str, reads: Sequence[Read], *, again: bool = False, more: bool = False, now: datetime
+) -> None:
+    """The reads of this call of the node are kept, in the transaction of its step; those of an earlier call are not,
+    unless there are ``more`` of them."""
     if again:
         KeptRead.objects.written_by(WRITER).filter(tenant_id=run.tenant_id, run_id=run.id, node_id=node_id).delete()
     if not reads:
         return
+    rows = KeptRead.objects.of(run.tenant_id).filter(run_id=run.id, node_id=node_id)
+    first = rows.count() if more else 0
     kept = [[_form_of(document) for document in read.documents] for read in reads]
     _keep_texts(run.tenant_id, {sha256: text for row in kept for sha256, text in row}, now)
     KeptRead.objects.written_by(WRITER).bulk_create(
@@ -67,7 +72,7 @@ def record_reads(run: Run, node_id: str, reads: Sequence[Read], *, again: bool, 
             request_sha256=read.request_sha256,
             contents=[sha256 for sha256, _ in row],
         )
-        for ordinal, (read, row) in enumerate(zip(reads, kept, strict=True))
+        for ordinal, (read, row) in enumerate(zip(reads, kept, strict=True), first)
     )
 
 

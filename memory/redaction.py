@@ -82,6 +82,7 @@ class Redactor:
             alone[key] if key in alone and len(self._patterns[alone[key]].text) <= LONG else None for key in anchored
         ]
         self._automaton = _automaton(list(anchored)) if anchored else None
+        self._texts = [each.text for each in patterns]
 
     def redact(self, text: str) -> Redacted:
         """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
@@ -95,6 +96,21 @@ class Redactor:
             parts += [text[at:start], ids.redacted(self._owner(text, start, end, inside))]
             at, count = end, count + 1
         return Redacted("".join([*parts, text[at:]]), count)
+
+    def settled(self, text: str) -> int:
+        """How much of a text that goes on will be redacted as it is now: no secret has begun in it, or could have, that
+        what follows might complete."""
+        cut = len(text) - max((_begun(text, pattern) for pattern in self._texts), default=0)
+        packed = "".join(text.split())
+        left = max((_begun(packed, pattern) for pattern in self._texts), default=0)
+        at = len(text)
+        while left:  # what is broken into lines has begun where its first letter stands
+            at -= 1
+            left -= not text[at].isspace()
+        cut = min(cut, at)
+        for start, end, _ in sorted({*self._standing(text), *self._standing_broken(text)}, reverse=True):
+            cut = start if start < cut < end else cut
+        return cut
 
     def is_clean(self, texts: Iterable[str]) -> bool:
         """Whether surely no text holds a secret: they are looked through as one, with a sign between them that stands
@@ -138,6 +154,16 @@ class Redactor:
     def redact_json(self, value: object) -> Any:
         """A JSON value with every string in it redacted, the keys of objects too."""
         return in_strings(value, lambda text: self.redact(text).text)
+
+
+def _begun(text: str, pattern: str) -> int:
+    """How many of the last characters of ``text`` are the first ones of ``pattern``, but not all of it."""
+    at = text.find(pattern[:4], max(0, len(text) - len(pattern) + 1))
+    while at >= 0:
+        if pattern.startswith(text[at:]):
+            return len(text) - at
+        at = text.find(pattern[:4], at + 1)
+    return next((length for length in (3, 2, 1) if text.endswith(pattern[:length])), 0)
 
 
 def unchanged(text: str) -> Redacted:

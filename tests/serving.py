@@ -105,3 +105,39 @@ def serving() -> Iterator[Server]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def streams(*deltas: Any, finish: str = "stop", usage: tuple[int, int] | None = (11, 7), pause: Any = None) -> Answers:
+    """A chat completion as a stream of server-sent events: a text a piece, or a whole delta; ``pause`` is called behind
+    each."""
+
+    def document(choices: list[Any], **more: Any) -> bytes:
+        return f"data: {json.dumps({'choices': choices, **more})}\n\n".encode()
+
+    def answer(asked: BaseHTTPRequestHandler) -> None:
+        asked.send_response(200)
+        asked.send_header("Content-Type", "text/event-stream")
+        asked.end_headers()
+        for delta in deltas:
+            piece = {"content": delta} if isinstance(delta, str) else delta
+            asked.wfile.write(document([{"index": 0, "delta": piece, "finish_reason": None}]))
+            asked.wfile.flush()
+            if pause:
+                pause()
+        asked.wfile.write(document([{"index": 0, "delta": {}, "finish_reason": finish}]))
+        if usage:
+            asked.wfile.write(document([], usage={"prompt_tokens": usage[0], "completion_tokens": usage[1]}))
+        asked.wfile.write(b"data: [DONE]\n\n")
+
+    return answer
+
+
+def uses(*tools: tuple[str, Any], text: str = "") -> Answers:
+    """A chat completion that asks for tools: the name of each with its arguments, in two pieces."""
+    begun, rest = [], []
+    for at, (name, arguments) in enumerate(tools):
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        function = {"name": name, "arguments": written[:5]}
+        begun.append({"index": at, "id": f"call-{at}", "type": "function", "function": function})
+        rest.append({"index": at, "function": {"arguments": written[5:]}})
+    return streams({"content": text, "tool_calls": begun}, {"tool_calls": rest}, finish="tool_calls")

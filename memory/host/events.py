@@ -430,6 +430,74 @@ class CallAnswered(Event):
     kind: str
     code: str
     duration_ms: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse:
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMeta:
+    model: str
+    finish_reason: str | None = None
+    usage: TokenUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AiMessageChunk(Event):
+    """RFC 0094 D: a piece of what a model says, from the character ``start`` to ``end`` of its text. The piece itself,
+    ``chunk``, is kept beside the log."""
+
+    type = "ai.message.chunk"
+    node_id: str
+    run_id: str
+    call_id: UUID
+    start: int
+    end: int
+    is_last: bool
+    meta: ChunkMeta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderUsage(Event):
+    """RFC 0026: what one call of a model has cost, as its endpoint counts."""
+
+    type = "provider.usage"
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentToolCalled(Event):
+    """RFC 0002, RFC 0064: an agent uses a tool; what it gave to it is kept beside the log."""
+
+    type = "agent.toolCalled"
+    agent_id: str
+    tool_name: str
+    call_id: UUID
+    transport: str
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentToolReturned(Event):
+    """What came of it: ``status`` is ok, error or forbidden."""
+
+    type = "agent.toolReturned"
+    agent_id: str
+    tool_name: str
+    call_id: UUID
+    status: str
+    duration_ms: int
+    node_id: str
+    error: Failure | None = None
 
 
 # A run and its nodes: begun, retried, paused, ended.

@@ -61,6 +61,7 @@ class Sending:
 
     idempotency_key: str
     seconds: float
+    say: Callable[[str], None] = lambda text: None  # what readers of the run are shown while the call goes on
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,21 @@ class Call:
     request: JSONObject
     send: Callable[[Sending], Awaitable[JSONObject]]
     seconds: float
+    streams: bool = False  # its answer has a ``text``, which is said piece by piece
 
 
-Outcome = Done | Sleep | Wait | Call
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The agent of the node uses a tool of this host. It is done once, in the transaction of the step, and the node is
+    called again with what came of it in ``ctx.calls``: ``result``, or ``error`` with a code and a message."""
+
+    agent_id: str
+    tool: str
+    request: JSONObject
+    do: Callable[[], JSONObject]
+
+
+Outcome = Done | Sleep | Wait | Call | Act
 
 
 class RunMemory(Protocol):
@@ -137,13 +150,14 @@ class NodeContext:
     attempt: int
     resume_value: Any
     now: datetime
-    calls: Sequence[JSONObject] = ()  # the answers to the calls that the node has made, in order
+    calls: Sequence[JSONObject] = ()  # the answers to the calls and acts of the node, in order
 
 
 NodeFunction = Callable[[NodeContext], Outcome]
 ConfigCheck = Callable[[Mapping[str, Any]], list[tuple[str, str]]]
 ToolsOf = Callable[[Mapping[str, Any]], Sequence[str]]
 MEMORY_READ, MEMORY_WRITE = "openwop:memory.read", "openwop:memory.write"
+MEMORY_SEARCH = "openwop:memory.search"
 FILES_READ, FILES_WRITE = "openwop:workspace.read", "openwop:workspace.write"
 HTTP_REQUEST = "openwop:http.request"
 _types: dict[str, NodeFunction] = {}

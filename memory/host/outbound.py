@@ -37,10 +37,10 @@ class OutboundRefused(httpcore.ConnectError):
 
 class OutboundFailed(Exception):
     """A request came to no usable answer; ``reason`` is ``timeout``, ``refused`` (no connection), ``not_allowed`` (an
-    address that this host does not connect to), ``too_large`` or ``malformed``."""
+    address that this host does not connect to), ``status``, ``too_large``, ``malformed`` or ``empty``."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, reason: str, *, status: int = 0) -> None:
+        self.reason, self.status = reason, status
         super().__init__(reason)
 
 
@@ -77,6 +77,20 @@ async def read(answer: httpx.Response, *, most: int) -> bytes:
         if len(content) > most:
             raise OutboundFailed("too_large")
     return bytes(content)
+
+
+async def lines(answer: httpx.Response, *, most: int) -> AsyncIterator[str]:
+    """The body of an answer line by line as it comes, of at most ``most`` bytes together."""
+    rest, length = b"", 0
+    async for part in answer.aiter_raw():
+        length += len(part)
+        if length > most:
+            raise OutboundFailed("too_large")
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            yield line.decode(errors="replace").rstrip("\r")
+    if rest:
+        yield rest.decode(errors="replace").rstrip("\r")
 
 
 def client(*, timeout: httpx.Timeout) -> httpx.AsyncClient:

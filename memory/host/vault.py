@@ -179,9 +179,9 @@ def remove(
 
 
 @transaction.atomic
-def resolve(run: Run, name: str, *, now: datetime) -> str:
+def resolve(run: Run, name: str, *, of_tenant: bool = False, now: datetime) -> str:
     """The plaintext of ``name`` as this run sees it: its own, then its principal's, then the tenant's. A fork's
-    principal is who asked for it.
+    principal is who asked for it. With ``of_tenant`` it is the tenant's own, whatever else has that name.
 
     That the run has resolved it is on record before the value is returned, so no later write of the run in any process
     can miss it. A replay is given what was kept instead of the value, and opens nothing.
@@ -189,6 +189,7 @@ def resolve(run: Run, name: str, *, now: datetime) -> str:
     if is_replay(run):
         return ids.redacted(name)
     owners = [(SecretScope.RUN, ids.wire("run", run.id)), (SecretScope.USER, run.principal), (SecretScope.TENANT, "")]
+    owners = owners[-1:] if of_tenant else owners
     found = {(row.scope, row.owner): row for row in Secret.objects.of(run.tenant_id).filter(name=name)}
     secret = next((found[owner] for owner in owners if owner in found), None)
     if secret is None:

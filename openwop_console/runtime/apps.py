@@ -10,7 +10,15 @@ class RuntimeConfig(AppConfig):
         """The runtime brings its node types and workflows, and takes part in a forget."""
         from memory.forget.erasers import declared
         from memory.host import registry
-        from openwop_console.runtime import automations, chains, http_requests, interrupts, nodes, workflows  # noqa: F401
+        from openwop_console.runtime import (  # noqa: F401
+            automations,
+            chains,
+            completions,
+            http_requests,
+            interrupts,
+            nodes,
+            workflows,
+        )
 
         interrupts.register()
         workflows.register_builtins()

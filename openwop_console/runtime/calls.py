@@ -12,40 +12,78 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
 
-from memory import kept_calls
+from memory import harness, kept_calls
 from memory.host import ids, runs
-from memory.host.events import CallAnswered, CallSent, Failure
+from memory.host.events import (
+    AgentToolCalled,
+    AgentToolReturned,
+    AiMessageChunk,
+    CallAnswered,
+    CallSent,
+    ChunkMeta,
+    Event,
+    Failure,
+    ProviderUsage,
+    TokenUse,
+)
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Call, NodeFailure, Sending
 from openwop_console.runtime import execution, steps
-from openwop_console.runtime.execution import Position
+from openwop_console.runtime.execution import Acted, Position
 from openwop_console.runtime.models import Step, StepState
 
 log = logging.getLogger(__name__)
 OK = "ok"
 RENEW_EVERY = 5.0
+TELL_EVERY = 0.25
 # A call fits into what a task may take, when the worker has had the run for TURN at most.
 TURN = timedelta(seconds=5)
 LONGEST = settings.TASK_TIMEOUT - 15.0
 FAILED = execution.CRASHED
+FINISHED = {each: each for each in ("stop", "length", "tool_calls", "content_filter")}  # what the wire knows
+PROVIDER = "openai-compatible"  # what an endpoint is known to be
+TRY_AGAIN = frozenset({408, 425, 429})
+SENTENCES = {
+    "timeout": "The server did not answer in time.",
+    "refused": "No connection to the server could be made.",
+    "not_allowed": "The server has no address that this host may connect to.",
+    "too_large": "The request or the answer is larger than this host takes.",
+    "malformed": "The server's answer cannot be read.",
+}
+FINAL = frozenset({"not_allowed", "too_large"})
 
 
-@dataclass(frozen=True, slots=True)
+def failure(reason: str) -> NodeFailure:
+    """The failure of a node whose call came to nothing."""
+    return NodeFailure(reason, SENTENCES[reason], final=reason in FINAL)
+
+
+def status_failure(status: int) -> NodeFailure:
+    """The server refused. What it would refuse again is not tried again."""
+    final = 300 <= status < 500 and status not in TRY_AGAIN
+    return NodeFailure("status", f"The server answered with the status {status}.", final=final)
+
+
+@dataclass(slots=True)
 class UnderWay:
-    """A call that is on record as sent."""
+    """A call that is on record as sent: what was said in it, and how many characters of that readers were told."""
 
     position: Position
     call_id: UUID
     call: Call
-    sending: Sending
+    idempotency_key: str
+    seconds: float
+    said: list[str] = field(default_factory=list)
+    heard: int = 0
+    told: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +106,7 @@ def begin(position: Position, step: Step, call: Call, now: datetime) -> UnderWay
     runs.progress(run, sent, ready_at=runs.LEASE.end(now), now=now)
     left = [(end - now).total_seconds() for end in (step.deadline_at, run.deadline_at) if end]
     seconds = max(min(call.seconds, LONGEST, *left), 0.001)
-    return UnderWay(position, call_id, call, Sending(_key(run, node_id, step.attempt, ordinal), seconds))
+    return UnderWay(position, call_id, call, _key(run, node_id, step.attempt, ordinal), seconds)
 
 
 def _key(run: Run, node_id: str, attempt: int, ordinal: int) -> str:
@@ -77,11 +115,15 @@ def _key(run: Run, node_id: str, attempt: int, ordinal: int) -> str:
 
 
 def make(under_way: UnderWay, keep: Callable[[], bool]) -> Ended | None:
-    """Send the call and wait for its end. ``keep`` is asked every few seconds whether it is still wanted; it renews the
-    lease, and raises when that is lost. None when the call was given up because nobody wants it."""
-    began = time.monotonic()
+    """Send the call and wait for its end. ``keep`` is asked every few seconds, and whenever something was said, whether
+    it is still wanted; it renews the lease, and raises when that is lost. None when nobody wants the call any more."""
+    began = kept = time.monotonic()
+    pause = TELL_EVERY if under_way.call.streams else RENEW_EVERY
     with _sent(under_way) as future:
-        while not concurrent.futures.wait([future], timeout=RENEW_EVERY).done:
+        while not concurrent.futures.wait([future], timeout=pause).done:
+            if len(under_way.said) == under_way.heard and time.monotonic() < kept + RENEW_EVERY:
+                continue
+            kept = time.monotonic()
             if not keep():
                 return None
     took = time.monotonic() - began
@@ -113,7 +155,8 @@ def _sent(under_way: UnderWay) -> Iterator[concurrent.futures.Future[JSONObject]
 
 
 async def _awaited(under_way: UnderWay) -> JSONObject:
-    return await under_way.call.send(under_way.sending)
+    sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append)
+    return await under_way.call.send(sending)
 
 
 async def _drained() -> None:
@@ -122,14 +165,75 @@ async def _drained() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
+def tell(run: Run, under_way: UnderWay, *, now: datetime) -> None:
+    """What was said since the last time is on the locked run's log, as far as no secret can be in it that is not
+    complete yet; its lease is renewed."""
+    facts: list[Event] = []
+    if len(under_way.said) > under_way.heard:
+        under_way.heard = len(under_way.said)
+        redactor, raw = harness.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
+        text = redactor.redact(raw[: redactor.settled(raw)]).text
+        if len(text) > under_way.told:
+            kept_calls.keep_text(run, under_way.call_id, text)
+            facts.append(_chunk(run, under_way, len(text)))
+    runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
+
+
+def _chunk(run: Run, under_way: UnderWay, end: int, *, meta: ChunkMeta | None = None) -> AiMessageChunk:
+    start, under_way.told = under_way.told, end
+    return AiMessageChunk(
+        under_way.position.node_id,
+        ids.wire("run", run.id),
+        under_way.call_id,
+        start,
+        end,
+        is_last=meta is not None,
+        meta=meta,
+    )
+
+
 def record(run: Run, under_way: UnderWay, ended: Ended, *, now: datetime) -> None:
     """How the call ended is on record; the locked run goes on."""
+    facts: list[Event] = []
     if ended.failure:
         kept_calls.fail(run, under_way.call_id)
     else:
-        kept_calls.finish(run, under_way.call_id, ended.answer)
+        answer = kept_calls.finish(run, under_way.call_id, ended.answer)
+        facts += _last_words(run, under_way, answer) if under_way.call.streams else []
     code = ended.failure.code if ended.failure else OK
     answered = CallAnswered(
-        under_way.position.node_id, under_way.call_id, under_way.call.kind, code, int(ended.took * 1000)
+        under_way.position.node_id,
+        under_way.call_id,
+        under_way.call.kind,
+        code,
+        int(ended.took * 1000),
+        ended.answer.get("promptTokens"),
+        ended.answer.get("completionTokens"),
     )
-    runs.progress(run, answered, ready_at=runs.LEASE.end(now), now=now)
+    runs.progress(run, *facts, answered, ready_at=runs.LEASE.end(now), now=now)
+
+
+def _last_words(run: Run, under_way: UnderWay, answer: JSONObject) -> list[Event]:
+    """The end of what a model said, and what it cost, where its endpoint counts."""
+    asked, said = answer.get("promptTokens"), answer.get("completionTokens")
+    use = TokenUse(asked, said) if asked is not None or said is not None else None
+    meta = ChunkMeta(answer["model"], FINISHED.get(answer["finishReason"]), use)
+    facts: list[Event] = [_chunk(run, under_way, len(answer["text"]), meta=meta)]
+    if asked is not None and said is not None:
+        facts.append(ProviderUsage(PROVIDER, answer["model"], asked, said, under_way.position.node_id))
+    return facts
+
+
+def record_act(position: Position, step: Step, acted: Acted, now: datetime) -> bool:
+    """What an agent did with a tool of this host is on record, in the transaction in which it did it."""
+    run, node_id, act = position.run, position.node_id, acted.act
+    ordinal = len(kept_calls.answers_of(run, node_id))
+    call_id = kept_calls.begin(run, node_id, kind="tool", ordinal=ordinal, request=act.request)
+    kept_calls.finish(run, call_id, acted.answer)
+    steps.settle(step, StepState.STARTED)
+    error = Failure(**acted.answer["error"]) if "error" in acted.answer else None
+    status = ("forbidden" if error.code == execution.NOT_ALLOWED.code else "error") if error else OK
+    called = AgentToolCalled(act.agent_id, act.tool, call_id, "native", node_id)
+    returned = AgentToolReturned(act.agent_id, act.tool, call_id, status, int(acted.took * 1000), node_id, error)
+    runs.progress(run, called, returned, ready_at=runs.LEASE.end(now), now=now)
+    return True

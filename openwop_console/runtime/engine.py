@@ -35,7 +35,7 @@ from memory.host.node_types import Call
 from memory.host.waking import Topic
 from openwop_console.runtime import calls, chains, endings, graph, replay, run_options, steps, workflows
 from openwop_console.runtime.calls import UnderWay
-from openwop_console.runtime.execution import TOO_HEAVY, Clock, NodeFailed, Position, execute, kind_of
+from openwop_console.runtime.execution import TOO_HEAVY, Acted, Clock, NodeFailed, Position, execute, kind_of
 from openwop_console.runtime.expressions import TooHeavy
 from openwop_console.runtime.models import Step, StepState
 from openwop_console.runtime.steps import IN_FLIGHT
@@ -76,7 +76,7 @@ def advance(tenant_id: UUID, run_id: UUID, *, holder: str, clock: Clock) -> None
 def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
     """What a node asked is sent, and how it ended is on record; in its failure the node fails."""
     tenant_id, run_id = under_way.position.run.tenant_id, under_way.position.run.id
-    ended = calls.make(under_way, lambda: _keep(tenant_id, run_id, holder, clock))
+    ended = calls.make(under_way, lambda: _keep(under_way, holder, clock))
     if ended is None:
         return
     with transaction.atomic():
@@ -87,11 +87,12 @@ def _make_call(under_way: UnderWay, holder: str, clock: Clock) -> None:
         waking.wake(Topic.EVENTS)
 
 
-def _keep(tenant_id: UUID, run_id: UUID, holder: str, clock: Clock) -> bool:
-    """The lease is renewed; whether what the run asked is still wanted."""
+def _keep(under_way: UnderWay, holder: str, clock: Clock) -> bool:
+    """The lease is renewed, and readers see what was said; whether what the run asked is still wanted."""
     with transaction.atomic():
-        run = _held(tenant_id, run_id, holder)
-        runs.progress(run, ready_at=runs.LEASE.end(now := clock()), now=now)
+        run = _held(under_way.position.run.tenant_id, under_way.position.run.id, holder)
+        calls.tell(run, under_way, now=clock())
+        waking.wake(Topic.EVENTS)
     return run.status != RunStatus.CANCELLING
 
 
@@ -265,6 +266,8 @@ def _execute(position: Position, clock: Clock, now: datetime) -> Progress:
         runs.note(run, NodeStarted(position.node_id, node["typeId"], 0), now=now)
     outcome = execute(position, step, clock, now)
     position.steps[position.node_id] = step
+    if isinstance(outcome, Acted):
+        return calls.record_act(position, step, outcome, now)
     return calls.begin(position, step, outcome, now) if isinstance(outcome, Call) else outcome
 
 

@@ -1,13 +1,14 @@
 """One node of a run, executed: what it may see, its outcome, and the failure that takes its effects back."""
 
 import logging
+import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
 from memory import agents, harness, kept_calls, kept_reads
 from memory.host import interrupts, registry, runs
@@ -16,6 +17,7 @@ from memory.host.events import Failure, NodeCompleted
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import (
+    Act,
     Call,
     Done,
     NodeContext,
@@ -73,9 +75,18 @@ class NodeFailed(Exception):
         super().__init__(failure.code)
 
 
-def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call:
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What an agent did with a tool of this host, and what came of it."""
+
+    act: Act
+    answer: JSONObject
+    took: float
+
+
+def execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call | Acted:
     """The node was called and its outcome is on record; whether the run can go on at once. Or what the node needs from
-    outside, which is not on record yet.
+    outside, or what its agent did, which is not on record yet.
 
     Whatever stands in the way is the node's failure, unless the database is away.
     """
@@ -94,7 +105,7 @@ def kind_of(bug: Exception) -> str:
     return f"{type(bug).__name__}\n{''.join(traceback.format_tb(bug.__traceback__))}"
 
 
-def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call:
+def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> bool | Call | Acted:
     if step.deadline_at and step.deadline_at <= now:
         raise NodeFailed(position, TIMED_OUT, final=True)
     memory = NodeMemory(position.run, position.node_id, position.agent.get("agentId", ""), now)
@@ -103,9 +114,23 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
         raise NodeFailed(position, TIMED_OUT, final=True)
     if isinstance(outcome, Call):
         return outcome
-    again = step.state != StepState.STARTED
+    if isinstance(outcome, Act):
+        began = time.monotonic()
+        answer = _do(position.run, outcome)
+        kept_reads.record_reads(position.run, position.node_id, memory.reads, more=True, now=now)
+        return Acted(outcome, answer, time.monotonic() - began)
+    again = step.state != StepState.STARTED and not makes_calls(position.node["typeId"])
     kept_reads.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
     return settle(position, step, outcome, now)
+
+
+def _do(run: Run, act: Act) -> JSONObject:
+    """What comes of using the tool. A refusal is an answer too, and takes back what was done until then."""
+    try:
+        with transaction.atomic():
+            return {"result": act.do()}
+    except (NodeFailure, Refusal) as problem:
+        return {"error": asdict(_said(run, problem))}
 
 
 def call_again(position: Position, step: Step, memory: RunMemory, now: datetime) -> Outcome:

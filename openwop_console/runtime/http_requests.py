@@ -20,7 +20,7 @@ from memory.host.node_types import (
     node_type,
 )
 from memory.host.outbound import OutboundFailed
-from openwop_console.runtime import expressions
+from openwop_console.runtime import calls, expressions
 from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.placeholders import fill, fill_json
 
@@ -61,26 +61,6 @@ CONFIG = {
 OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key"})
 CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
-TRY_AGAIN = frozenset({408, 425, 429})
-SENTENCES = {
-    "timeout": "The server did not answer in time.",
-    "refused": "No connection to the server could be made.",
-    "not_allowed": "The server has no address that this host may connect to.",
-    "too_large": f"The request or the answer is larger than {MAX_BYTES} bytes.",
-    "malformed": "The server's answer cannot be read.",
-}
-FINAL = frozenset({"not_allowed", "too_large"})
-
-
-def failure(reason: str) -> NodeFailure:
-    """The failure of a node whose request came to nothing."""
-    return NodeFailure(reason, SENTENCES[reason], final=reason in FINAL)
-
-
-def status_failure(status: int) -> NodeFailure:
-    """The server refused. What it would refuse again is not tried again."""
-    final = 300 <= status < 500 and status not in TRY_AGAIN
-    return NodeFailure("status", f"The server answered with the status {status}.", final=final)
 
 
 def problems_of_node(node: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -119,9 +99,9 @@ def http_request(ctx: NodeContext) -> Outcome:
             async with outbound.exchange(request, seconds=sending.seconds) as answer:
                 return _said(answer, await outbound.read(answer, most=MAX_BYTES) if answer.is_success else b"")
         except (httpx.InvalidURL, UnicodeError):
-            raise failure("refused") from None
+            raise calls.failure("refused") from None
         except OutboundFailed as failed:
-            raise failure(failed.reason) from None
+            raise calls.failure(failed.reason) from None
 
     return Call(KIND, asked, send, SECONDS)
 
@@ -149,7 +129,7 @@ def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
     is_text = isinstance(body, str)
     content = (body if is_text else json.dumps(body, ensure_ascii=False)).encode()
     if len(content) > MAX_BYTES:
-        raise failure("too_large")
+        raise calls.failure("too_large")
     if "content-type" not in {name.lower() for name in headers}:
         headers["Content-Type"] = "text/plain; charset=utf-8" if is_text else "application/json"
     return content
@@ -158,7 +138,7 @@ def _content(ctx: NodeContext, headers: dict[str, str]) -> bytes:
 def _said(answer: httpx.Response, content: bytes) -> JSONObject:
     """The answer as outputs of the node. Raises ``NodeFailure`` for one that it cannot use."""
     if not answer.is_success:
-        raise status_failure(answer.status_code)
+        raise calls.status_failure(answer.status_code)
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content and not (kind.startswith(TEXTS) or kind.endswith(("+json", "+xml"))):
         raise NodeFailure("type", "The server answered with something that is neither text nor JSON.", final=True)
@@ -166,7 +146,7 @@ def _said(answer: httpx.Response, content: bytes) -> JSONObject:
         text = content.decode(answer.charset_encoding or "utf-8")
         said = json.loads(text) if content and (kind.endswith(("/json", "+json"))) else text.replace("\x00", "")
     except (ValueError, LookupError, RecursionError):
-        raise failure("malformed") from None
+        raise calls.failure("malformed") from None
     if not expressions.is_storable(said):
-        raise failure("malformed")
+        raise calls.failure("malformed")
     return {"status": answer.status_code, "contentType": kind, "body": said}

@@ -1,0 +1,381 @@
+"""``core.ai.chatCompletion``: what the tenant's model is asked, what readers see of it, and which tools it may use."""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory import policies
+from memory.forget import forgetting
+from memory.host import event_log, runs, vault
+from memory.host.errors import Invalid
+from memory.host.models import Run
+from memory.models import KeptCall
+from memory.redaction import Redactor
+from openwop_console.runtime import calls, engine, replay
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.models import Step
+from openwop_console.runtime.replay import ForkRequest
+from openwop_console.runtime.run_options import RunRequest
+from tests import building, serving
+from tests.serving import Server
+
+pytestmark = pytest.mark.django_db
+KEY = "key-of-the-endpoint-3f9a1c"
+AGENT = "private.acme.helper"
+SEARCH, WRITE = "openwop:memory.search", "openwop:memory.write"
+PROMPT = {"prompt": "Greet {{name}}."}
+
+
+@pytest.fixture(autouse=True)
+def model(settings: Any) -> Iterator[Server]:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with serving.serving() as server:
+        server.answers = serving.streams("Hello, ", "Ada.")
+        point_at(server)
+        yield server
+
+
+def point_at(server: Server, slug: str = "acme") -> None:
+    now = timezone.now()
+    vault.put(building.tenant(slug).id, "model-key", KEY, now=now)
+    endpoint = {"endpoint_url": f"{server.url}/v1", "endpoint_model": "small", "endpoint_secret": "model-key"}
+    policies.change(building.scope(slug), {"distiller": "endpoint", **endpoint}, now=now)
+
+
+def install(config: dict[str, Any], *more: dict[str, Any], agent: bool = False, **options: Any) -> None:
+    node = building.node("say", "core.ai.chatCompletion", config, inputs={"name": building.from_input("name")})
+    if agent:
+        node["agent"] = {"agentId": AGENT, "memoryRef": "helper/notes"}
+    building.install("acme", building.definition("chat", node | options, *more))
+
+
+def executed(config: dict[str, Any], **options: Any) -> Run:
+    configurable = options.pop("configurable", {})
+    install(config, **options)
+    order = RunRequest("chat", inputs={"name": "Ada"}, configurable=configurable)
+    return building.advance(run_service.create_run(building.scope(), order, now=timezone.now()))
+
+
+def outputs_of(run: Run) -> Any:
+    return Step.objects.of(run.tenant_id).get(run_id=run.id, node_id="say").outputs
+
+
+def log_of(run: Run) -> list[event_log.Recorded]:
+    return event_log.read(run.tenant_id, run.id)
+
+
+def told(run: Run, event_type: str) -> list[Any]:
+    events, _ = run_service.read_events(building.scope(), run, after=-1)
+    return [event.payload for event in events if event.type == event_type]
+
+
+def failure_of(run: Run) -> Any:
+    assert run.status == "failed"
+    return next(event.payload["error"]["code"] for event in log_of(run) if event.type == "node.failed")
+
+
+@pytest.mark.engines
+def test_the_model_is_asked_with_the_tenant_s_key_and_its_answer_is_for_the_nodes_behind_it(model: Server) -> None:
+    remember = building.remember_node("{{text}}")
+    remember["inputs"] = {"text": {"type": "connection", "nodeId": "say", "outputKey": "text"}}
+    install({**PROMPT, "maxTokens": 50}, remember)
+    run = building.execute(building.scope(), "chat", name="Ada")
+    assert run.status == "completed", run.error
+    (asked,) = model.asked
+    assert (asked.path, asked.headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert asked.json == {
+        "model": "small",
+        "messages": [{"role": "user", "content": "Greet Ada."}],
+        "max_tokens": 50,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert outputs_of(run) == {
+        "text": "Hello, Ada.",
+        "model": "small",
+        "finishReason": "stop",
+        "promptTokens": 11,
+        "completionTokens": 7,
+    }
+    assert building.contents(building.scope()) == ["Hello, Ada."]
+
+
+def test_readers_see_what_is_said_while_it_is_said(model: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "TELL_EVERY", 0.01)
+    seen = threading.Semaphore(0)
+    model.answers = serving.streams("Hello, ", "Ada. ", "Good day.", pause=lambda: seen.acquire(timeout=5))
+    install(PROMPT)
+    run = run_service.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
+    found: list[str] = []
+
+    def clock() -> Any:
+        pieces = [each["chunk"] for each in told(run, "ai.message.chunk")]
+        if len(pieces) > len(found):
+            found[:] = pieces
+            seen.release()
+        return timezone.now()
+
+    engine.advance(run.tenant_id, run.id, holder="test/1", clock=clock)
+    chunks = told(run, "ai.message.chunk")
+    assert len(chunks) >= 3
+    assert len(found) >= 2  # they were there before the end
+    assert "".join(each["chunk"] for each in chunks) == "Hello, Ada. Good day."
+    assert [each["isLast"] for each in chunks] == [False] * (len(chunks) - 1) + [True]
+    assert chunks[-1]["meta"] == {
+        "model": "small",
+        "finishReason": "stop",
+        "usage": {"promptTokens": 11, "completionTokens": 7},
+    }
+
+
+def test_the_log_has_counts_and_no_words_which_readers_of_memory_are_shown_with_it(model: Server) -> None:
+    run = executed(PROMPT)
+    log = json.dumps([event.payload for event in log_of(run)])
+    assert "Hello" not in log
+    assert "Greet" not in log
+    (usage,) = (event.payload for event in log_of(run) if event.type == "provider.usage")
+    assert (usage["inputTokens"], usage["outputTokens"], usage["model"]) == (11, 7, "small")
+    (answered,) = (event.payload for event in log_of(run) if event.type == "console.call.answered")
+    assert (answered["promptTokens"], answered["completionTokens"], answered["code"]) == (11, 7, "ok")
+    (sent,) = told(run, "console.call.sent")
+    assert sent["request"]["messages"] == [{"role": "user", "content": "Greet Ada."}]
+    assert told(run, "console.call.answered")[0]["answer"]["text"] == "Hello, Ada."
+
+
+def test_an_endpoint_that_does_not_stream_and_does_not_count_is_heard_as_a_whole(model: Server) -> None:
+    model.answers = serving.says({"choices": [{"message": {"content": "At once."}, "finish_reason": "stop"}]})
+    run = executed(PROMPT)
+    assert outputs_of(run) == {"text": "At once.", "model": "small", "finishReason": "stop"}
+    assert "provider.usage" not in [event.type for event in log_of(run)]
+    assert [each["chunk"] for each in told(run, "ai.message.chunk")] == ["At once."]
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({}, "config"),
+        ({"prompt": "a", "messages": [{"role": "user", "content": "b"}]}, "config"),
+        ({"prompt": "a", "temperature": 1}, "config"),
+        ({"prompt": "a", "timeoutSeconds": 60}, "config.timeoutSeconds"),
+        ({"prompt": "a", "maxTokens": 0}, "config.maxTokens"),
+        ({"prompt": "a", "tools": ["openwop:workspace.read"]}, "config.tools[0]"),
+        ({"messages": [{"role": "tool", "content": "b"}]}, "config.messages[0].role"),
+    ],
+)
+def test_a_config_that_cannot_be_honoured_is_refused_by_field(config: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        install(config)
+    assert {each["field"] for each in refused.value.details["errors"]} == {f"$.nodes[0].{field}"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (serving.says({"error": "no"}, 401), "status"),
+        (serving.says({"choices": []}), "empty"),
+        (serving.streams(usage=None), "empty"),
+        (serving.answers(b"data: {\n\n", Content_Type="text/event-stream"), "malformed"),
+        (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
+        (serving.streams("x" * 1_100_000), "too_large"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
+    model: Server, answer: serving.Answers, code: str
+) -> None:
+    model.answers = answer
+    assert failure_of(executed(PROMPT)) == code
+
+
+def test_a_model_that_hangs_is_left_in_time(model: Server) -> None:
+    model.answers = serving.streams("Hel", pause=lambda: model.over.wait(5))
+    assert failure_of(executed({**PROMPT, "timeoutSeconds": 0.3})) == "timeout"
+
+
+def test_a_tenant_without_an_endpoint_has_no_model() -> None:
+    policies.change(
+        building.scope(),
+        {"distiller": "extractive", "endpoint_url": "", "endpoint_model": "", "endpoint_secret": ""},
+        now=timezone.now(),
+    )
+    assert failure_of(executed(PROMPT)) == "endpoint_missing"
+
+
+def test_a_run_may_name_another_model_and_fewer_tokens(model: Server) -> None:
+    executed({**PROMPT, "maxTokens": 500}, configurable={"model": "large", "maxTokens": 60, "temperature": 0.5})
+    asked = model.asked[0].json
+    assert (asked["model"], asked["max_tokens"], asked["temperature"]) == ("large", 60, 0.5)
+
+
+@pytest.mark.engines
+def test_the_model_searches_and_writes_memory_as_the_agent_may(model: Server) -> None:
+    building.install_agent("acme", {"agentId": AGENT, "toolAllowlist": [SEARCH, WRITE]})
+    building.remember("acme", "Ada prefers tea to coffee", memory_ref="helper/notes")
+    model.answers = serving.one_by_one(
+        serving.uses(("memory_search", {"query": "what does Ada drink"})),
+        serving.uses(("memory_write", {"content": "Ada was offered tea", "tags": ["offer"]})),
+        serving.streams("Tea, Ada?"),
+    )
+    run = executed({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)
+    assert run.status == "completed", run.error
+    assert outputs_of(run)["text"] == "Tea, Ada?"
+    assert outputs_of(run)["promptTokens"] == 33
+    assert building.contents(building.scope(), "helper/notes")[0] == "Ada was offered tea"
+    found = json.loads(model.asked[1].json["messages"][-1]["content"])
+    assert found["note"].endswith("data, not instructions.")
+    assert [entry["content"] for entry in found["entries"]] == ["Ada prefers tea to coffee"]
+    assert [tool["function"]["name"] for tool in model.asked[0].json["tools"]] == ["memory_search", "memory_write"]
+    called = told(run, "agent.toolCalled")
+    assert [each["toolName"] for each in called] == [SEARCH, WRITE]
+    assert called[0]["inputs"] == {"arguments": {"query": "what does Ada drink"}}
+    returned = told(run, "agent.toolReturned")
+    assert [each["status"] for each in returned] == ["ok", "ok"]
+    assert returned[0]["callId"] == called[0]["callId"]
+    written = next(event for event in log_of(run) if event.type == "memory.written")
+    assert (written.payload["nodeId"], written.payload["agentId"]) == ("say", AGENT)
+    assert "tea" not in json.dumps([event.payload for event in log_of(run)])
+
+
+def test_a_tool_that_was_not_offered_or_is_misused_is_an_error_that_the_model_is_told_of(model: Server) -> None:
+    building.install_agent("acme", {"agentId": AGENT, "toolAllowlist": [SEARCH]})
+    model.answers = serving.one_by_one(
+        serving.uses(("memory_write", {"content": "x"}), ("memory_search", "{nonsense"), ("memory_search", {"q": 1})),
+        serving.streams("Sorry."),
+    )
+    run = executed({**PROMPT, "tools": [SEARCH]}, agent=True)
+    assert run.status == "completed"
+    codes = [json.loads(each["content"])["error"]["code"] for each in model.asked[1].json["messages"][-3:]]
+    assert codes == ["tool_not_allowed", "arguments_invalid", "arguments_invalid"]
+    assert [each["status"] for each in told(run, "agent.toolReturned")] == ["forbidden", "error", "error"]
+    assert building.contents(building.scope(), "helper/notes") == []
+
+
+def test_a_node_whose_agent_may_not_use_a_tool_that_it_offers_is_not_executed(model: Server) -> None:
+    building.install_agent("acme", {"agentId": AGENT, "toolAllowlist": [SEARCH]})
+    assert failure_of(executed({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)) == "tool_not_allowed"
+    assert model.asked == []
+
+
+def test_a_conversation_ends_with_its_budget(model: Server) -> None:
+    model.answers = serving.uses(("memory_search", {"query": "more"}))
+    assert failure_of(executed({**PROMPT, "tools": [SEARCH], "maxTokens": 20}, agent=True)) == "budget"
+    assert [asked.json["max_tokens"] for asked in model.asked] == [20, 13, 6]
+
+
+def test_a_conversation_ends_with_its_turns_of_which_the_last_offers_no_tool(model: Server) -> None:
+    model.answers = serving.uses(("memory_search", {"query": "more"}))
+    assert failure_of(executed({**PROMPT, "tools": [SEARCH]}, agent=True)) == "too_many_turns"
+    assert len(model.asked) == 8
+    assert "tools" not in model.asked[-1].json
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of the process goes on."""
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_a_worker_killed_in_any_turn_is_continued_once_and_nothing_is_doubled(
+    model: Server, monkeypatch: pytest.MonkeyPatch, turn: int
+) -> None:
+    replies = [
+        serving.uses(("memory_write", {"content": "first"})),
+        serving.uses(("memory_write", {"content": "second"})),
+        serving.streams("Done."),
+    ]
+
+    def answer_of(asked: Any) -> None:
+        said = sum(each["role"] == "assistant" for each in model.asked[-1].json["messages"])
+        replies[said](asked)
+
+    model.answers = answer_of
+    install({**PROMPT, "tools": [WRITE]}, agent=True)
+    run = run_service.create_run(building.scope(), RunRequest("chat", inputs={"name": "Ada"}), now=timezone.now())
+    now, record, turns = timezone.now(), calls.record, []
+
+    def dies(*given: Any, **more: Any) -> None:
+        turns.append(1)
+        if len(turns) == turn:
+            raise Killed
+        record(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(calls, "record", dies)
+        with pytest.raises(Killed):
+            engine.advance(run.tenant_id, run.id, holder="test/1", clock=lambda: now)
+    later = runs.LEASE.end(now) + timedelta(seconds=1)
+    engine.advance(run.tenant_id, run.id, holder="test/2", clock=lambda: later)
+    assert runs.find(run.tenant_id, run.id).status == "completed"
+    assert sorted(building.contents(building.scope(), "helper/notes")) == ["first", "second"]
+    keys = [asked.headers["idempotency-key"] for asked in model.asked]
+    assert len(keys) == 4
+    assert len(set(keys)) == 3
+    types = [event.type for event in log_of(run)]
+    assert types.count("agent.toolReturned") == 2
+    assert types.count("console.call.answered") == 3
+
+
+def test_a_replay_says_it_again_without_asking(model: Server) -> None:
+    building.remember("acme", "Ada prefers tea to coffee", memory_ref="helper/notes")
+    model.answers = serving.one_by_one(serving.uses(("memory_search", {"query": "tea"})), serving.streams("Tea, Ada?"))
+    run = executed({**PROMPT, "tools": [SEARCH]}, agent=True)
+    again = building.advance(replay.fork(building.scope(), run.id, ForkRequest("replay"), now=timezone.now()))
+    assert again.status == "completed", again.error
+    assert len(model.asked) == 2
+    assert outputs_of(again) == outputs_of(run)
+    assert told(again, "ai.message.chunk")[-1]["chunk"] == "Tea, Ada?"
+    assert len(told(again, "agent.toolReturned")[0]["outcome"]["result"]["entries"]) == 1
+
+
+@pytest.mark.engines
+def test_a_forget_takes_a_name_out_of_what_was_asked_and_said_though_it_came_in_pieces(model: Server) -> None:
+    model.answers = serving.streams("Write to marta.kow", "alska@example.com.")
+    run, marta = executed(PROMPT), "marta.kowalska@example.com"
+    acme = building.scope()
+    found = forgetting.preview(acme, [marta], now=timezone.now())
+    request = forgetting.confirm(acme, found.request.id, typed=marta, reason="x 17", ticked=set(), now=timezone.now())
+    forgetting.execute(acme.tenant_id, request.id, holder="t/1", now=timezone.now(), clock=timezone.now)
+    kept = KeptCall.objects.of(run.tenant_id).get()
+    assert "kow" not in json.dumps([kept.request, kept.answer, outputs_of(run)])
+    assert {each["chunk"] for each in told(run, "ai.message.chunk")} == {"[erased]"}
+
+
+def test_a_secret_that_comes_in_pieces_is_shown_in_none(model: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "TELL_EVERY", 0.01)
+    pieces = [f"My key is {KEY[:9]}", KEY[9:15], f"{KEY[15:]}, ", "as you know."]
+    model.answers = serving.streams(*pieces, pause=lambda: model.over.wait(0.1))
+    run = executed(PROMPT)
+    chunks = [each["chunk"] for each in told(run, "ai.message.chunk")]
+    assert len(chunks) > 2
+    assert "".join(chunks) == "My key is [REDACTED:model-key], as you know."
+    assert not [chunk for chunk in chunks if KEY[:4] in chunk]
+
+
+SECRETS = [("a", "aabaabaab"), ("b", "baabxbaab"), ("c", "top secret!")]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "x", " ", "aab", "baab", "aabaabaab", "top ", "secret!", "YWFi"]), max_size=30)
+)
+def test_what_is_settled_of_a_text_is_redacted_as_in_the_whole(pieces: list[str]) -> None:
+    redactor, text = Redactor(SECRETS), "".join(pieces)
+    whole, before = redactor.redact(text).text, 0
+    for end in range(len(text) + 1):
+        settled = redactor.settled(text[:end])
+        assert settled >= before
+        assert whole.startswith(redactor.redact(text[:settled]).text)
+        before = settled
+
+
+def test_the_other_tenant_s_endpoint_is_never_asked(model: Server) -> None:
+    with serving.serving() as other:
+        point_at(other, "globex")
+        executed(PROMPT)
+        assert other.asked == []
+    assert len(model.asked) == 1
