@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet, TextField
@@ -25,6 +26,9 @@ WRITER = "memory.event_notes"
 Note = JSONObject
 REASON, ERASED = "reason", "[erased]"
 REASONED = frozenset({RunPaused.type, RunResumed.type, RunCancelled.type})
+COLUMNS = ("tenant_id", "id", "stream_id", "sequence", "body")
+INSERT_INTO = f"INSERT INTO memory_eventnote ({', '.join(COLUMNS)})"
+NOTE = f"{INSERT_INTO} SELECT %s, %s, %s, next_sequence - %s, %s FROM numbered"  # noqa: S608
 AWAITED = -1  # the number of a reason whose event is not on the log yet
 
 
@@ -41,8 +45,28 @@ def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]]
         for offset, (_, note) in enumerate(noted)
         if note
     ]
-    sql.insert(EventNote.objects.written_by(WRITER), ("tenant_id", "id", "stream_id", "sequence", "body"), rows)
+    sql.insert(EventNote.objects.written_by(WRITER), COLUMNS, rows)
     return last
+
+
+def with_notes(
+    tenant_id: UUID,
+    stream_id: UUID,
+    noted: Sequence[tuple[Event, Note]],
+    change: str,
+    parameters: list[Any],
+    *,
+    now: datetime,
+) -> tuple[str, list[Any]]:
+    """``event_log.with_facts`` for events with their notes: one statement of PostgreSQL."""
+    behind = [(len(noted) - place, note) for place, (_, note) in enumerate(noted) if note]
+    notes = "".join(f", note{place} AS ({NOTE})" for place in range(len(behind)))
+    tenant, stream = sql.key(tenant_id), sql.key(stream_id)
+    given: list[Any] = []
+    for place, note in behind:
+        given += [tenant, sql.key(ids.new_id()), stream, place, json.dumps(note)]
+    events = [event for event, _ in noted]
+    return event_log.with_facts(tenant_id, stream_id, events, notes + change, [*given, *parameters], now=now)
 
 
 def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:

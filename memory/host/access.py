@@ -11,13 +11,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.expressions import Combinable
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
@@ -80,7 +82,8 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key and its tenant, as every request asks for them. ``agents`` are those it is bound to, the first first."""
+    """A key and its tenant, as every request asks for them. ``agents`` are those it is bound to, the first first;
+    ``roles`` are its own, ``owner_roles`` those of its person."""
 
     tenant_id: UUID
     tenant_slug: str
@@ -91,31 +94,45 @@ class Key:
     agents: tuple[str, ...]
     expires_at: datetime | None
     revoked_at: datetime | None
-    owner_id: UUID | None = None
-    owner_is_active: bool = True
-    made_by: str = ""
+    owner_id: UUID | None
+    owner_is_active: bool
+    made_by: str
+    roles: tuple[str, ...]
+    owner_roles: tuple[str, ...]
 
     @property
     def owner(self) -> str:
         """The person that the key belongs to, or ``""`` for a service account."""
         return ids.wire("usr", self.owner_id) if self.owner_id else ""
 
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What the roles of the key give it, and no more than its person may."""
+        own = _scopes_given(self.roles)
+        return own & _scopes_given(self.owner_roles) if self.owner_id else own
+
 
 def scopes_of(tenant_id: UUID, principal: str) -> frozenset[str]:
     """What ``principal`` may do in this tenant; nothing when that cannot be established."""
     try:
-        roles = sql.rows(_roles_held(), [sql.key(tenant_id), principal])
+        roles = _roles_held().fetch(tenant_id, principal)
     except DatabaseError:
         log.exception("roles could not be resolved; access is denied")
         return frozenset()
-    return frozenset().union(*(ROLES.get(role, frozenset()) for (role,) in roles))
+    return _scopes_given(role for (role,) in roles)
+
+
+def _scopes_given(roles: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*(ROLES.get(role, frozenset()) for role in roles))
 
 
 @cache
-def _roles_held() -> str:
-    """The ORM's own statement, written once: writing it anew takes longer than the request that it is asked for."""
-    held = RoleGrant.objects.of(UUID(int=0)).filter(principal="").values_list("role")
-    return str(held.query.sql_with_params()[0])
+def _roles_held() -> sql.Written:
+    """Writing it anew takes longer than the request that it is asked for."""
+    tenant_id, principal = UUID(int=0), "principal"
+    return sql.Written(
+        RoleGrant.objects.of(tenant_id).filter(principal=principal).values_list("role"), tenant_id, principal
+    )
 
 
 def roles_of(tenant_id: UUID, principal: str) -> list[str]:
@@ -424,26 +441,66 @@ def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
 
 
 def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
-    """The key as it is in the database at this moment, whether it is good or not."""
-    found = sql.rows(_key_asked(), [sql.key(tenant_id), sql.key(key_id)])
+    """The key as it is in the database at this moment, whether it is good or not; all that a request asks of it in one
+    query."""
+    found = _key_asked().fetch(tenant_id, key_id, ids.wire("key", key_id))
     if not found:
         return None
-    slug, tenant_name, name, digest, agents, expires_at, revoked_at, owner, owner_active, made_by = found[0]
-    bound, (expires_at, revoked_at) = tuple(sql.as_document(agents)), map(sql.as_utc, (expires_at, revoked_at))
-    owner_id = sql.as_uuid(owner) if owner else None
-    active = owner is None or bool(owner_active)
+    slug, tenant_name, name, digest, agents, expires_at, revoked_at, owner, owner_active, made_by, *roles = found[0]
+    own, of_owner = (tuple(sql.as_document(each) or ()) for each in roles)
     return Key(
-        tenant_id, slug, tenant_name, key_id, name, digest, bound, expires_at, revoked_at, owner_id, active, made_by
+        tenant_id=tenant_id,
+        tenant_slug=slug,
+        tenant_name=tenant_name,
+        id=key_id,
+        name=name,
+        digest=digest,
+        agents=tuple(sql.as_document(agents)),
+        expires_at=sql.as_utc(expires_at),
+        revoked_at=sql.as_utc(revoked_at),
+        owner_id=sql.as_uuid(owner) if owner else None,
+        owner_is_active=owner is None or bool(owner_active),
+        made_by=made_by,
+        roles=own,
+        owner_roles=of_owner,
     )
 
 
 @cache
-def _key_asked() -> str:
-    """The ORM's own statement, written once, as for roles."""
+def _key_asked() -> sql.Written:
+    """For a tenant, a key and its principal."""
     tenant, owner = ("tenant__slug", "tenant__name"), ("owner_id", "owner_is_active", "made_by")
-    columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner)
-    asked = ApiKey.objects.of(UUID(int=0)).filter(id=UUID(int=0))
-    return str(asked.annotate(owner_is_active=_owner_is_active()).values_list(*columns).query.sql_with_params()[0])
+    columns = (*tenant, "name", "digest", "agents", "expires_at", "revoked_at", *owner, "roles", "owner_roles")
+    tenant_id, key_id, principal = UUID(int=0), UUID(int=1), "principal"
+    asked = (
+        ApiKey.objects.of(tenant_id)
+        .filter(id=key_id)
+        .annotate(
+            owner_is_active=_owner_is_active(),
+            roles=_roles_as_list(principal),
+            owner_roles=_roles_as_list(sql.wire_id("usr", OuterRef("owner_id"))),
+        )
+    )
+    return sql.Written(asked.values_list(*columns), tenant_id, key_id, principal)
+
+
+def _roles_as_list(principal: str | Combinable) -> Subquery:
+    """The roles of ``principal`` in the tenant of the row, as a list of JSON; null or empty when it has none."""
+    rows = RoleGrant.objects.filter(tenant_id=OuterRef("tenant_id"), principal=principal)
+    return Subquery(rows.values(found=_AsList(F("role"))))
+
+
+class _AsList(Func):
+    """All values of a column as one list of JSON, of whatever rows a subquery finds."""
+
+    output_field = TextField()
+    arity = 1
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, function="json_group_array", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> tuple[str, tuple[str | int, ...]]:
+        return self.as_sql(compiler, connection, function="jsonb_agg", **more)
 
 
 def _owner_is_active() -> Subquery:

@@ -36,11 +36,8 @@ TAKE_NUMBERS = (
 COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payload", "subject_id", "sequence")
 INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
 INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
-WITH_FACT = (
-    f"WITH numbered AS ({TAKE_NUMBERS}), fact AS ({INSERT_INTO}"  # noqa: S608
-    "SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - 1 FROM numbered), "
-    f"told AS ({outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched) "
-)
+FACT = f"{INSERT_INTO}SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - %s FROM numbered"  # noqa: S608
+ANNOUNCED = f"{outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched"
 SELECT = (
     "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
     "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"
@@ -124,18 +121,23 @@ def _put(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bo
     return int(row[0]) - 1
 
 
-def with_fact(
-    tenant_id: UUID, stream_id: UUID, event: Event, change: str, parameters: list[Any], *, now: datetime
+def with_facts(
+    tenant_id: UUID, stream_id: UUID, events: Sequence[Event], change: str, parameters: list[Any], *, now: datetime
 ) -> tuple[str, list[Any]]:
-    """One statement of PostgreSQL, with its parameters, that makes ``change`` and appends ``event``.
+    """One statement of PostgreSQL, with its parameters, that makes ``change`` and appends the events in their order.
 
-    ``change`` inserts from ``numbered``, which has its one row when the stream took the event, and none when it is
-    closed or another tenant's; the caller who gets no row back raises ``StreamClosed``.
+    ``change`` inserts from ``numbered``, which has its one row when the stream took the events, with ``next_sequence``
+    behind the last of them, and none when it is closed or another tenant's; the caller who gets no row back raises
+    ``StreamClosed``.
     """
-    closed_at = sql.instant(now) if event.terminal else None
-    numbers = [1, closed_at, sql.key(tenant_id), sql.key(stream_id)]
-    row = _row(tenant_id, stream_id, event, now)
-    return WITH_FACT + change, [*numbers, *row, *row[:2], *parameters]
+    closed_at = sql.instant(now) if events[-1].terminal else None
+    rows = [_row(tenant_id, stream_id, event, now) for event in events]
+    parts = [f"WITH numbered AS ({TAKE_NUMBERS})"]
+    given = [len(events), closed_at, sql.key(tenant_id), sql.key(stream_id)]
+    for place, row in enumerate(rows):
+        parts += [f"fact{place} AS ({FACT})", f"told{place} AS ({ANNOUNCED})"]
+        given += [*row, len(rows) - place, *row[:2]]
+    return f"{', '.join(parts)} {change}", [*given, *parameters]
 
 
 def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[Any]:

@@ -22,7 +22,9 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet, TextField, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.query import get_related_populators
 
 INSTRUCTIONS = 10_000
@@ -91,6 +93,28 @@ class Prepared(Generic[Row]):
         for populator in self._related:
             populator.populate(row, made)
         return made
+
+
+class Written:
+    """A query that the ORM has written once, for other values each time.
+
+    ``places`` are what the queryset was made with, each in the place of a value: ids, texts and times that nothing else
+    in it is. A value may stand in it more than once, or not at all.
+    """
+
+    def __init__(self, queryset: QuerySet[Any, Any], *places: object) -> None:
+        self._statement, given = queryset.query.sql_with_params()
+        known = [_as_parameter(each) for each in places]
+        self._slots = [(known.index(each), None) if each in known else (-1, each) for each in given]
+
+    def fetch(self, *values: object) -> list[Any]:
+        """The rows for these values, in the order of the places."""
+        given = [_as_parameter(each) for each in values]
+        return rows(self._statement, [given[place] if place >= 0 else fixed for place, fixed in self._slots])
+
+
+def _as_parameter(value: object) -> object:
+    return key(value) if isinstance(value, UUID) else instant(value) if isinstance(value, datetime) else value
 
 
 def read_in_parallel(read: Callable[[Part], Found], parts: Sequence[Part], readers: int) -> list[Found]:
@@ -315,6 +339,12 @@ def at(value: str) -> datetime:
 
 def as_instant(value: str | None) -> datetime | None:
     return None if value is None else at(value)
+
+
+def wire_id(prefix: str, column: str | Combinable) -> Concat:
+    """The id in ``column`` as it stands on the wire, in a statement."""
+    digits = Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
+    return Concat(Value(f"{prefix}_"), digits, output_field=TextField())
 
 
 def digits(value: Any) -> str:

@@ -120,7 +120,7 @@ def _of_key(key: access.Key) -> Principal:
         key.tenant_name,
         principal_id,
         "key",
-        _scopes(key.tenant_id, principal_id, key.owner),
+        key.scopes,
         key.name or "API key",
         frozenset(key.agents) or None,
         next(iter(key.agents), ""),

@@ -216,30 +216,25 @@ def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:
 
 def versions_known_to(tenant_id: UUID, run_id: UUID) -> tuple[tuple[UUID, int], ...]:
     """Which secrets this run has resolved, and in which version: asked of the database at every write."""
-    known = sql.rows(_versions_known(), [sql.key(tenant_id), sql.key(run_id)])
-    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in known)
+    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_known().fetch(tenant_id, run_id))
 
 
 @cache
-def _versions_known() -> str:
-    """The ORM's own statement, written once: writing it anew costs more than a write to memory."""
-    anyone = UUID(int=0)
-    known = SecretResolution.objects.of(anyone).filter(run_id=anyone).order_by("secret_id")
-    statement, _ = known.values_list("secret_id", "secret__version").query.sql_with_params()
-    return str(statement)
+def _versions_known() -> sql.Written:
+    tenant_id, run_id = UUID(int=0), UUID(int=1)
+    known = SecretResolution.objects.of(tenant_id).filter(run_id=run_id).order_by("secret_id")
+    return sql.Written(known.values_list("secret_id", "secret__version"), tenant_id, run_id)
 
 
 def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
     """Which secrets the tenant has, and in which version: asked of the database at every write that no run makes."""
-    held = sql.rows(_versions_held(), [sql.key(tenant_id)])
-    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in held)
+    return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_held().fetch(tenant_id))
 
 
 @cache
-def _versions_held() -> str:
-    """The ORM's own statement, written once, as above."""
-    held = Secret.objects.of(UUID(int=0)).order_by("id")
-    return str(held.values_list("id", "version").query.sql_with_params()[0])
+def _versions_held() -> sql.Written:
+    tenant_id = UUID(int=0)
+    return sql.Written(Secret.objects.of(tenant_id).order_by("id").values_list("id", "version"), tenant_id)
 
 
 def held_by(tenant_id: UUID) -> list[Secret]:

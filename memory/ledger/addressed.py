@@ -14,7 +14,7 @@ from memory.addresses import PRIORITIES, Address, Tier
 from memory.drafts import EntryDraft
 from memory.event_notes import Note
 from memory.host import sql, tenancy, vault
-from memory.host.errors import Invalid, KeyExists, NotFound
+from memory.host.errors import Invalid, KeyExists, NotFound, StreamClosed
 from memory.host.events import (
     EntryCreated,
     EntryDeleted,
@@ -76,7 +76,12 @@ AS_GIVEN = (
 ADDRESS_COLUMNS = (
     "tenant_id", "id", "created_at", "updated_at", "accessed_at", "version", "hidden", "vault_key_id", *AS_GIVEN,
 )  # fmt: skip
+ADDRESS = (
+    f", address AS (INSERT INTO memory_entryaddress ({', '.join(ADDRESS_COLUMNS)}) "  # noqa: S608
+    f"SELECT {', '.join(['%s'] * len(ADDRESS_COLUMNS))} FROM head)"
+)
 Told = tuple[UUID, Event, Note]
+Streams = dict[UUID, list[tuple[Event, Note]]]
 
 
 def note_of(address: EntryAddress, tags: Sequence[str]) -> Note:
@@ -246,9 +251,8 @@ def redact_given(redact: Redact, given: Given, *, actor: str, names: bool) -> tu
     return replace(given, address=address, value=value, tags=tags), counting.count
 
 
-def kept_addresses(tenant_id: UUID, given: Sequence[Address]) -> list[Address]:
+def kept_addresses(redactor: Redactor, given: Sequence[Address]) -> list[Address]:
     """Where entries given there stand: their names without any secret of the tenant."""
-    redactor = harness.for_tenant(tenant_id)
     return [
         replace(each, namespace=redactor.redact(each.namespace).text, key=redactor.redact(each.key).text)
         for each in given
@@ -328,26 +332,56 @@ def import_addressed(scope: TenantScope, imported: Sequence[Imported], *, run: R
     write_addressed(scope, new, actor="", now=now)
 
 
-def write_addressed(scope: TenantScope, new: Sequence[New], *, actor: str, now: datetime) -> list[EntryAddress]:
+def write_addressed(
+    scope: TenantScope, new: Sequence[New], *, actor: str, now: datetime, redactor: Redactor | None = None
+) -> list[EntryAddress]:
     """The entries are stored at their addresses in their order, each with ``memory.written`` and RFC-0015's fact on its
-    run; all or none. Refuses with ``KeyExists`` when an address is taken, and otherwise as ``write_entry`` does."""
-    redactor = harness.for_tenant(scope.tenant_id)
+    run; all or none. Refuses with ``KeyExists`` when an address is taken, and otherwise as ``write_entry`` does: the
+    caller's transaction takes nothing more then.
+
+    ``redactor`` is the tenant's, of a caller who has asked for it behind its own locks; any other is asked for here."""
+    redactor = redactor or harness.for_tenant(scope.tenant_id)
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = bulk.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_ready(scope, each, redact, actor, now) for each in new]
     prepared = [_prepared(each, made) for each, made in zip(new, ready, strict=True)]
+    told = _by_stream(_created(new, ready, actor))
+    store = _store_at_once if len(new) == 1 and sql.is_postgres() else _store_in_steps
     try:
-        with transaction.atomic():
-            _tell(scope.tenant_id, _created(new, ready, actor), now)
-            stored = bulk.insert_entries(scope.tenant_id, prepared, now=now)
-            sql.insert(
-                EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready]
-            )
+        with transaction.atomic(savepoint=False):  # the caller's own ends with what is refused here
+            stored = store(scope.tenant_id, told, prepared, ready, now)
     except IntegrityError:
         raise KeyExists from None
     for made, each, row in zip(ready, prepared, stored, strict=True):
         made.address.entry = bulk.stored_entry(scope.tenant_id, each, row, each.created_at or now)
     return [each.address for each in ready]
+
+
+def _store_at_once(
+    tenant_id: UUID, told: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+) -> list[list[Any]]:
+    """PostgreSQL, of a single entry: facts, notes, position, entry, tags and address are one statement."""
+    [made], [each], [(stream_id, noted)] = prepared, ready, told.items()
+    tenant, row = sql.key(tenant_id), bulk.row_of(tenant_id, made, now)
+    own = [tenant, sql.key(made.entry.id), list(made.entry.tags)]
+    parameters = [tenant, tenant, *row, *own, *_values(each.address)]
+    change = entries.change_of(bulk.OF_ENTRY, beside=ADDRESS)
+    stored = sql.rows(*event_notes.with_notes(tenant_id, stream_id, noted, change, parameters, now=now))
+    if not stored:
+        raise StreamClosed
+    position = int(stored[0][0])
+    if index.is_due(position, row[entries.SEARCH_TEXT]):
+        index.catch_up(tenant_id)
+    return [[*row, position]]
+
+
+def _store_in_steps(
+    tenant_id: UUID, told: Streams, prepared: Sequence[Prepared], ready: Sequence[_Ready], now: datetime
+) -> list[list[Any]]:
+    _tell(tenant_id, told, now)
+    stored = bulk.insert_entries(tenant_id, prepared, now=now)
+    sql.insert(EntryAddress.objects.written_by(WRITER), ADDRESS_COLUMNS, [_values(each.address) for each in ready])
+    return stored
 
 
 def rewrite(scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, now: datetime) -> EntryAddress:
@@ -373,7 +407,7 @@ def rewrite_all(
     )
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
-    _tell(tenant_id, _updated(rows, ready, actor), now)
+    _tell(tenant_id, _by_stream(_updated(rows, ready, actor)), now)
     last = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.take_out(tenant_id, before)
     first = last - len(rows) + 1
@@ -464,11 +498,15 @@ def _written(entry: Redraft, entry_id: UUID, node_id: str, agent_id: str) -> Mem
     return MemoryWritten(entry.memory_ref, entry_id, node_id or None, agent_id or None, entry.labels)
 
 
-def _tell(tenant_id: UUID, facts: Iterable[Told], now: datetime) -> None:
-    """The facts stand on their streams, on each in their order."""
-    streams: dict[UUID, list[tuple[Event, Note]]] = {}
+def _by_stream(facts: Iterable[Told]) -> Streams:
+    streams: Streams = {}
     for stream_id, fact, note in facts:
         streams.setdefault(stream_id, []).append((fact, note))
+    return streams
+
+
+def _tell(tenant_id: UUID, streams: Streams, now: datetime) -> None:
+    """The facts stand on their streams, on each in their order."""
     for stream_id, noted in sorted(streams.items()):
         event_notes.append(tenant_id, stream_id, noted, now=now)
 

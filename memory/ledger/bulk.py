@@ -1,6 +1,6 @@
 """Many entries stored in one go: looked through together, as rows instead of objects, one statement for each table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Texts are looked through together by as many entries: those beside a secret are looked through again one by one.
 TOGETHER = 50
-INSERTED = (*COLUMNS, "derived", "protected", "sealed", "position")
+OF_ENTRY = (*COLUMNS, "derived", "protected", "sealed")
+INSERTED = (*OF_ENTRY, "position")
 TAGGED = ("tenant_id", "id", "tag")
 
 
@@ -117,15 +118,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     last = move_head(tenant_id, entries=len(made), retired=0, steps=len(made))
     tenant, hidden = sql.key(tenant_id), cache(hidden_form)
     rows = [
-        [
-            *entries.row_of(
-                each.entry, each.draft, tenant_id, each.run_id, each.node_id, each.created_at or now, hidden=hidden
-            ),
-            each.derived,
-            each.protected,
-            each.sealed,
-            position,
-        ]
+        [*row_of(tenant_id, each, now, hidden=hidden), position]
         for position, each in enumerate(made, last - len(made) + 1)
     ]
     sql.insert(MemoryEntry.objects.written_by(WRITER), INSERTED, rows)
@@ -133,6 +126,13 @@ def insert_entries(tenant_id: UUID, made: Sequence[Prepared], *, now: datetime) 
     sql.insert(EntryTag.objects.written_by(WRITER), TAGGED, tags)
     index.after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
     return rows
+
+
+def row_of(tenant_id: UUID, made: Prepared, now: datetime, *, hidden: Callable[[str], str] = hidden_form) -> list[Any]:
+    """The values of ``OF_ENTRY``."""
+    at = made.created_at or now
+    row = entries.row_of(made.entry, made.draft, tenant_id, made.run_id, made.node_id, at, hidden=hidden)
+    return [*row, made.derived, made.protected, made.sealed]
 
 
 def written(made: Sequence[Prepared], rows: Sequence[list[Any]], now: datetime) -> list[Written]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -45,13 +46,6 @@ TAKE_POSITION = (
     "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) {values} "
     "ON CONFLICT (tenant_id, id) DO UPDATE SET position = memory_ledgerhead.position + 1, "
     "entries = memory_ledgerhead.entries + 1 RETURNING position"
-)
-# PostgreSQL: one statement, in one round trip, after ``event_log.with_fact``.
-CHANGE = (
-    f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
-    f"entry AS ({INSERT_ENTRY} SELECT {ENTRY}, position FROM head), "
-    f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
-    "SELECT position FROM head"
 )
 
 
@@ -209,11 +203,27 @@ def stored(
     return MemoryEntry(**(values | own | {"created_at": now, "expires_at": expires_at}))
 
 
+@cache
+def change_of(columns: tuple[str, ...] = COLUMNS, *, beside: str = "") -> str:
+    """What stores an entry on PostgreSQL behind ``event_log.with_facts``, all in one statement: position, entry, tags,
+    and what is ``beside``.
+
+    Its parameters are the tenant twice, the ``columns``, and tenant, id and tags of the entry.
+    """
+    entry, marks = f"INSERT INTO memory_memoryentry ({', '.join(columns)}, position)", ", ".join(["%s"] * len(columns))
+    return (
+        f", head AS ({TAKE_POSITION.format(values='SELECT %s, %s, 1, 1, 0 FROM numbered')}), "  # noqa: S608
+        f"entry AS ({entry} SELECT {marks}, position FROM head), "
+        f"tag AS ({INSERT_TAGS} SELECT %s, %s, tag FROM numbered, unnest(%s::text[]) AS tag) "
+        f"{beside} SELECT position FROM head"
+    )
+
+
 def _store_at_once(run: Run, entry: Redraft, row: list[Any], fact: MemoryWritten, now: datetime) -> int:
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction."""
     tenant = sql.key(run.tenant_id)
     parameters = [tenant, tenant, *row, tenant, sql.key(entry.id), list(entry.tags)]
-    stored = sql.rows(*event_log.with_fact(run.tenant_id, run.id, fact, CHANGE, parameters, now=now))
+    stored = sql.rows(*event_log.with_facts(run.tenant_id, run.id, [fact], change_of(), parameters, now=now))
     if not stored:
         raise StreamClosed
     return int(stored[0][0])

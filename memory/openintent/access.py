@@ -16,8 +16,8 @@ from django.db.models.lookups import In
 
 from memory import addresses
 from memory.adapter import openintent
-from memory.adapter.openintent import wire
 from memory.addresses import PREFIX, SEALED, Address, Tier
+from memory.host import sql
 from memory.host.errors import Forbidden, GuardrailViolation, Invalid, NotFound
 from memory.host.tenancy import Reserved, TenantScope
 from memory.models import Assignment, Grant, Intent, Namespace, Task
@@ -98,7 +98,7 @@ def shared(caller: Caller, least: str, now: datetime) -> Q:
 def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:
     """Working memory of a task or an intent on which the caller holds a grant that has not expired (RFC-0011, R26)."""
     of_intent = _grants(caller, permissions, now).filter(task_id=None)
-    whole = Q(task_id="", intent_id__in=of_intent.values_list(wire("intent", "intent_id")))
+    whole = Q(task_id="", intent_id__in=of_intent.values_list(sql.wire_id("intent", "intent_id")))
     return in_tasks(tasks_granted(caller, permissions, now)) | whole
 
 
@@ -117,7 +117,7 @@ def _grants(caller: Caller, permissions: tuple[str, ...], now: datetime) -> "Que
 
 def in_tasks(tasks: "QuerySet[Task]") -> Q:
     """True of what was remembered in one of these tasks."""
-    return Q(task_id__in=tasks.values_list(wire("task", "id")))
+    return Q(task_id__in=tasks.values_list(sql.wire_id("task", "id")))
 
 
 def _lent(caller: Caller, now: datetime) -> Q:
@@ -136,7 +136,7 @@ def _taken_over(caller: Caller) -> Q:
     """What the agents before it remembered in a task that is the caller's now, and in no other (RFC-0015 8.1, R88)."""
     own = work.live_tasks_of(caller.tenant_id, caller.agent_id)
     before = Assignment.objects.of(caller.tenant_id).filter(task_id__in=own.values("id")).exclude(until=None)
-    pairs = Concat(wire("task", "task_id"), F("agent_id"), output_field=TextField())
+    pairs = Concat(sql.wire_id("task", "task_id"), F("agent_id"), output_field=TextField())
     return Q(In(Concat("task_id", "agent_id", output_field=TextField()), before.values_list(pairs)))
 
 
@@ -162,7 +162,7 @@ def writable(caller: Caller, *, now: datetime) -> Q:
 
 def _lost(caller: Caller) -> Q:
     """Tasks that were taken from the caller because it had failed: one that comes back does not write there (C15)."""
-    return Q(task_id__in=dead_assignments(caller).values_list(wire("task", "task_id")))
+    return Q(task_id__in=dead_assignments(caller).values_list(sql.wire_id("task", "task_id")))
 
 
 def dead_assignments(caller: Caller) -> "QuerySet[Assignment]":

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, kept_reads, ledger, provenance
+from memory import adapter, addresses, harness, kept_reads, ledger, provenance
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -400,15 +400,19 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
 def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
     """The entry, in its first version. It takes the place of one of its key that has lapsed."""
     caller.scope.check(access.WRITE)
-    places = ledger.kept_addresses(caller.tenant_id, [given.address])
+    places = [given.address]
+    if given.address.tier == Tier.SEMANTIC:  # its namespace is locked by the name that is kept
+        places = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), places)
     made = hold_namespaces(caller, places, now=now)
     access.require_create(caller, places[0], now=now)
     size = require_size(given.value)
     owners = hold_owners(caller, places, now=now)
+    redactor = harness.for_tenant(caller.tenant_id)  # asked behind the locks, for which one may have to wait
+    [place] = ledger.kept_addresses(redactor, [given.address])
     new = placed(caller, given, owners, now=now)
-    lapsed = _require_free(caller, places[0], now)
-    _make_room(caller, places[0], size, owners, lapsed, now)
-    [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, now=now)
+    lapsed = _require_free(caller, place, now)
+    _make_room(caller, place, size, owners, lapsed, now)
+    [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
     namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
     return row
 

@@ -91,13 +91,46 @@ def test_a_longer_list_takes_no_more_queries(caller: Caller, remember: Callable[
     assert len(asked(caller, wanted)) == few <= (12 if wanted.q else 11)
 
 
-def test_an_entry_is_read_in_three_queries(client: Client) -> None:
+def test_an_entry_is_read_in_two_queries(client: Client) -> None:
     headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
     body = {"namespace": "ns", "key": "k", "value": {}}
     made = client.post("/api/v1/memory", body, content_type="application/json", **headers).json()
     with CaptureQueriesContext(connection) as sent:
         assert client.get(f"/api/v1/memory/{made['id']}", **headers).json() == made
-    assert len(sent) == 3, [each["sql"] for each in sent]
+    assert len(sent) == 2, [each["sql"] for each in sent]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(("tier", "sqlite", "postgres"), [("working", 13, 7), ("episodic", 16, 10)])
+def test_a_post_asks_who_calls_and_for_secrets_once_and_stores_all_in_as_few_statements_as_the_engine_can(
+    client: Client, tier: str, sqlite: int, postgres: int
+) -> None:
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+
+    def post(key: str) -> list[str]:
+        body = {"namespace": "ns", "key": key, "value": {}, "tags": ["a", "b"], "memory_type": tier}
+        with CaptureQueriesContext(connection) as sent:
+            answer = client.post("/api/v1/memory", body, content_type="application/json", **headers)
+        assert answer.status_code == 201
+        return [each["sql"] for each in sent]
+
+    post("first")  # which makes the agent
+    sent = post("second")
+    assert len(sent) == (sqlite if connection.vendor == "sqlite" else postgres), sent
+    for table in ("host_apikey", "host_secret", "memory_agent"):
+        assert len([each for each in sent if f'FROM "{table}"' in each]) == 1, table
+
+
+@pytest.mark.engines
+def test_the_episodic_entries_of_an_agent_are_counted_by_their_own_index(
+    caller: Caller, remember: Callable[..., None], plans: Any
+) -> None:
+    remember(4)
+    remember(4, Tier.EPISODIC)
+    with CaptureQueriesContext(connection) as sent:
+        remember(1, Tier.EPISODIC, task_id=TASK)
+    [counted] = [each["sql"] for each in sent if "COUNT(*) FROM memory_entryaddress" in each["sql"]]
+    assert "memory_address_eviction" in plans([counted])[0]
 
 
 def test_a_summary_takes_no_more_queries_for_more_memory(caller: Caller, remember: Callable[..., None]) -> None:

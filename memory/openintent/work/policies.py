@@ -6,12 +6,14 @@ overrules a policy that does without.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
+from memory.host import sql
 from memory.host.json_types import JSONObject
 from memory.models import Agent, Intent, Task
 from memory.openintent.work.rows import at_work, live_tasks_of, taken_up, taken_up_by
@@ -78,9 +80,17 @@ def rails_of(task: Task, *, now: datetime) -> Rails:
 
 def rails_over(tenant_id: UUID, agent_id: str, *, now: datetime | None) -> Rails:
     """The guardrails that hold for the agent: those of every intent in which it took up a task that is under way."""
+    found = _rails_over(now is not None, settings.OPENWOP_TASK_CONSENT).fetch(tenant_id, agent_id, now)
+    return _together(sql.as_document(guardrails) for (guardrails,) in found)
+
+
+@cache
+def _rails_over(timed: bool, consent: bool) -> sql.Written:
+    """For a tenant, an agent and the time, where there is one; ``taken_up`` asks for ``consent`` as the host does."""
+    tenant_id, agent_id, now = UUID(int=0), "an agent", datetime.min.replace(tzinfo=UTC) if timed else None
     intents = taken_up_by(tenant_id, agent_id).values("intent_id")
     rows = at_work(tenant_id, now=now).filter(intent_id__in=intents)
-    return _together(rows.values_list("guardrails", flat=True))
+    return sql.Written(rows.values_list("guardrails"), tenant_id, agent_id, now)
 
 
 def rails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime | None) -> dict[str, Rails]:
@@ -99,13 +109,21 @@ def rails_over_each(tenant_id: UUID, agents: Collection[str], *, now: datetime |
 
 def capacity_of(agent: Agent, *, now: datetime) -> int:
     """How many episodic entries the agent may keep: the smallest of the host's bound, its own, and those over it."""
-    intents = taken_up_by(agent.tenant_id, agent.agent_id).values("intent_id")
-    over = Intent.objects.of(agent.tenant_id).filter(~Q(policy={}), id__in=intents).values_list("policy", flat=True)
-    of_files = [policy.get("capacity_per_agent") for policy in over]
+    over = _policies_over(settings.OPENWOP_TASK_CONSENT).fetch(agent.tenant_id, agent.agent_id)
+    of_files = [sql.as_document(policy).get("capacity_per_agent") for (policy,) in over]
     rails = rails_over(agent.tenant_id, agent.agent_id, now=now)
     bounds = (agent.capacity, rails.max_episodic_memory_per_agent, *of_files)
     found = smallest(settings.OPENWOP_EPISODIC_CAPACITY, *bounds)
     return settings.OPENWOP_EPISODIC_CAPACITY if found is None else found
+
+
+@cache
+def _policies_over(consent: bool) -> sql.Written:
+    """For a tenant and an agent: the policies of the intents in which it took up a task that is under way."""
+    tenant_id, agent_id = UUID(int=0), "an agent"
+    intents = taken_up_by(tenant_id, agent_id).values("intent_id")
+    over = Intent.objects.of(tenant_id).filter(~Q(policy={}), id__in=intents)
+    return sql.Written(over.values_list("policy"), tenant_id, agent_id)
 
 
 def _given(task: Task) -> JSONObject:
