@@ -45,10 +45,12 @@ from memory.adapter.forget import (
 from memory.adapter.fulltext import Best, Found, best, count_matching, id_at, matching, position_of
 from memory.adapter.openintent import (
     Listing,
+    Seen,
     Selection,
     Taken,
     episodic_count,
     first_to_go,
+    has_lapsed,
     has_plain,
     is_plain,
     is_there,
@@ -142,6 +144,7 @@ __all__ = [
     "Outline",
     "RefFigures",
     "RunView",
+    "Seen",
     "Selection",
     "Standing",
     "Taken",
@@ -165,6 +168,7 @@ __all__ = [
     "forgotten_among",
     "get_entry",
     "growth_of",
+    "has_lapsed",
     "has_memory",
     "has_plain",
     "head",

@@ -5,10 +5,10 @@ a search in a long list. Which index leads is decided here, as SQLite keeps no s
 address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -71,6 +71,16 @@ BOUND = Q(tier=Tier.WORKING) | Q(ttl=TASK_LIFETIME, entry__expires_at=None)
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What a reader may see: ``condition`` makes it. Conditions of one ``form`` differ in the reader's ``agent_id``
+    alone; with a form of None in anything."""
+
+    condition: Callable[[], Q] = Q
+    form: Hashable = ()
+    agent_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """What is asked for. ``seen`` is what the reader may see, ``owned`` leaves shared memory out; "" and None ask for
     nothing. ``prefix`` is what a namespace begins with. An entry has all of ``tags``, and one of ``tags_any``; ``rare``
@@ -78,7 +88,7 @@ class Selection:
     and has all of ``phrases``."""
 
     tenant_id: UUID
-    seen: Q = field(default_factory=Q)
+    seen: Seen = Seen()
     tier: str = ""
     owned: bool = False
     agent_id: str = ""
@@ -109,20 +119,24 @@ class Aside(Func):
 
 @dataclass(frozen=True)
 class Listing:
-    """The entries of a selection. ``rows`` holds lapsed ones too; of a ``short`` one the whole is read at once,
-    which tells how many they are."""
+    """The entries of a selection. ``rows`` holds lapsed ones too; without any (``lapsing``) no entry is looked at for
+    its end. Of a ``short`` one the whole is read at once, which tells how many they are. ``shape`` and ``values`` are
+    those of its statements (``sql.statement_of_shape``)."""
 
-    rows: AddressQuerySet | EntryQuerySet
+    query: Callable[[], AddressQuerySet | EntryQuerySet]
     moment: str
     short: bool
     tenant_id: UUID
     now: datetime
+    lapsing: bool
+    shape: tuple[Hashable, ...] | None
+    values: Sequence[object]
     _told: dict[str, int] = field(default_factory=dict)
 
     def keys(self, first: int, last: int) -> list[Key]:
         """When each was changed, and its id, in the order of the list, from ``first`` to before ``last``."""
         try:
-            statement, given = self._live.order_by().values_list(self.moment, "id").query.sql_with_params()
+            statement, given = self._written("keys", lambda: self._live.order_by().values_list(self.moment, "id"))
         except EmptyResultSet:  # the ORM knows without asking that nothing fits
             self._told["whole"] = 0
             return []
@@ -139,9 +153,15 @@ class Listing:
         """How many there are: all, less the few that have lapsed and are not swept yet."""
         if self.short:
             return self._told["whole"] if "whole" in self._told else int(self._live.count())
+        statement, given = self._written("count", lambda: self.rows.order_by().values("id"))
+        ((found,),) = sql.rows(f"SELECT COUNT(*) FROM ({statement}) AS counted", given)  # noqa: S608
+        if not self.lapsing:
+            return int(found)
         lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
-        gone = self.rows.filter(id__in=lapsed.values("id")).count() if lapsed.exists() else 0
-        return int(self.rows.count()) - int(gone)
+        return int(found) - int(self.rows.filter(id__in=lapsed.values("id")).count())
+
+    def _written(self, part: str, query: Callable[[], Any]) -> tuple[str, list[Any]]:
+        return sql.statement_of_shape(self.shape and (part, self.lapsing, *self.shape), self.values, query)
 
     def ids(self) -> list[UUID]:
         return list(self._live.values_list("id", flat=True))
@@ -151,28 +171,58 @@ class Listing:
         position = "entry__position" if isinstance(self.rows, AddressQuerySet) else "position"
         return list(self._live.order_by().values_list(position, flat=True)[:most])
 
+    @cached_property
+    def rows(self) -> AddressQuerySet | EntryQuerySet:
+        return self.query()
+
     @property
     def _live(self) -> AddressQuerySet | EntryQuerySet:
-        return self.rows.unexpired(self.now)
+        return self.rows.unexpired(self.now) if self.lapsing else self.rows
 
 
-def list_addressed(wanted: Selection, *, now: datetime) -> Listing:
-    """The addressed entries of the selection; a retired one is in no list."""
+def list_addressed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
+    """The addressed entries of the selection; a retired one is in no list. ``lapsing`` is ``has_lapsed`` for who has
+    asked."""
+    short = bool(wanted.among or wanted.rare) or _names_address(wanted)
+    wanted, shape, values = _shaped("addressed", wanted, now)
+    return Listing(partial(_addressed, wanted), "updated_at", short, wanted.tenant_id, now, lapsing, shape, values)
+
+
+def _addressed(wanted: Selection) -> AddressQuerySet:
     near = _among(wanted, EntryAddress) or _at_address(wanted) or _under_rare_tag(wanted)
     leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")
     exact = [_exact(name, getattr(wanted, name), leads) for name in (*LEADING, "key") if getattr(wanted, name)]
     pinned = Q() if wanted.pinned is None else Q(pinned=wanted.pinned, tier=Tier.EPISODIC)
     where = [*exact, *_limits(wanted, "namespace", "updated_at"), near & BY_KEY if near else Q(), _of_tier(wanted)]
-    rows = EntryAddress.objects.filter(
+    rows: AddressQuerySet = EntryAddress.objects.filter(
         *where,
-        wanted.seen,
+        wanted.seen.condition(),
         pinned,
         *_tagged(wanted),
         *_with_phrases(wanted, "entry__search_text"),
         tenant_id=wanted.tenant_id,
         hidden=False,
     )
-    return Listing(rows, "updated_at", bool(near), wanted.tenant_id, now)
+    return rows
+
+
+def _shaped(
+    kind: str, wanted: Selection, now: datetime
+) -> tuple[Selection, tuple[Hashable, ...] | None, Sequence[object]]:
+    """The selection with its texts marked, the shape of the statements that list it, and the values in which those of
+    one shape differ. What is looked for in the middle of a text has no shape, nor what is looked up first."""
+    if wanted.seen.form is None or wanted.prefix or wanted.key or wanted.among or wanted.phrases:
+        return wanted, None, ()
+    named = {name: sql.Text.of(getattr(wanted, name)) for name in LEADING if getattr(wanted, name)}
+    tags, tags_any = (tuple(map(sql.Text.of, each)) for each in (wanted.tags, wanted.tags_any))
+    groups = [*((tag,) for tag in tags), tags_any]
+    rarest = groups.index(wanted.rare) if wanted.rare else -1
+    marked = replace(wanted, **named, tags=tags, tags_any=tags_any, rare=groups[rarest] if wanted.rare else ())
+    times = [each for each in (now, wanted.after, wanted.before) if each is not None]
+    lengths = (wanted.after is None, wanted.before is None, len(tags), len(tags_any), rarest)
+    shape = (kind, wanted.seen.form, wanted.tier, wanted.owned, wanted.pinned, *named, *lengths)
+    seen_by = [wanted.seen.agent_id] if wanted.seen.agent_id else []
+    return marked, shape, [wanted.tenant_id, *times, *seen_by, *named.values(), *tags, *tags_any]
 
 
 def has_plain(tenant_id: UUID, agent_id: str) -> bool:
@@ -184,21 +234,39 @@ def has_plain(tenant_id: UUID, agent_id: str) -> bool:
     return bool(sql.rows(statement, [sql.key(tenant_id), agent_id, PREFIX]))
 
 
-def plain_listed(wanted: Selection, *, now: datetime) -> Listing:
+def plain_listed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
     """What the agent remembered in runs, without an address, as if the ref were the namespace and the id the key.
 
     Such entries are episodic, of no task, and never pinned.
     """
+    short = bool(wanted.among or wanted.rare)
+    wanted, shape, values = _shaped("plain", wanted, now)
+    return Listing(partial(_plain_rows, wanted), "created_at", short, wanted.tenant_id, now, lapsing, shape, values)
+
+
+def _plain_rows(wanted: Selection) -> EntryQuerySet:
     near = _among(wanted, MemoryEntry) or _under_rare_tag(wanted)
     own = _exact("agent_id", wanted.agent_id, "" if near else "agent_id")
     where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *_tagged(wanted)]
-    rows = MemoryEntry.objects.of(wanted.tenant_id).filter(*where, *_with_phrases(wanted, "search_text"))
+    rows: EntryQuerySet = MemoryEntry.objects.of(wanted.tenant_id).filter(*where, *_with_phrases(wanted, "search_text"))
     if wanted.namespace:
         rows = rows.filter(Exact(Substr("memory_ref", 1, MAX_NAME), wanted.namespace))
     if wanted.key:
         entry_id = ids.parse("mem", wanted.key)
         rows = rows.filter(id=entry_id) if entry_id else rows.none()
-    return Listing(rows, "created_at", bool(near), wanted.tenant_id, now)
+    return rows
+
+
+def has_lapsed(tenant_id: UUID, *, now: datetime) -> bool:
+    """Whether entries of the tenant have lapsed and are not swept yet."""
+    return bool(_lapsed_asked().fetch(tenant_id, now))
+
+
+@cache
+def _lapsed_asked() -> sql.Written:
+    """For a tenant and the time."""
+    tenant_id, now = UUID(int=0), datetime.min.replace(tzinfo=UTC)
+    return sql.Written(MemoryEntry.objects.of(tenant_id).expired(now).values_list("tenant_id")[:1], tenant_id, now)
 
 
 def search_listed(
@@ -316,30 +384,37 @@ def _among(wanted: Selection, model: type[EntryAddress | MemoryEntry]) -> Q | No
 
 def _at_address(wanted: Selection) -> Q | None:
     """The one or two entries that have the address, when the selection names one (RFC-0015 1.2)."""
-    if not (wanted.key and wanted.namespace and (wanted.agent_id or wanted.tier == Tier.SEMANTIC)):
+    if not _names_address(wanted):
         return None
     rows = EntryAddress.objects.of(wanted.tenant_id).filter(namespace=wanted.namespace, key=wanted.key, hidden=False)
     own = rows.filter(~SHARED, agent_id=wanted.agent_id).values_list("id", flat=True)
     return Q(id__in=[*own, *rows.filter(SHARED).values_list("id", flat=True)])
 
 
+def _names_address(wanted: Selection) -> bool:
+    return bool(wanted.key and wanted.namespace and (wanted.agent_id or wanted.tier == Tier.SEMANTIC))
+
+
 def rare_tags(tenant_id: UUID, tags: tuple[str, ...], tags_any: tuple[str, ...]) -> tuple[str, ...]:
     """The rarest of ``tags``, or all of ``tags_any``, when no more than a few entries of the tenant have it."""
     groups = [(tag,) for tag in tags] + ([tags_any] if tags_any else [])
     for most in FEW if groups else ():
-        fewest, rarest = min((_count_of_tags(tenant_id, group, most), group) for group in groups)
+        fewest, rarest = min(zip(_counts_of_tags(tenant_id, groups, most), groups, strict=True))
         if fewest <= most:
             return rarest
     return ()
 
 
-def _count_of_tags(tenant_id: UUID, tags: tuple[str, ...], most: int) -> int:
-    """How many times entries have one of the tags; ``most`` and one more are many."""
-    marks = ", ".join(["%s"] * len(tags))
-    source = f"SELECT 1 FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) LIMIT %s"  # noqa: S608
-    statement = f"SELECT COUNT(*) FROM ({source}) AS counted"  # noqa: S608
-    ((found,),) = sql.rows(statement, [sql.key(tenant_id), *tags, most + 1])
-    return int(found)
+def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: int) -> tuple[int, ...]:
+    """How many times entries have one of the tags of each group; ``most`` and one more are many."""
+    counts, given = [], list[Any]()
+    for group in groups:
+        marks = ", ".join(["%s"] * len(group))
+        source = f"SELECT 1 FROM memory_entrytag WHERE tenant_id = %s AND tag IN ({marks}) LIMIT %s"  # noqa: S608
+        counts.append(f"(SELECT COUNT(*) FROM ({source}) AS counted)")  # noqa: S608
+        given += [sql.key(tenant_id), *group, most + 1]
+    (found,) = sql.rows(f"SELECT {', '.join(counts)}", given)
+    return tuple(found)
 
 
 def _under_rare_tag(wanted: Selection) -> Q | None:

@@ -37,6 +37,8 @@ Row = TypeVar("Row", bound=Model)
 Slot = Callable[[Sequence[Any]], Any]
 # Statements that count, by the shape of their lists: few, since roles make the shapes.
 _of_shape: dict[Hashable, tuple[list[str], str, list[Slot]]] = {}
+# Statements that list, in the same way.
+_statements: dict[Hashable, tuple[str, list[tuple[int, object]]]] = {}
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
@@ -111,6 +113,51 @@ class Written:
         """The rows for these values, in the order of the places."""
         given = [_as_parameter(each) for each in values]
         return rows(self._statement, [given[place] if place >= 0 else fixed for place, fixed in self._slots])
+
+
+class Text(str):
+    """A text in a query, known again in its statement as this very object, whatever it says: someone else may have
+    chosen a text that the query has for itself."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, text: str) -> "Text":
+        return text if isinstance(text, Text) else cls(text)
+
+
+def statement_of_shape(
+    shape: Hashable, values: Sequence[object], query: Callable[[], QuerySet[Any, Any]]
+) -> tuple[str, list[Any]]:
+    """The statement and the parameters of what ``query`` makes, which is asked for it once for each ``shape``: the ORM
+    takes ten times as long to write such a statement as the database takes to answer it.
+
+    Queries of one shape differ in ``values`` alone: ids, times, and each ``Text``. A shape of None is of one query.
+    """
+    if found := _statements.get(shape):
+        statement, slots = found
+        return statement, [_as_parameter(values[place]) if place >= 0 else fixed for place, fixed in slots]
+    statement, given = query().query.sql_with_params()
+    if shape is not None:
+        slots = [_place_of(each, values) for each in given]
+        if all(slot is not None for slot in slots):
+            _statements[shape] = statement, [slot for slot in slots if slot is not None]
+    return statement, list(given)
+
+
+def _place_of(parameter: object, values: Sequence[object]) -> tuple[int, object] | None:
+    """Which of ``values`` a parameter is; -1 with the parameter itself when it is the same in every such query. None
+    when that cannot be said: it looks like one of the values, or like two of them."""
+    if isinstance(parameter, Text):
+        return next(((place, None) for place, value in enumerate(values) if value is parameter), None)
+    texts = [each for each in values if isinstance(each, Text)]
+    if isinstance(parameter, str) and any(text in parameter for text in texts):
+        return None
+    others = [place for place, each in enumerate(values) if not isinstance(each, Text)]
+    found = [place for place in others if parameter == _as_parameter(values[place])]
+    if found:
+        return (found[0], None) if len(found) == 1 else None
+    return None if _as_moment(parameter) else (-1, parameter)
 
 
 def _as_parameter(value: object) -> object:

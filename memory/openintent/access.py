@@ -67,7 +67,9 @@ class Caller:
 #
 # Every part is worked out from the caller's side, in the database: the tasks it coordinates, was given or inherits
 # from.
-def visible(caller: Caller, *, tier: str = "", own: bool = False, now: datetime) -> Q:
+def visible(
+    caller: Caller, *, tier: str = "", own: bool = False, fence: namespaces.Fence | None = None, now: datetime
+) -> Q:
     """True of the addresses that the caller may read, among those of its tenant; says nothing of expiry.
 
     Who asks for one ``tier`` alone, or for what is of the caller as an agent, is given the parts that are about it.
@@ -77,22 +79,23 @@ def visible(caller: Caller, *, tier: str = "", own: bool = False, now: datetime)
     caller.scope.check(READ)
     if caller.operates:
         return Q()
-    found = _found(caller, tier, own, now)
+    found = _found(caller, tier, own, fence, now)
     return found & ~Q(sensitivity__in=SEALED) if caller.looks_on else found
 
 
-def _found(caller: Caller, tier: str, own: bool, now: datetime) -> Q:
+def _found(caller: Caller, tier: str, own: bool, fence: namespaces.Fence | None, now: datetime) -> Q:
     if tier == "semantic":
-        return shared(caller, "read", now)
+        return shared(caller, "read", now, fence)
     owned = ~SEMANTIC & Q(agent_id=caller.agent_id)
     if own:
-        return owned if tier else owned | shared(caller, "read", now)
-    return owned | (WORKING & _lent(caller, now)) | (EPISODIC & _overseen(caller, now)) | shared(caller, "read", now)
+        return owned if tier else owned | shared(caller, "read", now, fence)
+    lent, overseen = WORKING & _lent(caller, now), EPISODIC & _overseen(caller, now)
+    return owned | lent | overseen | shared(caller, "read", now, fence)
 
 
-def shared(caller: Caller, least: str, now: datetime) -> Q:
+def shared(caller: Caller, least: str, now: datetime, fence: namespaces.Fence | None = None) -> Q:
     """Semantic memory of the namespaces in which the caller has at least this access (RFC-0015 2.3, R40)."""
-    return SEMANTIC & Q(namespace__in=namespaces.names_with(caller, least, now=now))
+    return SEMANTIC & Q(namespace__in=namespaces.names_with(caller, least, now=now, fence=fence))
 
 
 def granted(caller: Caller, permissions: tuple[str, ...], now: datetime) -> Q:

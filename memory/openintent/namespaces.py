@@ -94,9 +94,12 @@ def access(caller: "Caller", names: Sequence[str], *, now: datetime) -> dict[str
     return {**dict.fromkeys(names, "none"), **dict(found)}
 
 
-def names_with(caller: "Caller", least: str, *, now: datetime | None) -> "QuerySet[Any, Any]":
-    """The names of the namespaces in which the caller has at least this access, for a subquery."""
-    return _rows(caller, now).filter(access__in=at_least(least)).values("name")
+def names_with(
+    caller: "Caller", least: str, *, now: datetime | None, fence: Fence | None = None
+) -> "QuerySet[Any, Any]":
+    """The names of the namespaces in which the caller has at least this access, for a subquery; inside ``fence``, which
+    is looked up unless it is known."""
+    return _rows(caller, now, fence).filter(access__in=at_least(least)).values("name")
 
 
 def readable_by(tenant_id: UUID, agents: Collection[str]) -> "QuerySet[Namespace]":
@@ -133,11 +136,11 @@ def get_namespace(caller: "Caller", name: str, *, now: datetime) -> Held:
     return found
 
 
-def _rows(caller: "Caller", now: datetime | None) -> "QuerySet[Any, Any]":
+def _rows(caller: "Caller", now: datetime | None, fence: Fence | None = None) -> "QuerySet[Any, Any]":
     """The namespaces inside the caller's guardrails, each with the caller's ``access``."""
     ruled = Coalesce(openintent.AccessOf("allow", caller.agent_id), F("default"), output_field=CharField())
     mine = Value("admin") if caller.operates else ruled
-    inside = fence_of(caller, now=now).condition()
+    inside = (fence or fence_of(caller, now=now)).condition()
     rows: QuerySet[Any, Any] = Namespace.objects.of(caller.tenant_id).filter(inside).annotate(access=mine)
     return rows
 

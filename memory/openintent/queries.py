@@ -7,14 +7,17 @@ An agent's list has the entries, too, that it wrote through OpenWOP: they are ep
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.conf import settings
+
 from memory import adapter
-from memory.adapter import Figures, Listing, Selection
+from memory.adapter import Figures, Listing, Seen, Selection
 from memory.addresses import MAX_NAME, Tier
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.models import Agent
@@ -222,6 +225,7 @@ class Page:
 def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     """The entries that the caller may see and that fit, the latest change first, or those of a search the best first;
     the owner has accessed them (R37)."""
+    caller = replace(caller, agent_id=sql.Text(caller.agent_id))
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
     plain, first = _plain(caller, wanted, selections[0].rare), wanted.offset
@@ -229,8 +233,9 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
         last = first + wanted.limit
         found, total = adapter.search_listed(selections, plain, wanted.q, first=first, last=last, now=now)
     else:
-        listings = [adapter.list_addressed(each, now=now) for each in selections]
-        listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []
+        lapsing = adapter.has_lapsed(caller.tenant_id, now=now)
+        listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
+        listings += [adapter.plain_listed(plain, lapsing=lapsing, now=now)] if plain is not None else []
         keys, total = _merged(listings, first, wanted.limit)
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
@@ -258,13 +263,21 @@ def _selections(caller: Caller, wanted: Wanted, parent: str, now: datetime) -> l
 
 
 def _selection(caller: Caller, wanted: Wanted, now: datetime) -> Selection:
-    own = wanted.agent_id == caller.agent_id
+    caller.scope.check(READ)
+    own, tier = wanted.agent_id == caller.agent_id, wanted.memory_type or ""
     shared = wanted.listed and own and wanted.memory_type == Tier.SEMANTIC
     begins = wanted.namespace.endswith("*")
+    fence = None if own and tier in OWNED else namespaces.fence_of(caller, now=now)
+    # Who is under guardrails is shown what they leave: of as many shapes as there are names.
+    form = None if fence and fence != namespaces.Fence() else (caller.operates, caller.looks_on, own, tier)
     return Selection(
         tenant_id=caller.tenant_id,
-        seen=access.visible(caller, tier=wanted.memory_type or "", own=own, now=now),
-        tier=wanted.memory_type or "",
+        seen=Seen(
+            partial(access.visible, caller, tier=tier, own=own, fence=fence, now=now),
+            form and (*form, settings.OPENWOP_TASK_CONSENT),
+            caller.agent_id,
+        ),
+        tier=tier,
         agent_id="" if shared else wanted.agent_id,  # R43: all that this agent may read
         task_id=wanted.task_id,
         intent_id=wanted.intent_id,
