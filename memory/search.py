@@ -1,9 +1,10 @@
 """Filters and full text over the ledger, on top of the adapter: what the ledger page and the console API ask.
 
-Pages go by keyset, newest first. The total is exact for the whole ledger (a maintained count) and up to 10,000 matches
-of a filter; beyond, the page says "10,000+". A search by words ranks what any of them is about, the best first. Where
-it is to be the newest first, all words have to be there, and a page looks at a bounded number of entries: one that did
-not come to the end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
+Pages go by keyset, newest first. The total is exact for the whole ledger, an agent and a node (maintained counts),
+and up to 10,000 matches of another filter; beyond, the page says "10,000+". A search by words ranks what any of them is
+about, the best first. Where it is to be the newest first, all words have to be there, and a page looks at a bounded
+number of entries: one that did not come to the end says so (``is_partial``), may be short or empty, and goes on behind
+its ``after``.
 """
 
 import re
@@ -261,8 +262,9 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
 
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
-    if wanted == LedgerFilter(state=wanted.state, order=wanted.order) and scope.principal.agent_ids is None:
-        return adapter.total(scope, state=wanted.state, now=now), True
+    by_writer = LedgerFilter(state=wanted.state, order=wanted.order, agent=wanted.agent, node=wanted.node)
+    if wanted == by_writer and scope.principal.agent_ids is None:
+        return adapter.total(scope, state=wanted.state, agent_id=wanted.agent, node_id=wanted.node, now=now), True
     counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
     return min(counted, adapter.COUNTED), counted <= adapter.COUNTED
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet, TextField
+from django.db.models import Exists, OuterRef, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
 from memory.adapter.records import PRESENT, UNEXPIRED
@@ -17,7 +17,7 @@ from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
-from memory.models.entry import EntryTag, LedgerHead, MemoryEntry, Tombstone
+from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
 
 COUNTED = 10_000
 Owned = TypeVar("Owned", bound=TenantOwned)
@@ -164,16 +164,28 @@ def states_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -
     return found
 
 
-def total(scope: TenantScope, *, state: str = "present", now: datetime) -> int:
-    """How many entries of the tenant are there: ``present`` (those that can be read now), ``retired`` or ``all``. The
-    maintained counts, less what expired and was not swept."""
-    head = LedgerHead.objects.of(scope.tenant_id).first()
-    lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now)
-    present, retired = (head.entries, head.retired) if head else (0, 0)
+def total(scope: TenantScope, *, state: str = "present", agent_id: str = "", node_id: str = "", now: datetime) -> int:
+    """How many entries of the tenant are there, or of an agent, a node or both: ``present`` (those that can be read
+    now), ``retired`` or ``all``. By the maintained counts, less what expired and was not swept."""
+    wanted = {name: value for name, value in (("agent_id", agent_id), ("node_id", node_id)) if value}
+    every, present = _counted_by_writer(scope, wanted) if wanted else _counted(scope)
+    lapsed = MemoryEntry.objects.of(scope.tenant_id).expired(now).filter(**wanted)
     if state == "all":
-        return present + retired - int(lapsed.count())
-    counted = present if state == "present" else retired
+        return every - int(lapsed.count())
+    counted = present if state == "present" else every - present
     return counted - int(lapsed.filter(retired_at__isnull=state == "present").count())
+
+
+def _counted(scope: TenantScope) -> tuple[int, int]:
+    """How many entries there are, and how many of them are not retired."""
+    head = LedgerHead.objects.of(scope.tenant_id).first()
+    return (head.entries + head.retired, head.entries) if head else (0, 0)
+
+
+def _counted_by_writer(scope: TenantScope, wanted: dict[str, str]) -> tuple[int, int]:
+    """The same of what an agent or a node wrote."""
+    found = LedgerDay.objects.of(scope.tenant_id).filter(**wanted).aggregate(every=Sum("entries"), live=Sum("live"))
+    return int(found["every"] or 0), int(found["live"] or 0)
 
 
 def shows_all(scope: TenantScope, *, now: datetime) -> bool:

@@ -37,7 +37,7 @@ COLUMNS = ("tenant_id", "id", "stream_id", "type", "node_id", "timestamp", "payl
 INSERT_INTO = f"INSERT INTO host_runevent ({', '.join(COLUMNS)}) "
 INSERT = INSERT_INTO + "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 FACT = f"{INSERT_INTO}SELECT %s, %s, %s, %s, %s, %s, %s, %s, next_sequence - %s FROM numbered"  # noqa: S608
-ANNOUNCED = f"{outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched"
+ANNOUNCED = f"{outbox.INSERT_INTO} SELECT %s, %s FROM numbered WHERE watched"  # noqa: S608
 SELECT = (
     "SELECT id, sequence, type, node_id, {timestamp}, payload FROM host_runevent "
     "WHERE tenant_id = %s AND stream_id = %s AND sequence > %s ORDER BY sequence LIMIT %s"

@@ -15,6 +15,7 @@ from memory.ledger import Given, Hidden
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
+from memory.search import LedgerFilter, ledger_page
 from tests import building
 from tests.memory.test_forgetting import MARTA, forget
 
@@ -140,3 +141,35 @@ def test_growth_and_writes_are_read_without_a_look_at_entries() -> None:
     assert timeless == {"a": 3}
     assert not [each for each in asked if "memory_memoryentry" in each]
     assert adapter.timeless_of(building.scope("globex")) == {}
+
+
+def test_the_totals_of_an_agent_and_of_a_node_are_exact_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr(adapter, "COUNTED", 1)
+    acme, now = building.scope(), timezone.now()
+    run, soon, later = building.open_run(acme), now + timedelta(seconds=1), now + timedelta(seconds=2)
+    for node_id in ("plan", "act"):
+        rows = [
+            building.write(acme, run, f"{node_id} {n}", agent_id="acme.bot", node_id=node_id, now=now) for n in range(3)
+        ]
+        ledger.retire_entry(acme, rows[0].id, reason="", now=now)
+        building.write(acme, run, "lapsed", agent_id="acme.bot", node_id=node_id, now=now, expires_at=soon)
+        building.write(acme, run, "of another", agent_id="acme.other", node_id=node_id, now=now)
+    building.write(building.scope("globex"), building.open_run(building.scope("globex")), "elsewhere", now=now)
+
+    def total(**wanted: str) -> tuple[int, bool]:
+        page = ledger_page(acme, LedgerFilter(**wanted), now=later)
+        shown = ledger_page(acme, LedgerFilter(**wanted), size=100, now=later).entries
+        assert page.total == len(shown) or not page.total_is_exact
+        return page.total, page.total_is_exact
+
+    assert total(agent="acme.bot") == (4, True)
+    assert total(agent="acme.bot", state="retired") == (2, True)
+    assert total(agent="acme.bot", state="all") == (6, True)
+    assert total(node="plan") == (3, True)
+    assert total(agent="acme.bot", node="act") == (2, True)
+    assert total(agent="acme.nobody") == (0, True)
+    assert total(memory_ref="notes") == (1, False)  # of refs nothing is counted with the write
+    with django_assert_max_num_queries(3):
+        ledger_page(acme, LedgerFilter(agent="acme.bot"), now=later)
