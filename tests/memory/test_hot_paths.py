@@ -121,10 +121,10 @@ def test_a_run_of_one_node_is_carried_out_with_few_queries() -> None:
     assert runs.find(acme.tenant_id, run.id).status == "completed"
 
 
-def test_the_events_of_a_run_are_read_with_three_queries(client: Client) -> None:
+def test_the_events_of_a_run_are_read_with_four_queries(client: Client) -> None:
     run = building.execute(building.scope(), "conformance-noop")
     headers, path = building.headers(), f"/v1/runs/{ids.wire('run', run.id)}/events"
-    assert queries_of(lambda: client.get(path, **headers)) == 3  # key, run, events
+    assert queries_of(lambda: client.get(path, **headers)) == 4  # key, run, events, origins
 
 
 def test_the_vault_s_versions_are_those_of_the_secrets_it_gives() -> None:
