@@ -213,9 +213,9 @@ def _shaped(
     one shape differ. What is looked for in the middle of a text has no shape, nor what is looked up first."""
     if wanted.seen.form is None or wanted.prefix or wanted.key or wanted.among or wanted.phrases:
         return wanted, None, ()
-    named = {name: sql.Text.of(getattr(wanted, name)) for name in LEADING if getattr(wanted, name)}
-    tags, tags_any = (tuple(map(sql.Text.of, each)) for each in (wanted.tags, wanted.tags_any))
-    groups = [*((tag,) for tag in tags), tags_any]
+    named: dict[str, Any] = {name: sql.Text.of(getattr(wanted, name)) for name in LEADING if getattr(wanted, name)}
+    tags, tags_any = (tuple[str, ...](map(sql.Text.of, each)) for each in (wanted.tags, wanted.tags_any))
+    groups: list[tuple[str, ...]] = [*((tag,) for tag in tags), tags_any]
     rarest = groups.index(wanted.rare) if wanted.rare else -1
     marked = replace(wanted, **named, tags=tags, tags_any=tags_any, rare=groups[rarest] if wanted.rare else ())
     times = [each for each in (now, wanted.after, wanted.before) if each is not None]

@@ -139,9 +139,9 @@ def statement_of_shape(
         return statement, [_as_parameter(values[place]) if place >= 0 else fixed for place, fixed in slots]
     statement, given = query().query.sql_with_params()
     if shape is not None:
-        slots = [_place_of(each, values) for each in given]
-        if all(slot is not None for slot in slots):
-            _statements[shape] = statement, [slot for slot in slots if slot is not None]
+        places = [place for each in given if (place := _place_of(each, values))]
+        if len(places) == len(given):
+            _statements[shape] = statement, places
     return statement, list(given)
 
 
