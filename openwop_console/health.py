@@ -1,15 +1,22 @@
-"""Whether this host can serve: the database answers, its migrations are applied, and a worker is alive."""
+"""Whether this host can serve, and how it is: database, migrations, workers, queue, disk, slow requests."""
 
+import shutil
 import time
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 
+from django.conf import settings
 from django.core.cache import caches
 from django.core.cache.backends.dummy import DummyCache
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
+
+from memory.host import sql
 
 HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_EVERY_S = 10
@@ -83,3 +90,82 @@ def _first_reason(checks: dict[str, bool]) -> str:
     except errors.DATABASE_FAILURES:
         checks["database"] = False
         return NO_DATABASE
+
+
+# How this host is, for a person.
+
+SLOW_S = 1.0
+SLOW_KEPT, SLOW_KEPT_S = 20, 24 * 60 * 60
+SLOW = "slow-requests"
+LATE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A request that took ``SLOW_S`` or longer: its route, never what was asked for."""
+
+    at: datetime
+    method: str
+    route: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """How the host is at this moment. Bytes; ``oldest_waiting`` is when the longest waiting task was queued."""
+
+    worker_alive: bool
+    waiting: int
+    running: int
+    oldest_waiting: datetime | None
+    engine: str
+    database_version: str
+    database_bytes: int
+    disk_free: int
+    disk_total: int
+    unapplied: list[str]
+    slow: list[Slow]
+    now: datetime
+
+    @property
+    def is_late(self) -> bool:
+        """Whether tasks wait longer than a minute."""
+        return self.oldest_waiting is not None and (self.now - self.oldest_waiting).total_seconds() > LATE_S
+
+    @property
+    def is_full(self) -> bool:
+        """Whether less than a tenth of the disk is free."""
+        return self.disk_free * 10 < self.disk_total
+
+
+def host_state(*, now: datetime) -> HostState:
+    """Read anew; the numbers are those of the whole host, not of a tenant."""
+    from django_q.models import OrmQ
+
+    tasks = OrmQ.objects.aggregate(
+        waiting=Count("id", filter=Q(lock__lte=now)),
+        running=Count("id", filter=Q(lock__gt=now)),
+        oldest=Min("lock", filter=Q(lock__lte=now)),
+    )
+    disk = shutil.disk_usage(settings.OPENWOP_DATA_DIR)
+    return HostState(
+        worker_alive=is_worker_alive(),
+        waiting=tasks["waiting"],
+        running=tasks["running"],
+        oldest_waiting=tasks["oldest"],
+        engine="PostgreSQL" if sql.is_postgres() else "SQLite",
+        database_version=sql.version(),
+        database_bytes=sql.database_bytes(),
+        disk_free=disk.free,
+        disk_total=disk.total,
+        unapplied=unapplied_migrations(),
+        slow=caches["default"].get(SLOW) or [],
+        now=now,
+    )
+
+
+def note_slow(slow: Slow) -> None:
+    """The request is among the last slow ones; of two at the same moment one may be lost."""
+    kept = [slow, *(caches["default"].get(SLOW) or [])][:SLOW_KEPT]
+    caches["default"].set(SLOW, kept, SLOW_KEPT_S)

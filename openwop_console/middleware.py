@@ -5,7 +5,9 @@ Every address of a face needs a credential unless it stands in ``PUBLIC``, or ca
 """
 
 import re
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,7 +28,7 @@ from memory.host import http, pages, tenancy
 from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
-from openwop_console import errors, idempotency, sign_in
+from openwop_console import errors, health, idempotency, sign_in
 from openwop_console.process import listening
 from openwop_console.templatetags.console import with_visible_bidi
 
@@ -62,6 +64,13 @@ class ConsoleMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        began = time.monotonic()
+        response = self._answer(request)
+        if (seconds := time.monotonic() - began) >= health.SLOW_S:
+            _note_slow(request, response, seconds)
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
         face = errors.face_of(request.path)
         if not request.path.isprintable():
             return errors.answer(request, NotFound())
@@ -109,6 +118,16 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
             return _to_login(request)
         return errors.answer(request, errors.refusal_of(exception))
+
+
+def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    """Streams and long polls wait because they were asked to."""
+    route = request.resolver_match.route if request.resolver_match else ""
+    if not route or response.streaming or route.endswith("/poll"):
+        return
+    slow = health.Slow(timezone.now(), str(request.method), route, response.status_code, round(seconds, 2))
+    with suppress(*errors.DATABASE_FAILURES):
+        health.note_slow(slow)
 
 
 def _show_bidi(response: HttpResponse) -> None:

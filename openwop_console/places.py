@@ -69,6 +69,7 @@ SECTIONS = (
     Section("Operators", "operators", "operators:manage", "people invite roles sessions password"),
     Section("API keys", "keys", "keys:manage", "tokens credentials rotate revoke"),
     Section("Secrets", "secrets", "secrets:manage", "vault credentials"),
+    Section("Health", "host-health", "passes:run", "workers queue disk database slow status"),
     Section("API reference", "api", "manifest:read", "openapi"),
     Section("Run a consolidation", "consolidation", "passes:run", "pass now merge"),
     Section("Distill a memory", "archives-distill", "passes:run", "pass now archive"),

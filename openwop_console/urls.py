@@ -32,6 +32,7 @@ pages: list[URLPattern] = [
     path("artifacts/<str:ref>/roll-back", views.artifact_roll_back, name="artifact-roll-back"),
     path("tenants", views.tenants, name="tenants"),
     path("settings", views.settings, name="settings"),
+    path("health", views.host_health, name="host-health"),
     path("settings/password", sign_in.change_password, name="password"),
     path("api", views.api, name="api"),
 ]

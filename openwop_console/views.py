@@ -17,21 +17,25 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import artifact_stops
+from memory import artifact_stops, policies
 from memory.forms import AuditedForm
 from memory.host import access, advertised, auditing, exports, ids, pages, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
 from memory.host.tenancy import TenantScope
+from memory.passes import orders
 from memory.wire import instant
-from openwop_console import dashboard, installed, openapi, places, sign_in
+from openwop_console import VERSION, dashboard, health, installed, openapi, places, sign_in
 from openwop_console.dashboard import Attention
+from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from proposals import denials, diffs, lifecycle, policy_review, rules
 from proposals.views.actions import rolled_back
 
 READS = "manifest:read"  # what every role has but the auditor's
+HEALTH = "passes:run"  # who keeps the host going; its numbers are those of all tenants
+PASSES_SHOWN = 5
 SCOPES = {
     "manifest:read": "read the definitions of workflows",
     "runs:read": "read runs and their events",
@@ -92,8 +96,8 @@ def needs_you(request: HttpRequest) -> HttpResponse:
 
 
 def in_navigation(request: HttpRequest) -> JSONObject:
-    """A context processor: how much waits, for the navigation of whole pages; a fragment asks for none of it."""
-    return {"nav_counts": SimpleLazyObject(lambda: _nav_counts(request))}
+    """A context processor: how much waits, asked for by the navigation of whole pages, and the version."""
+    return {"nav_counts": SimpleLazyObject(lambda: _nav_counts(request)), "console_version": VERSION}
 
 
 def _nav_counts(request: HttpRequest) -> dict[str, str]:
@@ -319,6 +323,56 @@ def _permissions(mine: frozenset[str]) -> list[Permission]:
         Permission(scope, SCOPES.get(scope, ""), [scope in held for held in access.ROLES.values()], scope in mine)
         for scope in known
     ]
+
+
+@pages.parameters("format")
+@require_safe
+def host_health(request: HttpRequest) -> HttpResponse:
+    """How this host is: workers, queue, passes, database, disk, slow requests, and the audit chain."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check(HEALTH)
+    state = health.host_state(now=now)
+    if request.GET.get("format") == "json":
+        return exports.document(_health_document(state))
+    policy = policies.policy_of(scope.tenant_id)
+    context = {
+        "nav": "settings",
+        "now": now,
+        "state": state,
+        "passes": orders.page(scope, before=None, size=PASSES_SHOWN).rows,
+        "next_night": policy.night_after(now),
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "console/health.html", context)
+
+
+def _health_document(state: HostState) -> JSONObject:
+    return {
+        "version": VERSION,
+        "workerAlive": state.worker_alive,
+        "queue": {
+            "waiting": state.waiting,
+            "running": state.running,
+            "oldestWaitingAt": instant(state.oldest_waiting) if state.oldest_waiting else None,
+        },
+        "database": {
+            "engine": state.engine,
+            "version": state.database_version,
+            "bytes": state.database_bytes,
+            "unappliedMigrations": state.unapplied,
+        },
+        "disk": {"freeBytes": state.disk_free, "totalBytes": state.disk_total},
+        "slowRequests": [
+            {
+                "at": instant(each.at),
+                "method": each.method,
+                "route": each.route,
+                "status": each.status,
+                "seconds": each.seconds,
+            }
+            for each in state.slow
+        ],
+    }
 
 
 @require_safe

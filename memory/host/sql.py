@@ -419,6 +419,17 @@ def file_bytes() -> int:
     return int(rows("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [])[0][0])
 
 
+def database_bytes() -> int:
+    """How large the database is, of either engine."""
+    return int(rows("SELECT pg_database_size(current_database())", [])[0][0]) if is_postgres() else file_bytes()
+
+
+def version() -> str:
+    """The version of the engine."""
+    asked = "SHOW server_version" if is_postgres() else "SELECT sqlite_version()"
+    return str(rows(asked, [])[0][0]).partition(" ")[0]
+
+
 def free_bytes() -> int:
     """How much room there is on the disk of a SQLite database."""
     return shutil.disk_usage(Path(str(connection.settings_dict["NAME"])).resolve().parent).free

@@ -49,6 +49,7 @@ LISTS += [
     "/settings/secrets",
     "/settings/password",
     "/go-to",
+    "/health",
     "/workflow-files",
 ]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}

@@ -1,0 +1,73 @@
+"""Health: what an operator sees of the host at two in the morning."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import caches
+from django.test import Client
+from django.utils import timezone
+from django_q.models import OrmQ
+
+from openwop_console import health
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def state(browser: Client) -> Any:
+    return json.loads(body_of(browser.get("/health?format=json")))
+
+
+@pytest.mark.engines
+def test_the_page_says_what_the_host_is_and_that_no_worker_runs_until_one_is_heard_of(ada: Client) -> None:
+    shown = body_of(ada.get("/health"))
+    assert "No worker was heard of" in shown
+    assert "not ready" in shown
+    caches["default"].set(health.HEARTBEAT, True, 45)
+    assert "No worker was heard of" not in body_of(ada.get("/health"))
+    found = state(ada)
+    assert found["workerAlive"] is True
+    assert found["database"]["bytes"] > 0
+    assert found["database"]["unappliedMigrations"] == []
+    assert 0 < found["disk"]["freeBytes"] < found["disk"]["totalBytes"]
+
+
+@pytest.mark.engines
+def test_tasks_that_wait_too_long_are_said_with_their_age(ada: Client) -> None:
+    now = timezone.now()
+    OrmQ.objects.all().delete()
+    OrmQ.objects.create(key="console", payload="x", lock=now - timedelta(minutes=5))
+    OrmQ.objects.create(key="console", payload="x", lock=now + timedelta(minutes=5))
+    queue = state(ada)["queue"]
+    assert (queue["waiting"], queue["running"]) == (1, 1)
+    assert "the workers do not keep up" in body_of(ada.get("/health"))
+
+
+def test_a_slow_request_is_listed_by_its_route_and_never_by_what_was_asked_for(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caches["default"].delete(health.SLOW)
+    ada.get("/memory?q=nothing-slow")
+    assert state(ada)["slowRequests"] == []
+    with monkeypatch.context() as patched:
+        patched.setattr(health, "SLOW_S", 0.0)
+        ada.get("/memory?q=a-secret-word")
+    [slow] = state(ada)["slowRequests"]
+    assert (slow["method"], slow["route"], slow["status"]) == ("GET", "memory", 200)
+    assert "a-secret-word" not in json.dumps(state(ada))
+    assert "GET /memory" in body_of(ada.get("/health"))
+
+
+def test_the_list_of_slow_requests_keeps_the_newest_twenty(ada: Client) -> None:
+    for number in range(30):
+        health.note_slow(health.Slow(timezone.now(), "GET", f"route-{number}", 200, 2.0))
+    listed = state(ada)["slowRequests"]
+    assert [each["route"] for each in listed] == [f"route-{number}" for number in range(29, 9, -1)]
+
+
+def test_a_viewer_is_told_which_permission_is_missing(sign_in: SignIn) -> None:
+    answer = sign_in(role="viewer").get("/health")
+    assert answer.status_code == 403
+    assert "passes:run" in body_of(answer)
