@@ -1,4 +1,4 @@
-"""``core.ai.chatCompletion``: a conversation with the tenant's model, which may use tools of this host.
+"""``core.ai.chatCompletion`` and ``core.agent``: a conversation with the tenant's model, which may use tools.
 
 The conversation so far is what the node was told and its calls were answered; so it goes on from its last answer,
 whatever happened to its worker.
@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory import endpoint, policies
-from memory.host import vault
+from memory import agents, endpoint, policies
+from memory.host import registry, runs, vault
+from memory.host.events import AgentDecided, AgentReasoned
 from memory.host.json_types import JSONObject
+from memory.host.models import ArtifactKind
 from memory.host.node_types import (
+    MEMORY_READ,
     MEMORY_SEARCH,
     MEMORY_WRITE,
     Act,
@@ -27,7 +30,7 @@ from memory.host.node_types import (
 from memory.host.outbound import OutboundFailed
 from memory.policies import Policy
 from memory.text import token_budget
-from openwop_console.runtime import calls
+from openwop_console.runtime import calls, workflows
 from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.placeholders import fill
 
@@ -291,3 +294,57 @@ def _arguments(call: JSONObject) -> JSONObject | None:
     except (ValueError, RecursionError):
         return None
     return given if isinstance(given, dict) else None
+
+
+AGENT_CONFIG = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["agentId", "prompt"],
+    "properties": {"agentId": {"type": "string", "minLength": 1, "maxLength": 256}, "prompt": TEXT},
+}
+INJECTED = 2000  # tokens of memory that an agent begins with
+LONGEST_QUERY = 2000
+ANSWERED = "answered"
+
+
+def problems_of_agent(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with the config of a node that is an agent."""
+    wrong = [(each["field"], each["message"]) for each in problems(AGENT_CONFIG, dict(node["config"]), field="config")]
+    named = node.get("agent", {}).get("agentId")
+    if not wrong and named not in (None, node["config"]["agentId"]):
+        wrong.append(("agent.agentId", "is not the agent of the config"))
+    return wrong
+
+
+@node_type(workflows.AGENT, check=problems_of_agent, makes_calls=True)
+def agent(ctx: NodeContext) -> Outcome:
+    """An installed agent answers ``prompt``: with its system prompt, what it remembers that matters, and those tools
+    of its ``toolAllowlist`` that this host has. The outputs are those of ``core.ai.chatCompletion``."""
+    agent_id = ctx.config["agentId"]
+    installed = registry.resolve(ctx.run, ArtifactKind.AGENT, agent_id, node_id=ctx.node_id, now=ctx.now)
+    manifest = json.loads(installed.text)
+    memory_ref = str(ctx.agent.get("memoryRef") or f"agents/{agent_id}")
+    prompt, allowed, answers = fill(ctx.config["prompt"], ctx.inputs), agents.tools_in(manifest), list(ctx.calls)
+    messages = [{"role": "system", "content": manifest["systemPrompt"]}] if "systemPrompt" in manifest else []
+    if reads := [tool for tool in (MEMORY_SEARCH, MEMORY_READ) if tool in allowed]:
+        if not answers:
+            return _remember(ctx, agent_id, reads[0], memory_ref, prompt)
+        if known := "\n".join(f"- {entry['content']}" for entry in answers.pop(0).get("result", {}).get("entries", [])):
+            messages.append({"role": "system", "content": f"{NOTE}\n{known}"})
+    messages.append({"role": "user", "content": prompt})
+    tools = [tool for tool in TOOLS if tool in allowed]
+    outcome = converse(ctx, Conversation(messages, agent_id, memory_ref, tools), answers)
+    if isinstance(outcome, Done):
+        runs.note(ctx.run, AgentReasoned(agent_id), AgentDecided(agent_id, ANSWERED), now=ctx.now)
+    return outcome
+
+
+def _remember(ctx: NodeContext, agent_id: str, tool: str, memory_ref: str, prompt: str) -> Act:
+    """What the agent remembers that is relevant to the prompt, within its budget: the first thing that it does."""
+    query = prompt[:LONGEST_QUERY]
+
+    def do() -> JSONObject:
+        found = ctx.memory.list(memory_ref, token_budget=INJECTED, rank="relevance", query=query)
+        return {"entries": list(found)}
+
+    return Act(agent_id, tool, {"query": query, "tokenBudget": INJECTED}, do)

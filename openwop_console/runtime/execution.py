@@ -64,7 +64,7 @@ class Position:
     def agent(self) -> JSONObject:
         """Who the node acts as: its own agent, else the run's; empty when there is neither."""
         run_agent = {"agentId": self.run.agent_id} if self.run.agent_id else {}
-        return self.node.get("agent") or run_agent
+        return workflows.agent_of(self.node) or run_agent
 
 
 class NodeFailed(Exception):

@@ -26,6 +26,7 @@ from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
 from openwop_console.runtime import expressions, json_schemas
 
 FOLDER = Path(__file__).parent
+AGENT = "core.agent"  # the type of nodes that are an agent themselves
 MARK = "chain"  # what the metadata of a workflow that a pack has brought hold of its chain
 ErrorList = list[dict[str, str]]
 SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
@@ -222,9 +223,15 @@ def _problems_of_trigger(trigger: JSONObject, config: JSONObject) -> list[tuple[
     return [(field, message) for field, holds, message in checks if not holds]
 
 
+def agent_of(node: JSONObject) -> JSONObject:
+    """Whom the node says that it acts as; empty when it says nobody. One that is an agent acts as that one."""
+    named: JSONObject = node.get("agent", {})
+    return {**named, "agentId": node["config"]["agentId"]} if node["typeId"] == AGENT else named
+
+
 def agents_of(definition: JSONObject) -> set[str]:
     """The agents that nodes of the workflow act as."""
-    return {node["agent"]["agentId"] for node in definition["nodes"] if "agent" in node}
+    return {agent["agentId"] for node in definition["nodes"] if (agent := agent_of(node))}
 
 
 def register_builtins() -> None:
