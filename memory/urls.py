@@ -52,6 +52,8 @@ archiving: list[URLPattern] = [
 committing: list[URLPattern] = [
     path("commitments", commitments.commitments, name="commitments"),
     path("commitments/<str:cmt_id>", commitments.commitment, name="commitment"),
+    path("commitments/<str:cmt_id>/arm", commitments.arm, name="commitment-arm"),
+    path("commitments/<str:cmt_id>/dismiss", commitments.dismiss, name="commitment-dismiss"),
     path("commitments/<str:cmt_id>/snooze", commitments.snooze, name="commitment-snooze"),
     path("commitments/<str:cmt_id>/cancel", commitments.cancel, name="commitment-cancel"),
 ]

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory import adapter, agents, masking, run_timeline
+from memory import adapter, agents, commitments, masking, run_timeline
 from memory.agents import AgentRow
 from memory.forget import forgetting, requests
 from memory.host import access, interrupts, pages, sql
@@ -25,7 +25,19 @@ SHOWN = 10
 COUNTED = 99
 FAILED_WITHIN = timedelta(days=7)
 SECTIONS = {
-    "needs_you": ("votes", "drafts", "changes", "policies", "answers", "failed", "forgets", "previews", "suspects"),
+    "needs_you": (
+        "votes",
+        "drafts",
+        "changes",
+        "policies",
+        "answers",
+        "failed",
+        "possible",
+        "forgets",
+        "previews",
+        "suspects",
+    ),
+    "commitments": ("possible",),
     "proposals": ("votes", "drafts", "changes"),
     "forget": ("forgets", "previews", "suspects"),
 }
@@ -63,6 +75,7 @@ class Attention:
     waiting: dict[str, Few | None]
     titles: dict[UUID, str]
     subjects: dict[UUID, str]
+    sentences: dict[UUID, str | None]
     policies: list[PolicyChange] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
@@ -101,6 +114,9 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
         "failed": run_timeline.failed_since(scope, now - FAILED_WITHIN)
         if scope.can("runs:create") and scope.can("runs:read")
         else None,
+        "possible": commitments.possible(scope).order_by("id")
+        if scope.can("memory:retire") and scope.can("memory:read")
+        else None,
         "forgets": requests.unfinished(scope) if erases else None,
         "previews": requests.previews_to_decide(scope, now=now) if erases else None,
         "suspects": requests.with_undecided(scope) if erases else None,
@@ -135,6 +151,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         waiting=found,
         titles={each.id: _title_of(each) for each in asked.rows} if asked else {},
         subjects={each.id: ", ".join(forgetting.terms_of(scope, each)) for each in previews.rows} if previews else {},
+        sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=policy_review.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],

@@ -85,6 +85,10 @@ class CancelCommitment(Closed):
         return value
 
 
+class Nothing(Closed):
+    """No body, or an empty one."""
+
+
 def commitment_document(shown: Shown) -> JSONObject:
     """A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone."""
     row = shown.row
@@ -199,6 +203,26 @@ def cancel(request: Request, commitment_id: str) -> Response:
     return Response(_document(scope, _found(scope, commitment_id)))
 
 
+@operation("armCommitment", scope="memory:retire memory:read", takes=Nothing, gives={200: ONE}, tag="commitments")
+@api_view(["POST"])
+def arm(request: Request, commitment_id: str) -> Response:
+    """A possible commitment was meant: it fires from now on as others do."""
+    checked(Nothing, request.data)
+    scope = scope_of(request)
+    commitments.arm(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+    return Response(_document(scope, _found(scope, commitment_id)))
+
+
+@operation("dismissCommitment", scope="memory:retire memory:read", takes=Nothing, gives={200: ONE}, tag="commitments")
+@api_view(["POST"])
+def dismiss(request: Request, commitment_id: str) -> Response:
+    """A possible commitment was not meant: it is cancelled."""
+    checked(Nothing, request.data)
+    scope = scope_of(request)
+    commitments.dismiss(scope, ids.parse("cmt", commitment_id), now=timezone.now())
+    return Response(_document(scope, _found(scope, commitment_id)))
+
+
 def _found(scope: TenantScope, commitment_id: str) -> Shown:
     return commitments.find(scope, ids.parse("cmt", commitment_id), now=timezone.now())
 
@@ -210,6 +234,8 @@ def _document(scope: TenantScope, shown: Shown) -> dict[str, object]:
 urlpatterns: list[URLPattern] = [
     path(PLACE, commitment_list, name="api-commitments"),
     path(f"{PLACE}/<str:commitment_id>", commitment, name="api-commitment"),
+    path(f"{PLACE}/<str:commitment_id>/arm", arm, name="api-commitment-arm"),
+    path(f"{PLACE}/<str:commitment_id>/dismiss", dismiss, name="api-commitment-dismiss"),
     path(f"{PLACE}/<str:commitment_id>/snooze", snooze, name="api-commitment-snooze"),
     path(f"{PLACE}/<str:commitment_id>/cancel", cancel, name="api-commitment-cancel"),
 ]

@@ -364,7 +364,8 @@ def give_up(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> None:
 def review_open(tenant_id: UUID, *, now: datetime) -> None:
     """Of the next 500 commitments: what was put off is armed again when its time has come, and what was dormant when
     its time is near; what is too old, or came from an entry that is gone, is stale, and armed again when the entry is
-    back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed."""
+    back; of equal ones whose entries became one, the first stays; what came from a forgotten entry is removed. A
+    possible one is stale when nobody has armed it in time."""
     watch = rows.watch_of(tenant_id)
     part = rows.next_to_look_over(tenant_id, after=watch.looked_until, limit=PART)
     rows.read_up_to(watch, looked_until=part[-1].id if len(part) == PART else None)
@@ -373,6 +374,13 @@ def review_open(tenant_id: UUID, *, now: datetime) -> None:
     known = [(row, found[row.entry_id]) for row in part if not found[row.entry_id].forgotten]
     _look_for_lost(tenant_id, [each for each in known if each[0].state == CommitmentState.STALE], now)
     _look_at_open(tenant_id, [each for each in known if each[0].state in rows.OPEN], now)
+    _look_at_possible(tenant_id, [each for each in known if each[0].state == CommitmentState.POSSIBLE], now)
+
+
+def _look_at_possible(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:
+    rows.end(tenant_id, [row.id for row, _ in found if _is_too_old(row, now)], UNFIRED, now=now)
+    gone = [row.id for row, source in found if source.today is None and not source.returns]
+    rows.end(tenant_id, gone, GONE, now=now)
 
 
 def _look_for_lost(tenant_id: UUID, found: Sequence[Spoken], now: datetime) -> None:

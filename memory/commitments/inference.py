@@ -30,7 +30,8 @@ PART = sql.CHUNK
 
 @transaction.atomic
 def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
-    """The next part of the ledger was read: its intentions are armed, and what it says of others is on record.
+    """The next part of the ledger was read: its intentions are armed, or possible where they are in doubt, and what it
+    says of others is on record.
 
     Whether there may be more.
     """
@@ -41,7 +42,7 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
     policy = policies.policy_of(tenant_id)
     fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
     written_at = {entry.id: entry.position for entry in entries}
-    rows.arm(fresh)
+    rows.store(fresh)
     _call_off(tenant_id, entries, now)
     firing.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
     rows.read_up_to(watch, position=reached, **({"lease_until": rows.LEASE.end(now)} if watch.holder else {}))
@@ -52,7 +53,7 @@ def _call_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
     """What a later entry of the ref calls off is cancelled, when it can only mean the one."""
     for entry in entries:
         for words in intentions.called_off(entry.content):
-            open_now = [row for row in rows.open_of(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
+            open_now = [row for row in rows.living_of(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
             texts = adapter.texts_of(tenant_id, {row.entry_id for row in open_now})
             meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
             if len(meant) == 1:
@@ -65,7 +66,7 @@ def _words(text: str, row: Commitment) -> set[str]:
 
 def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
     """The commitments that ``entry`` makes, but for those that would be stale by now."""
-    for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.created_at):
+    for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.created_at, doubtful=True):
         stale_at = _stale_at(found, entry, timedelta(days=policy.stale_days))
         if stale_at is None or stale_at > now:
             yield Commitment(
@@ -80,7 +81,7 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
                 timezone=policy.timezone,
                 repeats=found.cron,
                 predicate=firing.predicate_of(found, entry) if found.words else {},
-                state=CommitmentState.DORMANT if found.at and found.at > now + FARTHEST else CommitmentState.ARMED,
+                state=_state_of(found, now),
                 stale_at=stale_at,
                 created_at=now,
                 changed_at=now,
@@ -88,8 +89,17 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
 
 
 def _stale_at(found: Intention, entry: News, patience: timedelta) -> datetime | None:
-    """When it is too old to fire: one for a time so long behind that time, one that comes again never."""
+    """When it is too old to fire: one for a time so long behind that time, one that comes again never. What is in doubt
+    is too old to be armed when its time has come."""
+    if found.doubtful:
+        return found.at if found.at and not found.cron else entry.created_at + patience
     return None if found.cron else (found.at or entry.created_at) + patience
+
+
+def _state_of(found: Intention, now: datetime) -> str:
+    if found.doubtful:
+        return CommitmentState.POSSIBLE
+    return CommitmentState.DORMANT if found.at and found.at > now + FARTHEST else CommitmentState.ARMED
 
 
 class Look(NamedTuple):
@@ -104,7 +114,8 @@ def wanting_a_look(*, since: datetime, whole: bool, after: UUID | None = None, n
     ended since then while one waits; with ``whole`` all that have one which may fire, or may come back."""
     asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
     if whole:
-        asked |= _of_open("open", Q()) | {"lost": _first(rows.MAY_RETURN)}
+        asked |= _of_open("open", Q()) | {"possible": _first(Q(state=CommitmentState.POSSIBLE))}
+        asked |= {"lost": _first(rows.MAY_RETURN)}
     page = Tenant.objects.annotate(**asked).order_by("id").values("id", *asked)
     part = list((page.filter(id__gt=after) if after else page)[:PART])
     found = adapter.tenants_with_news([each["id"] for each in part], now=now)

@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 WRITER = "memory.commitments"
 LEASE = Lease(CommitmentWatch, WRITER, timedelta(seconds=30))
 OPEN = (CommitmentState.ARMED, CommitmentState.SNOOZED, CommitmentState.DORMANT)
-_FROM_OPEN = frozenset(CommitmentState)
+# Not over yet; what is possible does not fire, and is neither watched nor looked for in other entries.
+LIVING = (*OPEN, CommitmentState.POSSIBLE)
+_FROM_OPEN = frozenset(CommitmentState) - {CommitmentState.POSSIBLE}
 NEXT_STATES: dict[str, frozenset[str]] = {
+    CommitmentState.POSSIBLE: frozenset(
+        {CommitmentState.ARMED, CommitmentState.DORMANT, CommitmentState.STALE, CommitmentState.CANCELLED}
+    ),
     CommitmentState.ARMED: _FROM_OPEN,
     CommitmentState.SNOOZED: _FROM_OPEN,
     CommitmentState.DORMANT: _FROM_OPEN,
@@ -41,6 +46,7 @@ NEXT_STATES: dict[str, frozenset[str]] = {
     CommitmentState.STALE: frozenset({CommitmentState.ARMED}),
     CommitmentState.CANCELLED: frozenset(),
 }
+DISMISSED = "Dismissed: it was not meant."
 UNFIRED, GONE, FAILED, MERGED = "unfired", "source_gone", "internal_error", "merged"
 MAY_RETURN = Q(state=CommitmentState.STALE, reason=GONE, stale_at__isnull=False)
 STOPPED = ("state", "reason", "due_at", "stale_at", "predicate", "last_code", "changed_at")
@@ -80,8 +86,8 @@ def wake(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime) -> N
 
 
 def end(tenant_id: UUID, commitment_ids: Sequence[UUID], reason: str, *, now: datetime, last_code: str = "") -> None:
-    """Those of them that were open, or waited for their entry to come back, are stale for good."""
-    ended = _locked(tenant_id, commitment_ids, Q(state__in=OPEN) | MAY_RETURN)
+    """Those of them that were living, or waited for their entry to come back, are stale for good."""
+    ended = _locked(tenant_id, commitment_ids, Q(state__in=LIVING) | MAY_RETURN)
     for row in ended:
         row.state, row.reason, row.due_at, row.changed_at = CommitmentState.STALE, reason, None, now
         row.predicate, row.last_code = _without_words(row), last_code or row.last_code
@@ -135,22 +141,22 @@ def open_in(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitment]:
     return found
 
 
-def open_of(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
-    """The open commitments of a ref, locked."""
-    mine = Commitment.objects.of(tenant_id).filter(state__in=OPEN, memory_ref=memory_ref)
+def living_of(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
+    """The living commitments of a ref, locked."""
+    mine = Commitment.objects.of(tenant_id).filter(state__in=LIVING, memory_ref=memory_ref)
     return list(mine.select_for_update().order_by("id"))
 
 
 def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
-    """The next commitments behind ``after`` that may fire or may come back, by their ids: from an index each."""
+    """The next commitments behind ``after`` that are living or may come back, by their ids: from an index each."""
     mine = Commitment.objects.of(tenant_id)
-    kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in OPEN), mine.filter(MAY_RETURN)]
+    kinds: list[QuerySet[Commitment]] = [*(mine.filter(state=state) for state in LIVING), mine.filter(MAY_RETURN)]
     found = [row for of in kinds for row in (of.filter(id__gt=after) if after else of).order_by("id")[:limit]]
     return sorted(found, key=lambda row: row.id)[:limit]
 
 
-def arm(found: Sequence[Commitment]) -> None:
-    """Each is armed; one whose place in its entry has a commitment already is not armed again."""
+def store(found: Sequence[Commitment]) -> None:
+    """Each is on record; one whose place in its entry has a commitment already is not stored again."""
     Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=sql.CHUNK, ignore_conflicts=True)
 
 
@@ -301,6 +307,11 @@ def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: date
     return {shown.row.id: shown for shown in _shown(scope, list(rows), now)}
 
 
+def sentences(scope: TenantScope, found: Sequence[Commitment], *, now: datetime) -> dict[UUID, str | None]:
+    """The sentence of memory in which each of these stands; None where the entry is gone."""
+    return {shown.row.id: shown.intention for shown in _shown(scope, found, now)} if found else {}
+
+
 def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FIRINGS) -> list[Firing]:
     """Its last firings, the latest first."""
     scope.check("memory:read")
@@ -328,6 +339,45 @@ def _due_behind(row: Commitment, until: datetime) -> datetime | None:
     if row.repeats:
         return cron.next_after(row.repeats, row.timezone, until - timedelta(microseconds=1))
     return row.due_at and max(row.due_at, until)
+
+
+def possible(scope: TenantScope) -> QuerySet[Commitment]:
+    """Those that wait for a person to arm or dismiss them."""
+    return _matching(scope, Wanted(CommitmentState.POSSIBLE))
+
+
+@transaction.atomic
+def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Commitment:
+    """A possible commitment was meant: it fires from now on as others do. Audited."""
+    scope.check("memory:retire")
+    row = _locked_possible(scope, commitment_id)
+    if row.entry_id not in adapter.by_ids(scope, [row.entry_id], now=now):
+        raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
+    due_at = cron.next_after(row.repeats, row.timezone, now) if row.repeats else row.due_at
+    if due_at is not None and due_at <= now:
+        raise Conflict("The time of the commitment is over.", state=row.state)
+    patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)
+    state = CommitmentState.DORMANT if due_at and due_at > now + FARTHEST else CommitmentState.ARMED
+    move(row, state, now=now, due_at=due_at, stale_at=None if row.repeats else (due_at or now) + patience)
+    _audit(scope, "armed", row, now)
+    return row
+
+
+@transaction.atomic
+def dismiss(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Commitment:
+    """A possible commitment was not meant: it is cancelled. Audited."""
+    scope.check("memory:retire")
+    row = _locked_possible(scope, commitment_id)
+    move(row, CommitmentState.CANCELLED, now=now, reason=DISMISSED, due_at=None)
+    _audit(scope, "dismissed", row, now)
+    return row
+
+
+def _locked_possible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
+    row = locked(scope.tenant_id, _mine(scope, commitment_id).id)
+    if row.state != CommitmentState.POSSIBLE:
+        raise Conflict(f"The commitment is {row.state}: only a possible one is armed or dismissed.", state=row.state)
+    return row
 
 
 @transaction.atomic

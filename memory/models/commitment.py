@@ -12,6 +12,7 @@ class Condition(models.TextChoices):
 
 
 class CommitmentState(models.TextChoices):
+    POSSIBLE = "possible"
     ARMED = "armed"
     SNOOZED = "snoozed"
     DORMANT = "dormant"
@@ -25,7 +26,7 @@ class Commitment(TenantOwned):
 
     A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again. A predicate
     one has ``predicate``, what to look for, and ``holds``: whether it was true at the last look. ``fired_count`` is the
-    number of its firings on record.
+    number of its firings on record. A ``possible`` one is in doubt: it never fires before a person has armed it.
     """
 
     writer = "memory.commitments"

@@ -3,11 +3,13 @@
 Created and cancelled are records of this console; the wire knows only that one has fired.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -23,6 +25,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import CommitmentState
 from memory.wire import instant
 
+POSSIBLE_SHOWN = 10
 COLUMNS = (
     "id",
     "state",
@@ -74,11 +77,20 @@ def commitments(request: HttpRequest) -> HttpResponseBase:
         "wanted": wanted,
         "tabs": _tabs(request, kept.count_by_state(scope)),
         "open_states": kept.OPEN,
+        "possible": [] if cursor.after else _possible(scope, wanted, now),
+        "here": pages.here(request),
         "can_change": scope.can("memory:retire"),
         **cursor.links(len(listed.rows), listed.after),
         **pages.files(request),
     }
     return pages.render(request, "memory/commitments.html", context, fragment="memory/commitments_list.html")
+
+
+def _possible(scope: TenantScope, wanted: Wanted, now: datetime) -> list[Shown]:
+    """The first of those that wait for a decision, above the list of the others."""
+    if wanted.state:
+        return []
+    return kept.page(scope, Wanted(CommitmentState.POSSIBLE, wanted.memory_ref), size=POSSIBLE_SHOWN, now=now).rows
 
 
 def _unsupported(request: HttpRequest, scope: TenantScope) -> HttpResponse:
@@ -123,6 +135,7 @@ def _page(
         "can_change": scope.can("memory:retire"),
         "can_snooze": kept.can_become(shown.row, CommitmentState.SNOOZED),
         "can_cancel": kept.can_become(shown.row, CommitmentState.CANCELLED),
+        "is_possible": shown.row.state == CommitmentState.POSSIBLE,
         "as_json": reverse("commitment", args=[ids.wire("cmt", shown.row.id)]) + "?format=json",
     }
     return pages.render(request, "memory/commitment.html", context, status=status)
@@ -149,6 +162,31 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
 
 def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> object:
     return kept.snooze(scope, commitment_id, until=now + timedelta(hours=hours), now=now)
+
+
+@pages.parameters("next")
+@require_http_methods(["POST"])
+def arm(request: HttpRequest, cmt_id: str) -> HttpResponse:
+    """A possible commitment was meant."""
+    return _decide(request, cmt_id, kept.arm, "The commitment is armed.")
+
+
+@pages.parameters("next")
+@require_http_methods(["POST"])
+def dismiss(request: HttpRequest, cmt_id: str) -> HttpResponse:
+    """A possible commitment was not meant."""
+    return _decide(request, cmt_id, kept.dismiss, "The commitment is dismissed.")
+
+
+def _decide(request: HttpRequest, cmt_id: str, act: Callable[..., object], words: str) -> HttpResponse:
+    scope, now = tenancy.scope_of(request), timezone.now()
+    shown = _found(scope, cmt_id, now)
+    sent = pages.submit(Form(request.POST), lambda _: act(scope, shown.row.id, now=now))
+    if sent.result:
+        messages.success(request, words)
+    elif sent.conflict:
+        messages.error(request, sent.conflict.message)
+    return redirect(pages.back(request, reverse("commitment", args=[cmt_id])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -84,7 +84,7 @@ WORDS = {
         "hourglass": "expired ephemeral dormant",
         "circle-pause": "paused suspended snoozed",
         "eraser": "forgotten",
-        "circle-dashed": "unknown unverified unattributed",
+        "circle-dashed": "possible unknown unverified unattributed",
         "lock": "stays protected pinned",
         "key-round": "sealed",
         "zap": "working",

@@ -37,6 +37,42 @@ def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client)
     assert standing(1, 3, 3, "commitments") in shown
     assert "records of this console" in shown
     assert shown.count(">Not right</a>") == shown.count(">Snooze</a>") == shown.count(">Cancel</a>") == 3
+    assert shown.count('class="button small"') == 9, "not bare links: a button can be hit"
+
+
+def test_possible_ones_stand_above_the_others_with_their_sentence_and_are_armed_or_dismissed_by_one_key(
+    ada: Client,
+) -> None:
+    first, second, _ = remembered(
+        "Call Ana in 3 days.", "Maybe I'll call Bob in 3 days.", "We might call Eve in a week."
+    )
+    shown = body_of(ada.get("/commitments"))
+    section = shown.split('aria-labelledby="possible"')[1].split("</section>")[0]
+    assert ("call Bob" in section, "call Eve" in section, "call Ana" in section) == (True, True, False)
+    assert section.count('data-key="a"') == section.count('data-key="d"') == 2
+    assert "Possible <span" in shown
+    for known, verb, state in ((first, "arm", "armed"), (second, "dismiss", "cancelled")):
+        answer = ada.post(f"/commitments/{known}/{verb}", {"next": "/commitments"})
+        assert (answer.status_code, answer["Location"]) == (302, "/commitments")
+        assert Commitment.objects.get(id=building.id_of("cmt", known)).state == state
+    assert 'aria-labelledby="possible"' not in body_of(ada.get("/commitments"))
+    ada.post(f"/commitments/{second}/arm")
+    assert "only a possible one is armed" in body_of(ada.get(f"/commitments/{second}"))
+
+
+def test_a_possible_one_is_decided_on_its_own_page_and_on_the_first_page_it_waits(ada: Client, sign_in: SignIn) -> None:
+    (known,) = remembered("Maybe I'll call Bob in 3 days.")
+    page = body_of(ada.get(f"/commitments/{known}"))
+    assert f'action="/commitments/{known}/arm"' in page
+    assert f'action="/commitments/{known}/snooze"' not in page
+    waits = body_of(ada.get("/")).split('aria-labelledby="possible"')[1].split("</section>")[0]
+    assert "call Bob" in waits
+    viewer, gil = sign_in(role="viewer"), sign_in("globex")
+    assert "call Bob" not in body_of(viewer.get("/"))
+    for verb in ("arm", "dismiss"):
+        assert viewer.post(f"/commitments/{known}/{verb}").status_code == 403
+        assert gil.post(f"/commitments/{known}/{verb}").status_code == 404
+    assert "/arm" not in body_of(viewer.get(f"/commitments/{known}"))
 
 
 def test_hostile_memory_stays_text(ada: Client) -> None:

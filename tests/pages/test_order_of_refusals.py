@@ -79,6 +79,8 @@ NEEDS = {
     "pass-schedule-remove": "passes:run",
     "archives-distill": "passes:run",
     "archive-compare": "memory:read",
+    "commitment-arm": "memory:retire",
+    "commitment-dismiss": "memory:retire",
     "commitment-snooze": "memory:retire",
     "commitment-cancel": "memory:retire",
     "workflow-files": "agents:manage",

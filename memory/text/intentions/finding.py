@@ -1,12 +1,12 @@
 """Intentions in a text: a cue and a condition in one sentence (RFC 0068 C). Pure."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from memory.host import cron
-from memory.text.intentions import foreign, times
+from memory.text.intentions import doubt, foreign, times
 from memory.text.intentions.cues import CALLED_OFF, CUE, REQUESTING, cues_in, may_cue, own_times
 from memory.text.intentions.statements import DENIAL, LONGEST_TEXT, MOST_WORDS, PAID, Sentence, sentences, words_of
 
@@ -54,7 +54,8 @@ MAY_BE_WHEN = re.compile(
 @dataclass(frozen=True, slots=True)
 class Intention:
     """From character ``starts`` to ``ends`` of the text: due ``at``, and again by ``cron``; or, with ``words``, when a
-    later statement says that ``clause`` holds (with ``negated``: that it does not)."""
+    later statement says that ``clause`` holds (with ``negated``: that it does not). ``doubtful``: whether it is meant
+    is for a person to say."""
 
     starts: int
     ends: int
@@ -63,24 +64,40 @@ class Intention:
     words: tuple[str, ...] = ()
     negated: bool = False
     clause: str = ""
+    doubtful: bool = False
 
 
 def may_hold_one(text: str) -> bool:
-    """Whether it is worth while to look closer: a cue and a word of condition are somewhere in ``text``."""
-    in_english = may_cue(text) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
-    return in_english or foreign.may_hold_one(text[:LONGEST_TEXT])
+    """Whether it is worth while to look closer: a cue or a doubt, and a word of condition, are in ``text``."""
+    in_english = (may_cue(text) or doubt.may_be_in(text)) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
+    return in_english or foreign.may_hold_one(doubt.SURE.sub("", text[:LONGEST_TEXT]))
 
 
-def found_in(text: str, *, zone: str, written_at: datetime) -> list[Intention]:
-    """The intentions of ``text``, at most 20, as they were meant at ``written_at`` in ``zone``.
+def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = False) -> list[Intention]:
+    """The intentions of ``text``, at most 20, as they were meant at ``written_at`` in ``zone``; with ``doubtful`` those
+    that may be meant, too.
 
     None lies before that, and none more than ten years behind it.
     """
     if not may_hold_one(text):
         return []
-    asserted = (each for each in sentences(text) if not each.asks or REQUESTING.search(each.text))
-    found = (_of(each, zone, written_at) or _foreign(each, zone, written_at) for each in asserted)
-    return [each for each in found if each is not None][:MOST]
+    found = (_meant(each, zone, written_at) or _doubted(each, zone, written_at) for each in sentences(text))
+    return [each for each in found if each and (doubtful or not each.doubtful)][:MOST]
+
+
+def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+    """What the sentence says as it stands; in doubt when it says so itself."""
+    if sentence.asks and not REQUESTING.search(sentence.text):
+        return None
+    found = _of(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
+    return replace(found, doubtful=True) if found and doubt.is_hedged(sentence.text) else found
+
+
+def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+    """What the sentence would say if nobody doubted it."""
+    firm = Sentence(sentence.starts, sentence.ends, doubt.without_doubt(sentence.text))
+    found = _of(firm, zone, written_at) or _foreign(firm, zone, written_at)
+    return replace(found, doubtful=True) if found else None
 
 
 def called_off(text: str) -> list[tuple[str, ...]]:
