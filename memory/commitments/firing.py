@@ -228,7 +228,7 @@ def later_ones(tenant_id: UUID, spoken: Iterable[Spoken]) -> dict[UUID, UUID]:
 
 def _waits_for(row: Commitment) -> Hashable:
     looked_for = (tuple(row.predicate.get("words", ())), row.predicate.get("negated"))
-    return row.agent_id, row.condition, row.due_at, row.timezone, row.repeats, row.holds, looked_for
+    return row.agent_id, row.condition, row.due_at, row.timezone, row.repeats, row.every, row.holds, looked_for
 
 
 def _ranks(tenant_id: UUID, entry_ids: Collection[UUID]) -> dict[tuple[UUID, int], int]:
@@ -335,7 +335,7 @@ def _occasion(row: Commitment, memory_id: UUID, now: datetime) -> Claim:
     first = row.due_at or now
     if not row.repeats:
         return Claim(row, first.isoformat(), memory_id, None)
-    tick = cron.due(row.repeats, row.timezone, first, now)
+    tick = cron.due(row.repeats, row.timezone, first, now, every=row.every)
     return Claim(row, tick.tick_at.isoformat(), memory_id, tick.next_at)
 
 

@@ -80,6 +80,7 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
                 due_at=found.at,
                 timezone=policy.timezone,
                 repeats=found.cron,
+                every=found.every,
                 predicate=firing.predicate_of(found, entry) if found.words else {},
                 state=_state_of(found, now),
                 stale_at=stale_at,

@@ -111,7 +111,7 @@ def bring_back(tenant_id: UUID, commitment_ids: Sequence[UUID], *, now: datetime
         row.state, row.reason, row.changed_at = CommitmentState.ARMED, "", now
         if row.repeats:
             behind = max(now, row.snoozed_until or now)
-            row.stale_at, row.due_at = None, cron.next_after(row.repeats, row.timezone, behind)
+            row.stale_at, row.due_at = None, _next_due(row, behind)
     _stopped(back)
 
 
@@ -337,8 +337,18 @@ def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, n
 
 def _due_behind(row: Commitment, until: datetime) -> datetime | None:
     if row.repeats:
-        return cron.next_after(row.repeats, row.timezone, until - timedelta(microseconds=1))
+        return _next_due(row, until - timedelta(microseconds=1))
     return row.due_at and max(row.due_at, until)
+
+
+def _next_due(row: Commitment, after: datetime) -> datetime | None:
+    """The next time of one that comes again, in step with the last."""
+    if row.every == 1 or row.due_at is None:
+        return cron.next_after(row.repeats, row.timezone, after)
+    due_at: datetime | None = row.due_at
+    while due_at is not None and due_at <= after:
+        due_at = cron.next_after(row.repeats, row.timezone, due_at, every=row.every)
+    return due_at
 
 
 def possible(scope: TenantScope) -> QuerySet[Commitment]:
@@ -353,7 +363,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
     row = _locked_possible(scope, commitment_id)
     if row.entry_id not in adapter.by_ids(scope, [row.entry_id], now=now):
         raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
-    due_at = cron.next_after(row.repeats, row.timezone, now) if row.repeats else row.due_at
+    due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
         raise Conflict("The time of the commitment is over.", state=row.state)
     patience = timedelta(days=policies.policy_of(scope.tenant_id).stale_days)

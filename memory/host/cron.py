@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
@@ -95,17 +95,28 @@ def following(expression: str, timezone: str, after: datetime) -> Iterator[datet
             yield instant
 
 
-def next_after(expression: str, timezone: str, after: datetime) -> datetime | None:
-    return next(following(expression, timezone, after), None)
+def next_after(expression: str, timezone: str, after: datetime, *, every: int = 1) -> datetime | None:
+    """The next tick behind ``after``; with ``every`` only each so-manieth, the first of them that many ticks ahead."""
+    return next(islice(following(expression, timezone, after), every - 1, None), None)
 
 
-def due(expression: str, timezone: str, first: datetime, now: datetime) -> Due:
+def due(expression: str, timezone: str, first: datetime, now: datetime, *, every: int = 1) -> Due:
     """What is to be done at ``now`` about the tick ``first`` and all behind it: the latest of them stands for all."""
+    if every > 1:
+        return _due_every(expression, timezone, first, now, every)
     second = next_after(expression, timezone, first)
     if second is None or second > now:
         return Due(first, 0, second)
     last = _latest(expression, timezone, first, now)
     return Due(last, _count_before(expression, timezone, first, last), next_after(expression, timezone, last))
+
+
+def _due_every(expression: str, timezone: str, first: datetime, now: datetime, every: int) -> Due:
+    """Ticks of days or longer, gone through one by one."""
+    tick, missed = first, 0
+    while (following_one := next_after(expression, timezone, tick, every=every)) and following_one <= now:
+        tick, missed = following_one, missed + 1
+    return Due(tick, missed, following_one)
 
 
 def _latest(expression: str, timezone: str, first: datetime, until: datetime) -> datetime:

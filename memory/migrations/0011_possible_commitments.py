@@ -10,6 +10,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AddField(
+            model_name='commitment',
+            name='every',
+            field=models.PositiveSmallIntegerField(db_default=1, default=1),
+        ),
         migrations.AlterField(
             model_name='commitment',
             name='state',

@@ -24,7 +24,8 @@ class CommitmentState(models.TextChoices):
 class Commitment(TenantOwned):
     """An intention in the text of entry ``entry_id``, from character ``starts`` to ``ends``; the text itself is there.
 
-    A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again. A predicate
+    A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again, at
+    each ``every``-th of its ticks. A predicate
     one has ``predicate``, what to look for, and ``holds``: whether it was true at the last look. ``fired_count`` is the
     number of its firings on record. A ``possible`` one is in doubt: it never fires before a person has armed it.
     """
@@ -44,6 +45,7 @@ class Commitment(TenantOwned):
     due_at = models.DateTimeField(null=True)
     timezone = models.CharField(max_length=64, default="UTC")
     repeats = models.CharField(max_length=120, default="", blank=True)
+    every = models.PositiveSmallIntegerField(default=1, db_default=1)
     predicate = models.JSONField(default=dict)
     holds = models.BooleanField(default=False)
     state = models.CharField(max_length=9, choices=CommitmentState, default=CommitmentState.ARMED)

@@ -169,6 +169,20 @@ def test_a_time_that_comes_again_fires_once_an_instant_and_stays_armed(desk: Des
 
 
 @pytest.mark.engines
+def test_every_other_friday_fires_each_second_one_in_step_also_after_an_outage_and_when_put_off(desk: Desk) -> None:
+    desk.says("Every other Friday send the report.")
+    desk.keeps()
+    assert desk.only.due_at == datetime(2026, 11, 20, 9, tzinfo=UTC)
+    fired = sum(desk.keeps(hours=12) for _ in range(2 * 28))
+    assert (fired, desk.only.due_at) == (2, datetime(2026, 12, 18, 9, tzinfo=UTC))
+    assert desk.keeps(hours=24 * 40) == 1
+    assert Firing.objects.order_by("id").last().occasion == "2027-01-15T09:00:00+00:00"
+    until = datetime(2027, 1, 30, tzinfo=UTC)
+    put_off = commitments.snooze(desk.scope, desk.only.id, until=until, now=desk.at)
+    assert put_off.due_at == datetime(2027, 2, 12, 9, tzinfo=UTC)
+
+
+@pytest.mark.engines
 def test_after_an_outage_the_latest_instant_stands_for_all(desk: Desk) -> None:
     desk.says("Check the queue every day at 8:00.")
     desk.keeps()

@@ -56,6 +56,16 @@ def local(text: str, *, zone: str = BERLIN, at: datetime = WEDNESDAY) -> str:
         ("Call Ana tomorrow evening at 8", "Thu 2026-11-19 20:00"),
         ("Send the list on the 5th", "Sat 2026-12-05 09:00"),
         ("The customer asked to be called back the day after tomorrow", "Fri 2026-11-20 09:00"),
+        ("Send the plan by end of day Friday", "Fri 2026-11-20 17:00"),
+        ("Send the plan on the first Monday of next month", "Mon 2026-12-07 09:00"),
+        ("Send the plan on the last Friday of March", "Fri 2027-03-26 09:00"),
+        ("Renew the passport in March", "Mon 2027-03-01 09:00"),
+        ("After the launch on Friday, delete the old flags", "Fri 2026-11-20 09:00"),
+        ("I'll have the plan ready by Friday", "Fri 2026-11-20 09:00"),
+        ("Tomorrow at 8 the team has to restart the relay", "Thu 2026-11-19 08:00"),
+        ("You need to lock the gate at 17:00", "Wed 2026-11-18 17:00"),
+        ("It's my turn to feed the cat while Ana is away next week", "Mon 2026-11-23 09:00"),
+        ("The vendor commits to patching the relay by Friday", "Fri 2026-11-20 09:00"),
     ],
 )
 def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due: str) -> None:
@@ -73,11 +83,49 @@ def test_a_time_in_words_is_an_instant_in_the_zone_of_the_tenant(text: str, due:
         ("Send the report on the 1st of every month", "0 9 1 * *", "Tue 2026-12-01 09:00"),
         ("Check the queue every 2 hours", "0 */2 * * *", "Wed 2026-11-18 12:00"),
         ("Send the newsletter weekly", "0 9 * * 3", "Wed 2026-11-25 09:00"),
+        ("Send the plan on the last day of the month", "0 9 L * *", "Mon 2026-11-30 09:00"),
+        ("Send the plan on the last working day of every month", "0 9 LW * *", "Mon 2026-11-30 09:00"),
+        ("Send the plan at the end of each month", "0 9 L * *", "Mon 2026-11-30 09:00"),
+        ("Send the plan on the first Monday of each month", "0 9 * * 1#1", "Mon 2026-12-07 09:00"),
+        ("Send the plan on the last Friday of every month at 14:00", "0 14 * * 5L", "Fri 2026-11-27 14:00"),
+        ("Every quarter send the plan", "0 9 1 1,4,7,10 *", "Fri 2027-01-01 09:00"),
     ],
 )
 def test_a_time_that_comes_again_is_a_cron_expression(text: str, expression: str, first: str) -> None:
     assert (one(text).cron, local(text)) == (expression, first)
     assert cron.problem_of(expression) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "every"),
+    [
+        ("Every other Friday send the report", "0 9 * * 5", 2),
+        ("Send the report every other week", "0 9 * * 3", 2),
+        ("Fortnightly: send the report", "0 9 * * 3", 2),
+        ("Send the report every 3 weeks on Monday", "0 9 * * 1", 3),
+        ("Water the plants every second day", "0 9 * * *", 2),
+        ("Check the queue every other hour", "0 */2 * * *", 1),
+        ("Send the report every week", "0 9 * * 3", 1),
+    ],
+)
+def test_every_other_time_is_each_second_tick_of_a_cron_expression(text: str, expression: str, every: int) -> None:
+    assert (one(text).cron, one(text).every) == (expression, every)
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("Unless Ana confirms by Friday, cancel the order.", "Fri 2026-11-20 09:00"),
+        ("Cancel the order tomorrow unless Ana confirms.", "Thu 2026-11-19 09:00"),
+        ("Unless Ana objects, cancel the order.", ""),
+    ],
+)
+def test_what_an_exception_may_spare_is_in_doubt_and_due_by_its_time(text: str, due: str) -> None:
+    found = found_in(text, zone=BERLIN, written_at=WEDNESDAY, doubtful=True)
+    assert [each.doubtful for each in found] == ([True] if due else [])
+    assert [f"{each.at.astimezone(ZoneInfo(BERLIN)):%a %Y-%m-%d %H:%M}" for each in found if each.at] == [due] * bool(
+        due
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,8 +176,11 @@ def test_a_clause_is_a_condition_that_later_memory_may_fulfil(text: str, words: 
         "Ask Ana when the report is due.",
         "If a customer asks about refunds, tell them the policy.",
         "I will call you.",
-        "every other Friday send the report",
-        "Check the queue every 3 weeks",
+        "Sales always drop in March.",
+        "You should see the logs in two days.",
+        "The vendor committed the change on Friday.",
+        "After the storm on Monday the roof leaked.",
+        "Check the queue every 20 weeks",
         "Check the queue every 2 minutes",
         "Check the queue every 7 minutes",
         "Call Ana on 31 February",

@@ -134,6 +134,15 @@ def test_a_tick_is_one_run_that_acts_as_its_maker_however_often_one_looks() -> N
     assert (tick.run_id, tick.code, tick.missed) == (run.id, "", 0)
 
 
+def test_of_a_cron_expression_each_second_tick_may_be_meant_in_step_with_the_first() -> None:
+    first = datetime(2026, 11, 27, 9, tzinfo=UTC)
+    assert cron.next_after("0 9 * * 5", "UTC", first, every=2) == first + timedelta(days=14)
+    late = cron.due("0 9 * * 5", "UTC", first, first + timedelta(days=30), every=2)
+    assert (late.tick_at, late.missed, late.next_at) == (first + timedelta(days=28), 2, first + timedelta(days=42))
+    early = cron.due("0 9 * * 5", "UTC", first, first + timedelta(days=7), every=2)
+    assert (early.tick_at, early.missed) == (first, 0)
+
+
 def test_the_clock_of_the_console_fires_what_is_due_of_every_tenant() -> None:
     for slug in ("acme", "globex"):
         make(building.scope(slug))

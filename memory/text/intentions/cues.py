@@ -9,11 +9,14 @@ from memory.text.intentions import times
 from memory.text.intentions.statements import IRREGULAR, LONGEST_TEXT
 from memory.text.intentions.times import CLOCK
 
+READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
+THINGS = r"(?:it|them|this|that|(?:the|my|our|your|his|her|their|an?|all)(?: [\w'-]+){1,3})"
 ORDERS = (
     r"remind|follow[ -]up|call|phone|ring|check|send|resend|tell|notify|schedule|e-?mail|ping|ask|confirm|submit"
     r"|contact"
     r"|reach out|escalate|inform|alert|let\s+\w+(?:\s+\w+)?\s+know|get back|revisit|chase|renew|verify|ensure|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
+    rf"|have {THINGS} (?:{READY})"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
 CUE = re.compile(
@@ -22,13 +25,18 @@ CUE = re.compile(
     r"|create)(?: up)? a reminder|reminder\s*:"
     r"|(?:to-?do|action item|next step)s?(?:\s+for\s+\w+)?\s*[:\-]\s*(?:(?:i|we)\b)?"
     r"|(?:i|we)(?:'ve| have)? (?:promise|promised|pledge|undertake|commit|intend)(?:\s+\w+)? to\s+\w+"
-    r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:on|up to) (?:me|us) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
+    r"|(?:i|we) owe\s+\w+|(?:it's|it is) (?:(?:on|up to) (?:me|us)"
+    r"|(?:my|our) (?:job|task|turn|duty|responsibility)) to\s+\w+|my (?:task|job|plan)[^:.]{0,20}:\s*"
     r"|(?:i|we) agreed that \w+ \w+"
     r"|you have my word\s*[:,]\s*(?:the \w+|it|i|we)\b"
     r"|(?:i|we) (?:told|said|promised|assured|informed)\b(?:\s+[\w']+){0,4}?\s+(?:i|we)(?:'d| would| will)\s+\w+"
     r"|(?:i|we)(?:'ll| (?:will|shall|must|should|need to|have to|ought to|want to|plan to|promised to|agreed to))\s+\w+"
     r"|(?:i am|i'm|we are|we're) (?:going|supposed) to\s+\w+"
     r"|(?:someone|somebody|one) (?:must|should|has to|needs to)\s+\w+|needs? to\s+\w+"
+    r"|you (?:should|must|need to|have to|are to)\s+(?!see|get|receive|expect|find|notice|hear|know|have"
+    r"|be (?!reminded))\w+"
+    r"|(?:i|we|i'm|i am|we are|we're) (?:commit|committed|agreed|pledged) to\s+\w+"
+    r"|(?:i am|i'm|we are|we're) (?:responsible for|in charge of)\s+\w+"
     r"|(?:asked|asks|wants?|wanted|would like|'d like|requested|wishes|expects) to be"
     r" (?:reminded|called|told|notified|contacted|informed|e-?mailed|updated)"
     r"|(?:asked|asks|wants?|would like|'d like|expects|requested) (?:me|us|you|the team|support|someone"
@@ -67,12 +75,14 @@ DEED = (
     r"|invoice|provide"
     r"|supply|complete|present|report|escalate|schedule|create|remove|delete|transcribe|reimburse)"
 )
+DOING = r"(?:\w{3,}ing)"
 PROMISED = re.compile(
-    rf"(?:^|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|\s+(?i:will|shall|must|has to|have to|needs? to|is to"
+    rf"(?:^\s*|(?<=[,;:]\s)|(?<=\b(?i:and|but)\s)){WHO}(?:(?:'ll|\s+(?i:will|shall|must|has to|have to|needs? to|is to"
     r"|is going to|are going to|agreed to|promised to|promises to|committed to|offered to|undertook to|is supposed to))"
     rf"\s+(?:then |also |still )?(?i:{DEED})\b"
     rf"|\s+(?i:said|promised|says|promises|confirmed|agreed|told \w+) (?:that )?(?i:he|she|they) (?i:would"
     rf"|will) (?i:{DEED})\b"
+    rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
     r"|\s+(?i:owes?)\s+(?:us|me|you|him|her|them|[Tt]he \w+|[A-Z]\w+)\b)"
 )
 # A word in the place of an order that is none: it begins a clause, names a thing, or only sets a scene.
@@ -89,7 +99,7 @@ anyone people half once twice cancel
 """
 UNORDERED = frozenset(NO_ORDERS.split())
 IMPERATIVE = re.compile(
-    r"(?:^\W*|[,:;]\s+|\b(?:and|then|also|please|always|so)\s+)(?:please\s+|then\s+|also\s+)?"
+    r"(?:^\W*|[,:;]\s+|\b(?:and|then|also|please|so)\s+)(?:please\s+|then\s+|also\s+|always\s+)?"
     r"(?P<verb>[A-Za-z][a-z]{2,})(?:\s+(?:up|down|out|off|back|over|in|on|away|again|with|for|to|about|at)){0,2}"
     r"\s+(?:the|an?|my|our|your|his|her|their|its|this|these|those|it|them|him|us|me|all|both|every|each|any|another|no"
     r"|(?P<name>[A-Z][\w'-]+)|(?P<number>\d+|two|three|four|five|six|ten))\b"
@@ -135,7 +145,8 @@ NAMING = re.compile(
 )
 # "We will be closed", "please note", "suppose we need to", "she said we should": nobody is to do anything.
 IDLE = re.compile(
-    r"(?:(?:i|we)(?:'ll| will| shall) (?:be|have(?!\s+\w+(?:ed|en|ne|nt|de)\b)|probably|likely|maybe|perhaps"
+    rf"(?:(?:i|we)(?:'ll| will| shall) (?:be|have(?!\s+(?:\w+(?:ed|en|ne|nt|de)|{THINGS} (?:{READY}))\b)|probably"
+    r"|likely|maybe|perhaps"
     r"|not|never|see|know)"
     r"|(?:i|we) (?:have to|must|should|need to|want to) (?:admit|say|confess|assume|believe|understand|thank)"
     r"|(?:i|we) (?:should|must|ought to) have (?:\w+e[dn]|sent|done|made|left|said|had|gone|got|paid|told|held|known)"
@@ -164,7 +175,7 @@ BEFORE_REMINDER = re.compile(r"^\W*$|\b(?:a|need|want)\s+$", re.IGNORECASE)
 HABIT = re.compile(r"needs? to (?!be\b)", re.IGNORECASE)
 # Behind such a word another clause begins, with a verb of its own.
 INNER_CLAUSE = re.compile(
-    r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|while|whereas"
+    r"\b(?:whether|if|which|who|whose|whom|what|why|how|where|when|because|since|although|though|whereas"
     r"|that(?!\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|day|morning|afternoon|evening)\b)"
     r"|is|are|was|were|has|had|will|would|isn't|aren't|wasn't|weren't|hasn't|won't"
     r"|starts|begins|ends|opens|closes|falls|lasts|leaves|departs|arrives|expires|comes|goes|happens|arrived"
@@ -172,6 +183,8 @@ INNER_CLAUSE = re.compile(
     r"|(?:you|it)(?:'\w+|\s+(?:\w+ed|are|were|have|sent|said|made|came|left|goes|does|did)))\b",
     re.IGNORECASE,
 )
+# A time behind it is when both are: "feed the cat while Ana is away next week".
+FRAME = re.compile(r"\bwhile\b", re.IGNORECASE)
 # What is made sure of is itself what is to be done.
 ENSURING = re.compile(r"\b(?:make sure|making sure|ensure|be sure|see to it)\b(?:\s+that\b)?", re.IGNORECASE)
 NEXT_ORDER = re.compile(r"(?:[,;:\u2013\u2014]|\b(?:and|then|so|but|also|please))\s+$", re.IGNORECASE)
@@ -242,12 +255,23 @@ def cues_in(clause: str) -> Iterator[Cue]:
         seen.update(range(found.start(), found.end()))
         if _is_cue(clause, found):
             yield Cue(found.start(), found.end(), ORDER.match(found[0]) is not None)
-    for found in islice(PROMISED.finditer(clause), MOST_OTHERS):
+    for found in islice(PROMISED.finditer(_without_lead(clause)), MOST_OTHERS):
         if not (NEGATION.search(clause) or REPORTED.search(clause[: found.start()])):
             yield Cue(found.start(), found.end(), is_order=False)
     for found in islice(IMPERATIVE.finditer(clause), MOST_OTHERS):
         if found.start("verb") not in seen and _is_imperative(clause, found):
             yield Cue(found.start("verb"), found.end("verb"), is_order=True)
+
+
+LEAD_END = re.compile(r"^\s*,")
+
+
+def _without_lead(clause: str) -> str:
+    """The clause with blanks for the words of time that it begins with."""
+    for first, last in times.spans(clause):
+        if not clause[:first].strip(" ,"):
+            clause = " " * last + LEAD_END.sub(" ", clause[last:])
+    return clause
 
 
 def _is_imperative(clause: str, found: re.Match[str]) -> bool:
@@ -327,10 +351,10 @@ def _goes_on(text: str, last: int, first: int) -> bool:
 
 def _inner_clauses(main: str, cue: Cue) -> list[tuple[int, int]]:
     """Where other clauses stand behind the cue: each ends where the next order begins."""
-    begins, found = cue.ends, []
+    begins, found, framed = cue.ends, [], FRAME.search(main, cue.ends)
     if ensured := ENSURING.search(main, cue.starts):
         begins = _next_order(main, ensured.end())
-    while inner := INNER_CLAUSE.search(main, begins):
+    while inner := INNER_CLAUSE.search(main, begins, framed.start() if framed else len(main)):
         begins = _next_order(main, inner.end())
         found.append((inner.start(), begins))
     return found

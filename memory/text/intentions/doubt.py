@@ -23,7 +23,9 @@ CONVENIENT = (
     r"|(?:you|we|i) (?:get|have|find) (?:a |the )?(?:time|moment|chance)))\b(?:\s+(?:to|it|for you)\b)?,?"
     r"|\b(?:at some (?:point|stage|time)|some ?time|in theory|all being well|time permitting)\b,?"
 )
-WE = r"(?P<we>\b(?:i|we))"
+# Where a clause of its own begins: "the impact I could make" is none.
+BEGINS = r"(?:^\W*|[,;:]\s+|\b(?:and|but|so|then|or|please|today|tomorrow|tonight|week|month|\w{3,6}day)\s+)"
+WE = rf"(?P<we>{BEGINS}(?:i|we))"
 # What denies a plan, or tells of one that was not carried out, is no plan.
 PLANNED = r"\b(?!n't|\s+(?:not|have|never|be|no longer)\b)"
 ADVERBS = r"(?:\s+(?:probably|possibly|perhaps|maybe|also|still|just|at least|well|as well|even|then)\b)*"
@@ -56,7 +58,7 @@ RULES = (
     # "it would be good to test", "would it make sense to page"
     (
         (
-            rf"\b(?:it|that)(?:'d|'s| would| might| may| could| is)\s+(?:probably )?(?:be )?(?:an? )?{GOOD},?"
+            rf"\b(?:it|that)(?:'d| would| might| may| could)\s+(?:probably )?(?:be )?(?:an? )?{GOOD},?"
             r"\s+(?:to|if (?:we|i|you|someone))\s+"
         ),
         "we should ",
@@ -83,7 +85,10 @@ RULES = (
         ),
         r"\g<we> will",
     ),
-    (rf"\byou (?:might|may|could){PLANNED}{ADVERBS}(?:\s+(?:want|like|wish|need|have) to\b)?", "please"),
+    (
+        rf"(?P<at>{BEGINS})you (?:might|may|could){PLANNED}{ADVERBS}(?:\s+(?:want|like|wish|need|have) to\b)?",
+        r"\g<at>please",
+    ),
     # "Anna thinks she can fix it", "Leo might send it", "the vendor hopes to deliver"
     (
         (
@@ -110,7 +115,11 @@ HEDGED = re.compile(
     re.IGNORECASE,
 )
 # What is imagined is not even in doubt.
-IMAGINED = re.compile(r"^\W*(?:suppose|imagine|what if|if (?:i|we|only)\b|had (?:i|we)\b)", re.IGNORECASE)
+IMAGINED = re.compile(
+    r"^\W*(?:suppose|imagine|what if|if (?:i|we|only)\b|had (?:i|we)\b)"
+    r"|\bif (?:i|we|he|she|they|it|there) (?:could|would|was|were|had)\b",
+    re.IGNORECASE,
+)
 HINT = re.compile(
     rf"\b(?:might|may|could|can|should|shall|would|{THINK[3:-1]}|considering|hopes?|plans?|intends?|wants?"
     rf"|how about|what about|why not)\b|{SURELY}|{CONVENIENT}",
@@ -134,6 +143,6 @@ def without_doubt(sentence: str) -> str:
     said = sentence
     for rule, words in REWRITTEN:
         said = rule.sub(words, said, count=MOST)
-    if said == sentence or IMAGINED.search(said):
+    if said == sentence or IMAGINED.search(sentence) or IMAGINED.search(said):
         return ""
     return " ".join(said.replace("?", ".").split())

@@ -20,11 +20,17 @@ MARKER = re.compile(
     r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
-# What is to be done unless something happens by then cannot be told from what is to be done: it is no intention here.
+# What is to be done unless something happens by then is in doubt: nobody can say beforehand whether it will be.
 EXCEPT = re.compile(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
 POLITE = re.compile(
     r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
 )
+# "After the release on Friday": what has no verb is a time, if it names one.
+AFTER = re.compile(
+    r"(?:after|upon|once)\s+(?:the|our|my|your|their)\s+(?!.*\b(?:is|are|was|has|have|\w+s|\w+ed)\b)", re.IGNORECASE
+)
+# "We could do great things if we join forces": two doubts at once are no plan.
+IF_ONLY = re.compile(r"\bif\b", re.IGNORECASE)
 IF = re.compile(r"if\b", re.IGNORECASE)
 # "Nudge her next week if nothing happens": to be done then, unless somebody sees to it.
 NOTHING = re.compile(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
@@ -42,7 +48,8 @@ GENERAL = re.compile(
 )
 ALWAYS = re.compile(r"whenever\b", re.IGNORECASE)
 MAY_BE_WHEN = re.compile(
-    r"\b(?:when|whenever|upon|next time|once|twice|noon|midnight|weekdays?|weekends?|until|\d\s?[ap]m|after|if"
+    r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
+    r"|weekends?|until|\d\s?[ap]m|after|if"
     r"|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
     r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
     r"|(?:mon|tues|wednes|thurs|fri|satur"
@@ -53,7 +60,8 @@ MAY_BE_WHEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """From character ``starts`` to ``ends`` of the text: due ``at``, and again by ``cron``; or, with ``words``, when a
+    """From character ``starts`` to ``ends`` of the text: due ``at``, and again by ``cron``, each ``every``-th
+    time; or, with ``words``, when a
     later statement says that ``clause`` holds (with ``negated``: that it does not). ``doubtful``: whether it is meant
     is for a person to say."""
 
@@ -61,6 +69,7 @@ class Intention:
     ends: int
     at: datetime | None = None
     cron: str = ""
+    every: int = 1
     words: tuple[str, ...] = ()
     negated: bool = False
     clause: str = ""
@@ -95,15 +104,30 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
 
 def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
     """What the sentence would say if nobody doubted it."""
-    firm = Sentence(sentence.starts, sentence.ends, doubt.without_doubt(sentence.text))
+    said = _unconditional(sentence.text) if EXCEPT.search(sentence.text) else doubt.without_doubt(sentence.text)
+    firm = Sentence(sentence.starts, sentence.ends, said)
     found = _of(firm, zone, written_at) or _foreign(firm, zone, written_at)
-    return replace(found, doubtful=True) if found else None
+    if found is None or (found.words and IF_ONLY.search(sentence.text)):
+        return None
+    return replace(found, doubtful=True)
 
 
 def called_off(text: str) -> list[tuple[str, ...]]:
     """What ``text`` says need not be done any more: for each such sentence the stems that say what."""
     found = ((each, CALLED_OFF.search(each.text)) for each in sentences(text) if not each.asks)
     return [words for each, off in found if off and (words := words_of(each.text[off.end() :]))]
+
+
+def _unconditional(text: str) -> str:
+    """The order without what would spare it, of which it keeps the time: "unless Ana confirms by Friday, cancel it"."""
+    found = EXCEPT.search(text)
+    if found is None or text.rstrip().endswith("?"):
+        return ""
+    end = CLAUSE_END.search(text, found.end())
+    stops = end.start() if end else len(text.rstrip(" .!"))
+    clause, main = text[found.start() : stops], _without(text, (found.start(), stops)).strip(" ,.")
+    timed = [] if times.spans(main) else [clause[first:last] for first, last in times.spans(clause)]
+    return " ".join([main, *timed])
 
 
 def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
@@ -137,6 +161,7 @@ def _said(
         return found
     if waits and IF.match(inner) and not (times.spans(own) and NOTHING.search(inner)):
         return None
+    waits = waits and not (AFTER.match(inner) and times.spans(inner) and not times.spans(own))
     said = own if waits or times.spans(own) else inner
     return _timed(sentence, times.when(said, zone=zone, base=written_at), written_at)
 
@@ -154,7 +179,7 @@ def _goes_first(clause: tuple[int, int] | None, own: str) -> bool:
 def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -> Intention | None:
     if timed is None or not written_at < timed.at <= written_at + LAST:
         return None
-    return Intention(sentence.starts, sentence.ends, timed.at, timed.cron)
+    return Intention(sentence.starts, sentence.ends, timed.at, timed.cron, timed.every)
 
 
 def _predicate(sentence: Sentence, inner: str) -> Intention | None:

@@ -39,10 +39,12 @@ HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 NUMBER = rf"(?:\d{{1,3}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WEEKDAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+DAY_NAME = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 MONTH = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?"
 )
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 PARTS = {
     "morning": time(9),
     "noon": time(12),
@@ -72,8 +74,8 @@ CLOCK = re.compile(
 )
 EVERY = re.compile(
     rf"\b(?:every|each)\s+(?P<other>other\s+|second\s+)?(?:(?P<n>{NUMBER})\s+)?"
-    rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|months?|years?|quarters?"
-    rf"|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
+    rf"(?P<unit>minutes?|hours?|days?|weekdays?|working days?|business days?|weeks?|fortnights?|months?|years?"
+    rf"|quarters?|mornings?|afternoons?|evenings?|nights?|{WEEKDAY}s?\b(?:(?:\s*,\s*|\s+and\s+|\s*&\s*){WEEKDAY}s?\b){{0,6}})\b",
     re.IGNORECASE,
 )
 PLURAL = re.compile(
@@ -82,10 +84,12 @@ PLURAL = re.compile(
     re.IGNORECASE,
 )
 ADVERB = re.compile(
-    r"\b(?P<word>hourly|daily|weekly|monthly|quarterly|yearly|annually|(?:once|twice|three times) an? (?:hour"
-    r"|day|week|month))\b",
+    r"\b(?P<word>hourly|daily|weekly|bi-?weekly|fortnightly|monthly|quarterly|yearly|annually"
+    r"|(?:once|twice|three times) an? (?:hour|day|week|month))\b",
     re.IGNORECASE,
 )
+FORTNIGHTLY = ("biweekly", "bi-weekly", "fortnightly")
+MOST_EVERY = 12
 SELDOM = {"quarterly": "1,4,7,10", "yearly": "1", "annually": "1"}
 # So many times in a span, evenly: the hour, and the days of the week or the month.
 OFTEN = {
@@ -99,7 +103,15 @@ DAY_OF_MONTH = re.compile(
     r"\b(?:on )?the (?P<n>\d{1,2})(?:st|nd|rd|th) of (?:every|each) month\b"
     r"|\b(?:every|each) month on the (?P<n2>\d{1,2})(?:st|nd|rd|th)\b"
     r"|\bmonthly on the (?P<n3>\d{1,2})(?:st|nd|rd|th)\b"
-    r"|\b(?:on )?the (?P<first>first day|first) of (?:every|each|the) month\b",
+    r"|\b(?:on )?the (?P<first>first day|first) of (?:every|each|the) month\b"
+    r"|\b(?:(?:on )?the (?P<last>last (?:(?:working|business) )?day)|at the end) of (?P<of>every|each|the) month\b",
+    re.IGNORECASE,
+)
+NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
+# "the first Monday of each month", "the last Friday in March"
+NTH_DAY = re.compile(
+    rf"\b(?:(?:on|by|before) )?(?:the |every |each )?(?P<nth>{'|'.join(NTH)}) (?P<day>{DAY_NAME}) (?:of|in) "
+    rf"(?:(?P<each>every|each|the|a)\s+month|(?P<next>next month)|(?P<this>this month)|(?P<month>{MONTH}))(?!\w)",
     re.IGNORECASE,
 )
 RULES = (EVERY, PLURAL, ADVERB, DAY_OF_MONTH)
@@ -130,6 +142,10 @@ DAY = re.compile(
     rf"\b(?:(?P<past>last|past|previous|since)\s+)?(?P<how>(?:(?:on|by|before|until|for|next|this|coming)\s+){{0,2}})"
     rf"(?P<day>{WEEKDAY})\b(?!s\b)",
     re.IGNORECASE,
+)
+# "in March": on the first day of it.
+IN_MONTH = re.compile(
+    rf"\b(?:in|by|before|until)\s+(?:(?:early|late|mid)[- ])?(?P<month>{MONTH})(?!\w|\s+\d)(?!\s+of\b)", re.IGNORECASE
 )
 ORDINAL = re.compile(r"\b(?:on|by|before) the (?P<n>\d{1,2})(?:st|nd|rd|th)\b", re.IGNORECASE)
 YEAR = re.compile(r"\d{4}")
@@ -175,15 +191,43 @@ def time_of(found: re.Match[str]) -> time | None:
     return time(hour, minute) if hour < 24 and minute < 60 else None
 
 
+def month_of(word: str) -> int:
+    """1 for January."""
+    return MONTHS.index(word.casefold()[:3]) + 1
+
+
 def is_meant(text: str) -> bool:
     """Whether ``text`` speaks of something that comes again, be it or be it not a cron expression."""
-    return any(rule.search(text) for rule in RULES)
+    return any(rule.search(text) for rule in RULES) or _each_month(text) is not None
+
+
+def _each_month(text: str) -> re.Match[str] | None:
+    found = NTH_DAY.search(text)
+    return found if found and found["each"] else None
+
+
+def every_of(text: str) -> int:
+    """Of the days, weeks or months that ``text`` names, each so-manieth is meant."""
+    if found := EVERY.search(text):
+        unit, amount = (
+            found["unit"].casefold().rstrip("s"),
+            2 if found["other"] else int(number_of(found["n"] or "one")),
+        )
+        return 2 * amount if unit == "fortnight" else 1 if unit in STEPS else amount
+    found = ADVERB.search(text)
+    return 2 if found and found["word"].casefold() in FORTNIGHTLY else 1
 
 
 def cron_of(text: str, local: datetime) -> str:
     """The cron expression of what ``text`` says, as written at ``local``; "" when there is none that says the same."""
     clock = clock_in(text) or MORNING
+    if found := _each_month(text):
+        nth, day = NTH[found["nth"].casefold()], (weekday_of(found["day"]) + 1) % 7
+        return f"{clock.minute} {clock.hour} * * {day}{'L' if nth < 0 else f'#{nth}'}"
     if found := DAY_OF_MONTH.search(text):
+        if found["of"]:
+            working = (found["last"] or "").casefold().startswith(("last w", "last b"))
+            return f"{clock.minute} {clock.hour} {'LW' if working else 'L'} * *"
         day = 1 if found["first"] else int(found["n"] or found["n2"] or found["n3"])
         return f"{clock.minute} {clock.hour} {day} * *" if 1 <= day <= 31 else ""
     if found := PLURAL.search(text):
@@ -191,22 +235,23 @@ def cron_of(text: str, local: datetime) -> str:
         return f"{clock.minute} {clock.hour} * * {whole}" if whole else _on_days(found["days"], clock)
     if found := ADVERB.search(text):
         word = found["word"].casefold()
+        if word in FORTNIGHTLY:
+            return _spans("week", text, clock, local)
         if word in SELDOM:
             return f"{clock.minute} {clock.hour} 1 {SELDOM[word]} *"
         if word.startswith(("twice", "three")):
             return OFTEN.get(word.replace(" an ", " a "), "")
         return _spans(SPANS.get(word) or word.split()[-1], text, clock, local)
     every = EVERY.search(text)
-    if every is None or every["other"]:
-        return ""
-    return _every(every, text, clock, local)
+    return _every(every, text, clock, local) if every else ""
 
 
 def _every(found: re.Match[str], text: str, clock: time, local: datetime) -> str:
-    unit, amount = found["unit"].casefold(), int(number_of(found["n"] or "one"))
+    unit = found["unit"].casefold()
+    amount = 2 if found["other"] else int(number_of(found["n"] or "one"))
     if unit.rstrip("s") in STEPS:
         return _steps(unit.rstrip("s"), amount)
-    if amount != 1:
+    if not 1 <= every_of(text) <= MOST_EVERY:
         return ""
     return _on_days(unit, clock) if RECURRING_WORDS.match(unit) else _spans(unit.rstrip("s"), text, clock, local)
 
@@ -241,21 +286,25 @@ def _spans(unit: str, text: str, clock: time, local: datetime) -> str:
         "working day": f"{at} * * 1-5",
         "business day": f"{at} * * 1-5",
         "week": f"{at} * * {named % 7}",
+        "fortnight": f"{at} * * {named % 7}",
         "month": f"{at} {min(local.day, 28)} * *",
+        "quarter": f"{at} 1 1,4,7,10 *",
+        "year": f"{at} {min(local.day, 28)} {local.month} *",
     }.get(unit, "")
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """An instant, and with ``cron`` the first of many."""
+    """An instant, and with ``cron`` the first of many, each ``every``-th of its ticks."""
 
     at: datetime
     cron: str = ""
+    every: int = 1
 
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Where words of time stand in ``text``."""
-    rules = (RELATIVE, ABSOLUTE, NAMED, DAY, ORDINAL, CLOCK, *RULES)
+    rules = (RELATIVE, ABSOLUTE, NTH_DAY, IN_MONTH, NAMED, DAY, ORDINAL, CLOCK, *RULES)
     return sorted(found.span() for rule in rules for found in rule.finditer(text))
 
 
@@ -277,7 +326,7 @@ def when(text: str, *, zone: str, base: datetime) -> When | None:
 def _repeated(text: str, zone: str, base: datetime, local: datetime) -> When | None:
     repeats = cron_of(text, local)
     first = cron.next_after(repeats, zone, base) if repeats else None
-    return When(first, repeats) if first else None
+    return When(first, repeats, every_of(text)) if first else None
 
 
 def _exact(text: str, base: datetime) -> When | None:
@@ -300,7 +349,7 @@ def _wall(text: str, local: datetime, zone: str) -> datetime | None:
     if digits := NUMERIC.search(text):
         day = _date_of(digits, zone)
         return datetime.combine(day, clock or MORNING) if day else None
-    for look in (_relative, _absolute, _named, _weekday, _ordinal):
+    for look in (_relative, _nth_day, _absolute, _in_month, _named, _weekday, _ordinal):
         found = look(text, local, clock)
         if found is not False:
             return found if isinstance(found, datetime) else None
@@ -385,10 +434,42 @@ def _parser(day: date) -> Any:
     return _days()(languages=["en"], settings=settings)
 
 
-def _named(text: str, local: datetime, clock: time | None) -> Found:
-    found = NAMED.search(text)
+def _nth_day(text: str, local: datetime, clock: time | None) -> Found:
+    """ "The first Monday of March", or of the next month."""
+    found = NTH_DAY.search(text)
     if found is None:
         return False
+    first = local.date().replace(day=1)
+    month = month_of(found["month"]) if found["month"] else 0
+    starts = [_months_on(first, ahead) for ahead in range(24)]
+    wanted = [start for start in starts if start.month == month] if month else starts[1 if found["next"] else 0 :][:1]
+    for start in wanted:
+        day = _nth_of(start, NTH[found["nth"].casefold()], weekday_of(found["day"]))
+        if day and datetime.combine(day, clock or MORNING) > local:
+            return datetime.combine(day, clock or MORNING)
+    return None
+
+
+def _nth_of(first: date, nth: int, weekday: int) -> date | None:
+    days = [first + timedelta(days=each) for each in range(calendar.monthrange(first.year, first.month)[1])]
+    found = [day for day in days if day.weekday() == weekday]
+    return found[nth - 1 if nth > 0 else nth] if abs(nth) <= len(found) else None
+
+
+def _in_month(text: str, local: datetime, clock: time | None) -> Found:
+    """The first day of the next month of that name."""
+    found = IN_MONTH.search(text)
+    if found is None:
+        return False
+    first, month = local.date().replace(day=1), month_of(found["month"])
+    ahead = (month - first.month) % 12 or 12
+    return datetime.combine(_months_on(first, ahead), clock or MORNING)
+
+
+def _named(text: str, local: datetime, clock: time | None) -> Found:
+    found = NAMED.search(text)
+    if found is None or (found["end"] and (found["span"] or "day").casefold() == "day" and _named_day(text)):
+        return False  # "by end of day Friday"
     today = local.date()
     if found["after"] or found["tomorrow"]:
         days = 2 if found["after"] else 1
@@ -419,7 +500,7 @@ def _today(local: datetime, clock: time | None) -> datetime:
 def _weekday(text: str, local: datetime, clock: time | None) -> Found:
     """The next day of that name, today only when its time is still to come; the next one, when it is called that, is
     the one of the week that begins on the next Monday."""
-    found = next((each for each in DAY.finditer(text) if not each["past"] and _is_day(each)), None)
+    found = _named_day(text)
     if found is None:
         return False
     wanted, today = weekday_of(found["day"]), local.weekday()
@@ -427,6 +508,10 @@ def _weekday(text: str, local: datetime, clock: time | None) -> Found:
         return datetime.combine(local.date() + timedelta(days=7 - today + wanted), clock or MORNING)
     wall = datetime.combine(local.date() + timedelta(days=(wanted - today) % 7), clock or MORNING)
     return wall + timedelta(days=7) if wall <= local else wall
+
+
+def _named_day(text: str) -> re.Match[str] | None:
+    return next((each for each in DAY.finditer(text) if not each["past"] and _is_day(each)), None)
 
 
 def _is_day(found: re.Match[str]) -> bool:
