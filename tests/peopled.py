@@ -310,6 +310,7 @@ BODIES: dict[str, Any] = {
     "orderPass": {"kind": "consolidate", "memoryRef": "notes"},
     "orderSynthesis": {"dryRun": True},
     "previewForget": {"subject": "somebody"},
+    "putMemory": {"namespace": "notes", "key": "put", "value": {"text": "x"}},
     "putSecret": {"value": "s3cret-value"},
     "registerWebhook": {"url": "https://receiver.example/hook", "events": ["run.completed"]},
     "rejectProposal": {"reason": "no"},

@@ -28,9 +28,10 @@ from memory.host.events import (
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
-from memory.ledger import bulk, entries, index
+from memory.ledger import bulk, entries, index, origins
 from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Redraft
+from memory.ledger.origins import Stated
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
@@ -156,13 +157,15 @@ def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
 
 
 # Entries that have an address, as they are stored: locked and accessed.
-def locked(tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = ()) -> EntryAddress:
+def locked(
+    tenant_id: UUID, entry_id: UUID, *, beside: Collection[UUID] = (), runs: Collection[UUID] = ()
+) -> EntryAddress:
     """The address, with its entry, locked until the transaction ends. One of a retired or lapsed entry too.
 
     Its stream is held, and the entry is locked before its address, as by whoever removes it; together with the entries
-    ``beside`` it, which will change with it.
+    ``beside`` it, which will change with it, and with the streams of these ``runs``.
     """
-    hold(tenant_id, entries=[entry_id, *beside])
+    hold(tenant_id, runs=runs, entries=[entry_id, *beside])
     for row in locked_all(tenant_id, [entry_id]):
         return row
     raise NotFound("There is no memory entry by that id.")
@@ -309,12 +312,14 @@ def draft_of(given: Given) -> EntryDraft:
 # or restricted value is sealed before anything is stored, and stands nowhere in clear.
 @dataclass(frozen=True, slots=True)
 class New:
-    """An entry to be stored, the log on which its facts stand, and the task it belongs to or what made it."""
+    """An entry to be stored, the log on which its facts stand, and the task it belongs to or what made it. Of one that
+    is ``stated``, ``memory.written`` stands on the log of the run elsewhere."""
 
     given: Given
     run_id: UUID
     node_id: str
     imported: Imported | None = None
+    stated: Stated | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +355,7 @@ def write_addressed(
     try:
         with transaction.atomic(savepoint=False):  # the caller's own ends with what is refused here
             stored = store(scope.tenant_id, told, prepared, ready, now)
+            _tell_stated(scope.tenant_id, [each.stated for each in new], ready, redact, now)
     except IntegrityError:
         raise KeyExists from None
     for made, each, row in zip(ready, prepared, stored, strict=True):
@@ -384,14 +390,33 @@ def _store_in_steps(
     return stored
 
 
-def rewrite(scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, now: datetime) -> EntryAddress:
+def _tell_stated(
+    tenant_id: UUID, stated: Sequence[Stated | None], ready: Sequence[_Ready], redact: Redact, now: datetime
+) -> None:
+    told = [
+        (_written(made.entry, made.address.id, "", made.draft.agent_id), each)
+        for each, made in zip(stated, ready, strict=True)
+        if each
+    ]
+    if told:
+        origins.tell(tenant_id, told, redact, now=now)
+
+
+def rewrite(
+    scope: TenantScope, row: EntryAddress, given: Given, *, actor: str, stated: Stated | None = None, now: datetime
+) -> EntryAddress:
     """``rewrite_all`` for one."""
-    return rewrite_all(scope, [(row, given)], actor=actor, now=now)[0]
+    return rewrite_all(scope, [(row, given)], actor=actor, stated=stated, now=now)[0]
 
 
 @transaction.atomic
 def rewrite_all(
-    scope: TenantScope, changes: Sequence[tuple[EntryAddress, Given]], *, actor: str, now: datetime
+    scope: TenantScope,
+    changes: Sequence[tuple[EntryAddress, Given]],
+    *,
+    actor: str,
+    stated: Stated | None = None,
+    now: datetime,
 ) -> list[EntryAddress]:
     """The locked entries are as given from here on, each in its next version, with its facts (RFC-0015 3).
 
@@ -407,7 +432,7 @@ def rewrite_all(
     )
     for row, each in zip(rows, ready, strict=True):
         _renew(row, each)
-    _tell(tenant_id, _by_stream(_updated(rows, ready, actor)), now)
+    _tell(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
     last = move_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.take_out(tenant_id, before)
     first = last - len(rows) + 1
@@ -416,6 +441,8 @@ def rewrite_all(
         row.entry.save(by=WRITER, update_fields=OF_ENTRY)
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
+    origins.outdate(tenant_id, [row.id for row in rows])
+    _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     reconciled.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
@@ -481,15 +508,17 @@ def _created(new: Sequence[New], ready: Sequence[_Ready], actor: str) -> Iterabl
     for each, made in zip(new, ready, strict=True):
         entry, row = made.entry, made.address
         known = each.node_id if each.node_id and row.task_id == each.node_id else None
-        yield each.run_id, _written(entry, row.id, each.node_id, made.draft.agent_id), {}
+        if each.stated is None:
+            yield each.run_id, _written(entry, row.id, each.node_id, made.draft.agent_id), {}
         yield each.run_id, lifecycle_event(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags)
 
 
-def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str) -> Iterable[Told]:
+def _updated(rows: Sequence[EntryAddress], ready: Sequence[_Ready], actor: str, *, is_stated: bool) -> Iterable[Told]:
     for row, made in zip(rows, ready, strict=True):
         run_id, node_id = row.entry.run_id, row.entry.node_id
-        known = row.task_id if row.task_id == node_id else None
-        yield run_id, _written(made.entry, row.id, node_id, actor), {}
+        known = row.task_id if node_id and row.task_id == node_id else None
+        if not is_stated:
+            yield run_id, _written(made.entry, row.id, node_id, actor), {}
         fact = lifecycle_event(EntryUpdated, row, actor, previous_version=row.version - 1, task_id=known)
         yield run_id, fact, note_of(row, made.entry.tags)
 

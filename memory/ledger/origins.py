@@ -10,6 +10,7 @@ from django.db import transaction
 from memory import harness, origins
 from memory.drafts import EntryDraft
 from memory.host import event_log, ids, sql
+from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.ledger import bulk, entries
@@ -45,17 +46,25 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     entries.require_plain_ref(scope)
     redact = harness.for_tenant(run.tenant_id).redact
     made = Prepared(entries.redacted(scope, draft, redact, now), draft, run.id)
-    stated = Stated(run.id, origin).redacted(redact) if origin else None
+    stated = [(made.entry.id, Stated(run.id, origin).redacted(redact))] if origin else []
     with transaction.atomic():
         sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
         rows = bulk.insert_entries(run.tenant_id, [made], now=now)
-        if stated:
-            put(run.tenant_id, [(made.entry.id, stated, sequence)])
+        _put(run.tenant_id, [(*each, sequence) for each in stated])
     [written] = bulk.written([made], rows, now)
     return written
 
 
-def put(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
+def tell(tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime) -> None:
+    """The facts stand on the logs of the runs that they are stated to be of, which the caller holds."""
+    rows = [
+        (fact.memory_id, stated.redacted(redact), event_log.append(tenant_id, stated.run_id, fact, now=now))
+        for fact, stated in told
+    ]
+    _put(tenant_id, rows)
+
+
+def _put(tenant_id: UUID, told: Iterable[tuple[UUID, Stated, int]]) -> None:
     """The last writes of these entries were stated so, and stand at that number of their run's log."""
     tenant, key = sql.key(tenant_id), sql.key
     rows = [

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, harness, ledger
+from memory import adapter, ledger
 from memory.adapter import openintent
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql
@@ -159,22 +159,10 @@ def require_versions(targets: Sequence[Target]) -> None:
 
 def require_unmoved(caller: Caller, targets: Sequence[Target]) -> None:
     """Refuse an item that says of an entry what it is not, and no change can make it (R47)."""
-    redactor = harness.for_tenant(caller.tenant_id)
     for each in targets:
         if each.row:
-            said = {name: redactor.redact(text).text for name, text in each.item.fixed.items()}
             with At(each.index):
-                _require_unmoved(each.row, said)
-
-
-def _require_unmoved(row: "EntryAddress", said: dict[str, str]) -> None:
-    shared = row.tier == Tier.SEMANTIC
-    now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
-    now |= {"task_id": row.task_id, "intent_id": row.intent_id}
-    wrong = [name for name, text in said.items() if text != now[name] and not (name == "agent_id" and shared)]
-    if wrong:
-        problems = [{"field": name, "message": "is not that of the entry, and never changes"} for name in wrong]
-        raise Invalid("An entry keeps its place.", errors=problems)
+                entries.require_unmoved(caller, each.row, each.item.fixed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ that of two at once one is behind the other.
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, harness, kept_reads, ledger, provenance
+from memory import adapter, addresses, external_runs, harness, kept_reads, ledger, provenance
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -23,13 +23,14 @@ from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
-from memory.ledger import Given, New
+from memory.ledger import Given, New, Stated
 from memory.models import Agent, LineageKind, Task
 from memory.models.work import ENDED
 from memory.openintent import access, namespaces, work
 from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
 from memory.openintent.namespaces import Changed
+from memory.origins import Origin
 from memory.passes import archives
 
 if TYPE_CHECKING:
@@ -397,7 +398,7 @@ def remove(caller: Caller, rows: Sequence["UUID"], reason: str, *, now: datetime
 
 
 @transaction.atomic
-def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
+def create(caller: Caller, given: Given, *, origin: Origin | None = None, now: datetime) -> "EntryAddress":
     """The entry, in its first version. It takes the place of one of its key that has lapsed."""
     caller.scope.check(access.WRITE)
     places = [given.address]
@@ -411,10 +412,73 @@ def create(caller: Caller, given: Given, *, now: datetime) -> "EntryAddress":
     [place] = ledger.kept_addresses(redactor, [given.address])
     new = placed(caller, given, owners, now=now)
     lapsed = _require_free(caller, place, now)
+    if stated := _stated(caller, origin, now):
+        owners = replace(owners, logs=owners.logs | {stated.run_id})
+        new = replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
     _make_room(caller, place, size, owners, lapsed, now)
     [row] = ledger.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
     namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
     return row
+
+
+def _stated(caller: Caller, origin: Origin | None, now: datetime) -> Stated | None:
+    """The write as one of the run elsewhere that its origin names, which is open and held from here on."""
+    if origin is None:
+        return None
+    return Stated(external_runs.find_or_open(caller.scope, caller.agent_id, origin, now=now).id, origin)
+
+
+@transaction.atomic
+def put(
+    caller: Caller,
+    given: Given,
+    named: dict[str, Any],
+    *,
+    fixed: Mapping[str, str],
+    version: int | None = None,
+    origin: Origin | None = None,
+    now: datetime,
+) -> tuple["EntryAddress", bool]:
+    """The entry at its address, and whether it is new: one that is there has the ``named`` fields replaced, in whatever
+    version it is unless one is said. ``fixed`` is what is said of it that no change can make so."""
+    caller.scope.check(access.WRITE)
+    places = ledger.kept_addresses(harness.for_tenant(caller.tenant_id), [given.address])
+    made = hold_namespaces(caller, places, now=now)
+    access.require_create(caller, places[0], now=now)
+    hold_owners(caller, places, now=now)  # nobody else makes the entry from here on
+    held = ledger.find_at(caller.tenant_id, places[0])
+    if held and _is_kept(caller, held, given.address, origin, now):
+        require_unmoved(caller, held, fixed)
+        return update(caller, held.id, version, named, origin=origin, now=now), False
+    if version is not None:
+        raise VersionMismatch("The entry is not there any more.", current_version=0)
+    row = create(caller, given, origin=origin, now=now)
+    namespaces.put_on_record(made, actor=caller.scope.principal.id, now=now)
+    return row, True
+
+
+def _is_kept(caller: Caller, held: "EntryAddress", place: Address, origin: Origin | None, now: datetime) -> bool:
+    """Whether the entry is there, and stays there while it is changed: it is locked, as by a change of it."""
+    if not adapter.is_there(held, now):
+        return False
+    access.require_write(caller, held, now=now)
+    _stated(caller, origin, now)
+    if place.is_sealed or held.is_sealed:
+        vault.hold_key(now=now)
+    opened = beside(caller.tenant_id, held.id) if place.is_sealed and not held.is_sealed else []
+    return held.id in ledger.hold(caller.tenant_id, entries=[held.id, *opened])
+
+
+def require_unmoved(caller: Caller, row: "EntryAddress", said: Mapping[str, str]) -> None:
+    """Refuse what is said of the place of the entry that it is not, and no change can make it (R47)."""
+    redactor, shared = harness.for_tenant(caller.tenant_id), row.tier == Tier.SEMANTIC
+    now = {"agent_id": row.agent_id, "namespace": row.namespace, "key": row.key, "memory_type": row.tier}
+    now |= {"task_id": row.task_id, "intent_id": row.intent_id}
+    texts = {name: redactor.redact(text).text for name, text in said.items()}
+    wrong = [name for name, text in texts.items() if text != now[name] and not (name == "agent_id" and shared)]
+    if wrong:
+        problems = [{"field": name, "message": "is not that of the entry, and never changes"} for name in wrong]
+        raise Invalid("An entry keeps its place.", errors=problems)
 
 
 def get(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":
@@ -438,18 +502,25 @@ def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) ->
 
 @transaction.atomic
 def update(
-    caller: Caller, entry_id: UUID | None, version: int, named: dict[str, Any], *, now: datetime
+    caller: Caller,
+    entry_id: UUID | None,
+    version: int | None,
+    named: dict[str, Any],
+    *,
+    origin: Origin | None = None,
+    now: datetime,
 ) -> "EntryAddress":
     """The entry with the ``named`` fields replaced whole, in its next version; as it was when nothing is different.
 
-    Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one (RFC-0015 3.1).
+    Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one, where one is said
+    (RFC-0015 3.1).
     """
     seals, binds = named.get("sensitivity") in SEALED, named.get("ttl") == TASK_LIFETIME
-    row, task = _locked(caller, entry_id, version, now, seals=seals, binds=binds)
+    row, task, stated = _locked(caller, entry_id, version, now, seals=seals, binds=binds, origin=origin)
     was_sealed, wanted = row.is_sealed, revised(caller, row, named, task, Room(now=now), now=now)
     if wanted is None:
         return row
-    changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, now=now)
+    changed = ledger.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
     if changed.is_sealed and not was_sealed:
         close(changed, now=now)
     return changed
@@ -474,7 +545,7 @@ def revised(
 @transaction.atomic
 def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
     """The entry is gone for good; which one it was. ``version`` is looked at when it was said (R48)."""
-    row, _ = _locked(caller, entry_id, version, now)
+    row, _, _ = _locked(caller, entry_id, version, now)
     ledger.remove_entries(caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now)
     return UUID(bytes=row.id.bytes)
 
@@ -504,8 +575,10 @@ def _locked(
     *,
     seals: bool = False,
     binds: bool = False,
-) -> tuple["EntryAddress", Task | None]:
-    """The entry for a caller who may change it, locked behind its task; of that version when one is said (R45, R46).
+    origin: Origin | None = None,
+) -> tuple["EntryAddress", Task | None, Stated | None]:
+    """The entry for a caller who may change it, locked behind its task and the run elsewhere that ``origin`` names; of
+    that version when one is said (R45, R46).
 
     What is sealed, or will be, is behind the vault's key as well: a rotation takes that first and the entries then.
     What a change binds to its task needs one that is under way.
@@ -516,12 +589,14 @@ def _locked(
         task = work.task(caller.tenant_id, seen.task_id, lock=True)
         if seen.tier != Tier.WORKING:
             require_under_way(task, seen.task_id)
+    stated = _stated(caller, origin, now)
     if seals or seen.is_sealed:
         vault.hold_key(now=now)
     opened = beside(caller.tenant_id, seen.id) if seals and not seen.is_sealed else []
-    row = ledger.locked(caller.tenant_id, seen.id, beside=opened)
+    runs = [stated.run_id] if stated else []
+    row = ledger.locked(caller.tenant_id, seen.id, beside=opened, runs=runs)
     require_version(row, version, now)
-    return row, task
+    return row, task, stated
 
 
 def require_change(caller: Caller, entry_id: UUID | None, *, now: datetime) -> "EntryAddress":

@@ -18,7 +18,7 @@ from memory.openintent import batches, queries
 from memory.openintent.access import WRITE
 from memory.openintent.api import schemas
 from memory.openintent.api.http import BatchParser, caller_of, described
-from memory.openintent.api.serializers import EntryCreate, Name, Value
+from memory.openintent.api.serializers import EntryCreate, Name, Unserved, Value
 from memory.openintent.batches import Item
 from memory.openintent.entries import entry_document
 
@@ -45,6 +45,7 @@ class NewItem(EntryCreate):
     """An entry that is meant by its address: made, or changed when it is there (R100)."""
 
     version = Whole(required=False, allow_null=True, min_value=0, max_value=LARGEST_VERSION)
+    origin = Unserved("is taken with a single entry alone")
 
     def item(self, agent_id: str) -> Item:
         return Item(
@@ -53,12 +54,6 @@ class NewItem(EntryCreate):
             version=self.validated_data.get("version"),
             fixed=self.fixed(),
         )
-
-    def fixed(self) -> dict[str, str]:
-        """What was said of the place of the entry, which no change can make so."""
-        sent = self.validated_data
-        named = {name: sent.get(name) for name in ("agent_id", "namespace", "key", "memory_type")}
-        return {name: str(value) for name, value in (named | (sent.get("scope") or {})).items() if value}
 
 
 class Ignored(serializers.Field[Any, Any, Any, Any]):

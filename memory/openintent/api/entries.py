@@ -77,16 +77,33 @@ urlpatterns: list[URLPattern] = [
 
 @described("queryMemory", method="GET", scope=READ, query=schemas.Searched, gives={200: schemas.ENTRIES})
 @described("createMemory", method="POST", scope=WRITE, takes=EntryCreate, gives={201: schemas.ENTRY})
-@api_view(["GET", "HEAD", "POST"])
+@described(
+    "putMemory",
+    method="PUT",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=EntryCreate,
+    gives={200: schemas.ENTRY, 201: schemas.ENTRY},
+)
+@api_view(["GET", "HEAD", "POST", "PUT"])
 @parser_classes([ExactJSONParser])
 def memory(request: Request) -> HttpResponse:
-    """A new entry, or the list of what fits. Without ``X-Agent-ID`` the body says which agent calls (R2)."""
+    """A new entry, the entry at its address whether it is there or not, or the list of what fits. Without
+    ``X-Agent-ID`` the body says which agent calls (R2)."""
     if request.method in READING:
         return envelope(request)
     caller_of(request)
     body = checked(EntryCreate, request.data)
     caller = caller_of(request, otherwise=body.validated_data.get("agent_id") or "")
-    row = entries.create(caller, body.given(caller.agent_id), now=timezone.now())
+    given, origin, is_new, now = body.given(caller.agent_id), body.validated_data.get("origin"), True, timezone.now()
+    if request.method == "PUT":
+        row, is_new = entries.put(
+            caller, given, body.named(), fixed=body.fixed(), version=version_of(request), origin=origin, now=now
+        )
+    else:
+        row = entries.create(caller, given, origin=origin, now=now)
+    if not is_new:
+        return entry_response(row)
     answer = entry_response(row, status=CREATED)
     answer["Location"] = f"/api/v1/memory/{ids.wire('mem', row.id)}"
     return answer
@@ -111,8 +128,9 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
             return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
         if version is None:
             raise PreconditionRequired
-        named = checked(EntryUpdate, request.data).named()
-    return entry_response(entries.update(caller, key, version, named, now=now))
+        body = checked(EntryUpdate, request.data)
+    origin = body.validated_data.get("origin")
+    return entry_response(entries.update(caller, key, version, body.named(), origin=origin, now=now))
 
 
 def entry_response(row: "EntryAddress", *, status: int = 200) -> HttpResponse:

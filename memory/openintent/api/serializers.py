@@ -17,6 +17,7 @@ from memory.openintent import entries
 from memory.openintent.queries import moment_of
 from memory.openintent.work import agents, authority, coordinators, intents
 from memory.openintent.work.rows import NewAgent, NewCoordinator, NewTask, TaskChange
+from memory.origin_fields import OriginField
 
 AnyField = serializers.Field[Any, Any, Any, Any]
 MAX_TAGS = 64
@@ -169,10 +170,13 @@ class EntryChange(Closed):
 
 
 class EntryUpdate(EntryChange):
-    """The body of an update: at least one field, which nothing else may stand beside."""
+    """The body of an update: at least one field to change, and where the change came from."""
+
+    origin = OriginField(allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if all(value is None for name, value in attrs.items() if name not in CLEARABLE) and not set(attrs) & CLEARABLE:
+        named = {name: value for name, value in attrs.items() if name != "origin"}
+        if all(value is None for name, value in named.items() if name not in CLEARABLE) and not set(named) & CLEARABLE:
             raise serializers.ValidationError({"body": ["must name something to change"]})
         return attrs
 
@@ -186,6 +190,7 @@ class EntryCreate(EntryChange):
     memory_type = Word(tuple(Tier), required=False, allow_null=True)
     scope = Scope(required=False, allow_null=True)
     value = Value()
+    origin: AnyField = OriginField(allow_null=True)
     curated_by: AnyField = Text(required=False, allow_null=True, allow_blank=True)
     id: AnyField = ServerMade()
     version: AnyField = ServerMade()
@@ -199,6 +204,12 @@ class EntryCreate(EntryChange):
             message = f"has at most {addresses.MAX_SHARED_NAMESPACE} characters in semantic memory"
             raise serializers.ValidationError({"namespace": [message]})
         return attrs
+
+    def fixed(self) -> dict[str, str]:
+        """What was said of the place of the entry, which no change can make so."""
+        sent = self.validated_data
+        named = {name: sent.get(name) for name in ("agent_id", "namespace", "key", "memory_type")}
+        return {name: str(value) for name, value in (named | (sent.get("scope") or {})).items() if value}
 
     def given(self, agent_id: str) -> Given:
         """The entry as it was sent; it is ``agent_id``'s unless it says whose it is."""

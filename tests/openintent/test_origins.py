@@ -1,0 +1,138 @@
+"""Entries of OpenIntent with the origin that an agent elsewhere states, and entries put at their address."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import building
+from tests.faces.test_origins import ORIGIN
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+PLACE = {"namespace": "invoices", "key": "progress", "memory_type": "episodic"}
+
+
+class Agent:
+    def __init__(self, client: Client, agent_id: str = "billing-01", slug: str = "acme", role: str = "owner") -> None:
+        self.client, self.headers = client, {**building.headers(slug, role), "HTTP_X_AGENT_ID": agent_id}
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: Any) -> Any:
+        raw = "" if body is None else json.dumps(body)
+        own = self.headers | headers
+        return self.client.generic(method, path, raw, content_type="application/json", **own)
+
+    def put(self, value: Any, **more: Any) -> Any:
+        headers = {name: more.pop(name) for name in list(more) if name.startswith("HTTP_")}
+        return self.ask("PUT", "/api/v1/memory", {**PLACE, "value": value, **more}, **headers)
+
+    def provenance(self, entry_id: str) -> Any:
+        return self.ask("GET", f"/v1/host/console/memory/{entry_id}").json()["provenance"]
+
+
+@pytest.fixture
+def agent(client: Client) -> Agent:
+    return Agent(client)
+
+
+def test_an_entry_put_twice_at_its_address_is_one_entry_and_the_last_wins(agent: Agent) -> None:
+    first, second = agent.put({"n": 1}, tags=["a"]), agent.put({"n": 2})
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first["Location"] == f"/api/v1/memory/{first.json()['id']}"
+    assert (second.json()["id"], second.json()["version"]) == (first.json()["id"], 2)
+    assert (second.json()["value"], second.json()["tags"]) == ({"n": 2}, ["a"])
+    listed = agent.ask("GET", "/api/v1/memory?namespace=invoices").json()
+    assert [each["value"] for each in listed["entries"]] == [{"n": 2}]
+
+
+def test_a_put_is_held_to_a_version_only_where_it_says_one(agent: Agent) -> None:
+    agent.put({"n": 1})
+    assert agent.put({"n": 2}, HTTP_IF_MATCH='"7"').status_code == 409
+    assert agent.put({"n": 2}, HTTP_IF_MATCH='"1"').json()["version"] == 2
+    missing = agent.ask("PUT", "/api/v1/memory", {**PLACE, "key": "other", "value": {}}, HTTP_IF_MATCH='"1"')
+    assert missing.status_code == 409
+
+
+def test_a_put_makes_the_entry_anew_when_it_was_deleted(agent: Agent) -> None:
+    first = agent.put({"n": 1}).json()["id"]
+    agent.ask("DELETE", f"/api/v1/memory/{first}")
+    again = agent.put({"n": 2})
+    assert again.status_code == 201
+    assert again.json()["id"] != first
+
+
+def test_a_put_never_moves_an_entry(agent: Agent) -> None:
+    agent.put({"n": 1})
+    answer = agent.put({"n": 2}, memory_type="working")
+    assert answer.status_code == 400
+
+
+def test_a_shared_entry_is_put_by_whoever_may_write_the_namespace(client: Client, agent: Agent) -> None:
+    other = Agent(client, "billing-02")
+    first = agent.put({"n": 1}, memory_type="semantic")
+    second = other.put({"n": 2}, memory_type="semantic")
+    assert (first.status_code, second.status_code, second.json()["id"]) == (201, 200, first.json()["id"])
+    assert second.json()["curated_by"] == "billing-02"
+
+
+def test_two_tenants_put_at_the_same_address(client: Client, agent: Agent) -> None:
+    globex = Agent(client, slug="globex")
+    assert agent.put({"n": 1}).json()["id"] != globex.put({"n": 2}).json()["id"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_an_entry_shows_the_origin_that_its_agent_states(agent: Agent, method: str) -> None:
+    made = agent.ask(method, "/api/v1/memory", {**PLACE, "value": {"n": 1}, "origin": ORIGIN})
+    assert made.status_code == 201
+    found = agent.provenance(made.json()["id"])
+    assert (found["verdict"], found["origin"]) == ("stated", ORIGIN)
+    [write] = found["writes"]
+    run = agent.ask("GET", f"/v1/runs/{write['runId']}").json()
+    assert (run["kind"], run["status"]) == ("external", "running")
+    events = agent.ask("GET", f"/v1/runs/{write['runId']}/events/poll").json()["events"]
+    assert [(each["type"], each.get("nodeId")) for each in events[1:]] == [("memory.written", "call_model")]
+
+
+def test_every_write_of_an_entry_has_its_own_origin_and_the_last_decides(agent: Agent) -> None:
+    entry = agent.put({"n": 1}, origin={"system": "langgraph", "threadId": "t", "node": "plan"}).json()
+    agent.put({"n": 2}, origin={"system": "langgraph", "threadId": "t", "node": "act"})
+    path, match = f"/api/v1/memory/{entry['id']}", {"HTTP_IF_MATCH": '"2"'}
+    changed = agent.ask("PATCH", path, {"value": {"n": 3}, "origin": {"system": "cron", "node": "night"}}, **match)
+    assert changed.status_code == 200
+    found = agent.provenance(entry["id"])
+    assert [write["origin"]["node"] for write in found["writes"]] == ["plan", "act", "night"]
+    assert len({write["runId"] for write in found["writes"]}) == 2
+    assert found["origin"] == {"system": "cron", "node": "night"}
+    agent.put({"n": 4})
+    last = agent.provenance(entry["id"])
+    assert "origin" not in last
+    assert last["verdict"] != "stated"
+
+
+def test_an_origin_alone_changes_nothing(agent: Agent) -> None:
+    entry = agent.put({"n": 1}).json()
+    path = f"/api/v1/memory/{entry['id']}"
+    assert agent.ask("PATCH", path, {"origin": ORIGIN}, HTTP_IF_MATCH='"1"').status_code == 400
+
+
+def test_a_bad_origin_is_refused_by_its_name(agent: Agent) -> None:
+    answer = agent.put({"n": 1}, origin={**ORIGIN, "node": 7})
+    assert answer.status_code == 400
+    assert "origin.node" in json.dumps(answer.json())
+
+
+def test_what_is_stated_of_a_confidential_entry_is_for_who_may_open_it(client: Client, agent: Agent) -> None:
+    entry = agent.put({"iban": "x"}, sensitivity="confidential", origin=ORIGIN).json()["id"]
+    viewer = Agent(client, role="viewer").provenance(entry)
+    assert viewer["verdict"] == "stated"
+    assert "origin" not in viewer
+    assert "origin" not in viewer["writes"][0]
+    assert agent.provenance(entry)["origin"] == ORIGIN
+    run_id = viewer["writes"][0]["runId"]
+    events = agent.ask("GET", f"/v1/runs/{run_id}/events/poll").json()["events"]
+    assert "call_model" not in json.dumps(events)
+
+
+def test_a_batch_takes_no_origin(agent: Agent) -> None:
+    body = {"entries": [{**PLACE, "value": {}, "origin": ORIGIN}]}
+    assert agent.ask("POST", "/api/v1/memory/batch", body).status_code == 400
