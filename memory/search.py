@@ -53,21 +53,32 @@ SHOWN = (
     "run__agent_id",
     "run__status",
     "run__system",
+    "run__external",
 )
 STATES = ("present", "retired", "all")
 RELEVANCE, NEWEST = "relevance", "newest"
 ORDERS = (RELEVANCE, NEWEST)
 # What a query may name a field by: ``ref:notes``, ``tag:"a b"``.
-IN_QUERY = {"agent": "agent", "run": "run", "node": "node", "tag": "tag", "ref": "memory_ref", "namespace": "namespace"}
+IN_QUERY = {
+    "agent": "agent",
+    "run": "run",
+    "node": "node",
+    "tag": "tag",
+    "ref": "memory_ref",
+    "namespace": "namespace",
+    "system": "system",
+    "thread": "thread",
+}
 FIELD = re.compile(rf'(?:^|(?<=\s))({"|".join(IN_QUERY)}):("[^"]+"|[^\s"]+)')
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
-    """What to show. Empty means everything; ``run`` is a wire id, and one that is none matches nothing.
+    """What to show. Empty means everything.
 
-    ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have. ``order`` is
-    that of what ``text`` finds: relevance, unless it is to be the newest first.
+    ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have. ``system`` and
+    ``thread`` are what an agent elsewhere states of the last write; ``run`` and ``node`` are what this host has seen,
+    or what is stated so. ``order`` is that of what ``text`` finds: relevance, unless it is to be the newest first.
     """
 
     agent: str = ""
@@ -80,6 +91,8 @@ class LedgerFilter:
     tier: str = ""
     namespace: str = ""
     sensitivity: str = ""
+    system: str = ""
+    thread: str = ""
     order: str = ""
 
     def with_fields(self) -> "LedgerFilter":
@@ -219,7 +232,12 @@ def _at(scope: TenantScope, rows: "QuerySet[MemoryEntry]", positions: list[int])
         return []
     found = rows.filter(position__in=positions).select_related("run").only(*SHOWN, "position")
     places = {position: place for place, position in enumerate(positions)}
-    return adapter.with_addresses(scope, sorted(found, key=lambda entry: places[entry.position]))
+    return _with_all(scope, sorted(found, key=lambda entry: places[entry.position]))
+
+
+def _with_all(scope: TenantScope, rows: "list[MemoryEntry]") -> "list[MemoryEntry]":
+    """The entries with all that a list shows of them."""
+    return adapter.with_origins(scope, adapter.with_addresses(scope, rows))
 
 
 def within_budget(
@@ -250,14 +268,19 @@ def _behind(
     scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None, size: int
 ) -> "list[MemoryEntry]":
     rows = _newest(scope, wanted, now, after).select_related("run").only(*SHOWN)
-    return adapter.with_addresses(scope, list(rows[:size]))
+    return _with_all(scope, list(rows[:size]))
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
     """What matches behind ``after``, newest first."""
+    leading = {} if wanted.tag else _stated_alone(scope, wanted)
+    if leading:
+        wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
     rows = _matching(scope, wanted, now)
     if wanted.tag:
         return adapter.newest_tagged(rows, scope, wanted.tag, after=after)
+    if leading:
+        return adapter.newest_stated(rows, scope, after=after, **leading)
     return (rows if after is None else rows.filter(id__lt=after)).order_by("-id")
 
 
@@ -275,8 +298,43 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
     if wanted.run:
-        run_id = ids.parse("run", wanted.run)
-        rows = rows.filter(run_id=run_id) if run_id else rows.none()
+        rows = _of_run(scope, rows, wanted.run)
+    if wanted.node:
+        rows = _of_node(scope, rows, wanted.node)
+    if stated := _stated(wanted):
+        rows = adapter.stated(rows, scope, **stated)
     rows = adapter.addressed(rows, scope, tier=wanted.tier, namespace=wanted.namespace, sensitivity=wanted.sensitivity)
-    exact = {"agent_id": wanted.agent, "node_id": wanted.node, "memory_ref": wanted.memory_ref}
+    exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
     return rows.filter(**{field: value for field, value in exact.items() if value})
+
+
+def _stated(wanted: LedgerFilter) -> dict[str, str]:
+    """What only an agent elsewhere can have said, by the columns of an origin."""
+    exact = {"system": wanted.system, "thread_id": wanted.thread}
+    return {name: value for name, value in exact.items() if value}
+
+
+def _stated_alone(scope: TenantScope, wanted: LedgerFilter) -> dict[str, str]:
+    """The same with the node, where no node of this host has that name: all that origins alone can answer."""
+    stated, node = _stated(wanted), wanted.node
+    if node and adapter.is_stated(scope, node=node) and not adapter.is_observed(scope, node_id=node):
+        return stated | {"node": node}
+    return stated
+
+
+def _of_node(scope: TenantScope, rows: "QuerySet[MemoryEntry]", node: str) -> "QuerySet[MemoryEntry]":
+    """What a node of that name wrote, as this host has seen or as an agent elsewhere states. Whichever nobody wrote is
+    not asked for: two conditions at once are read more slowly than one."""
+    if not adapter.is_stated(scope, node=node):
+        return rows.filter(node_id=node)
+    stated = adapter.stated(rows, scope, node=node)
+    return stated | rows.filter(node_id=node) if adapter.is_observed(scope, node_id=node) else stated
+
+
+def _of_run(scope: TenantScope, rows: "QuerySet[MemoryEntry]", run: str) -> "QuerySet[MemoryEntry]":
+    """What stands on the log of a run here, by its id, or what is stated to come from a run elsewhere of that id."""
+    run_id = ids.parse("run", run)
+    found = rows.filter(run_id=run_id) if run_id else rows.none()
+    if run_id and adapter.is_stated(scope, run_id=run_id):
+        found |= adapter.stated(rows, scope, run_id=run_id)
+    return found | adapter.stated(rows, scope, run_ref=run) if adapter.is_stated(scope, run_ref=run) else found

@@ -16,6 +16,7 @@ from memory.host import sql
 from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
+from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
 
@@ -48,6 +49,52 @@ def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> 
     wanted = {name: value for name, value in exact.items() if value}
     found = EntryAddress.objects.of(scope.tenant_id).filter(**wanted)
     return rows.filter(id__in=found.values("id")) if wanted else rows
+
+
+def is_stated(scope: TenantScope, **exact: object) -> bool:
+    """Whether the last write of any entry was stated so; asked of an index."""
+    return bool(_last_origins(scope, exact).exists())
+
+
+def is_observed(scope: TenantScope, **exact: object) -> bool:
+    """Whether any entry of the tenant was written so, as this host has seen it."""
+    return bool(MemoryEntry.objects.of(scope.tenant_id).filter(**exact).exists())
+
+
+def stated(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` whose last write was stated so, for a list that something else leads."""
+    return _told_to(scope, rows).filter(id__in=_last_origins(scope, exact).values("entry_id"))
+
+
+def newest_stated(
+    rows: QuerySet[MemoryEntry], scope: TenantScope, *, after: UUID | None, **exact: object
+) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` whose last write was stated so behind ``after``, newest first: read from the table of origins
+    in its order."""
+    behind = {} if after is None else {"origins__entry_id__lt": after}
+    wanted = {f"origins__{name}": value for name, value in exact.items()}
+    found = _told_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **behind)
+    return found.order_by("-origins__entry_id")
+
+
+def _last_origins(scope: TenantScope, exact: dict[str, object]) -> QuerySet[EntryOrigin]:
+    return EntryOrigin.objects.of(scope.tenant_id).filter(current=True, **exact)
+
+
+def _told_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[MemoryEntry]:
+    """Without what is confidential to this principal: what is stated of it is not found either."""
+    return rows if scope.can("memory:retire") else rows.filter(sealed=False)
+
+
+def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
+    """``rows`` with what was stated of their last writes, in one query where any can have that."""
+    wanted = [row.id for row in rows if row.run.external or row.memory_ref.startswith(PREFIX)]
+    if wanted:
+        told = EntryOrigin.objects.of(scope.tenant_id).filter(entry_id__in=wanted, current=True)
+        found = {each.entry_id: each.origin for each in told}
+        for row in rows:
+            row.origin = None if row.sealed and not scope.can("memory:retire") else found.get(row.id)
+    return rows
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:

@@ -91,6 +91,7 @@ ENTRY = also(
     closed("MemoryEntry", id=TEXT, content=STRING, tags=listed(STRING), createdAt=TIME),
     expiresAt=TIME,
     address=ADDRESS,
+    origin=ORIGIN,
 )
 MEMORY_PAGE = closed(
     "MemoryPage",

@@ -18,7 +18,7 @@ from memory.host.models import GIVEN_SCOPES, Run, SecretScope
 from memory.host.paging import cursor
 from memory.models import ForgetRequest, ForgetState, WorkspaceFile
 from memory.origin_fields import OriginField, OriginText
-from memory.origins import Origin
+from memory.origins import MAX_TEXT, Origin
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
 from memory.provenance import Provenance, Write
@@ -31,7 +31,20 @@ if TYPE_CHECKING:
 
 
 INJECTION = ("tokenBudget", "rank", "query")
-LEDGER_ONLY = ("q", "order", "agentId", "runId", "nodeId", "state", "tier", "namespace", "sensitivity", "after")
+LEDGER_ONLY = (
+    "q",
+    "order",
+    "agentId",
+    "runId",
+    "nodeId",
+    "threadId",
+    "system",
+    "state",
+    "tier",
+    "namespace",
+    "sensitivity",
+    "after",
+)
 
 
 class MemoryQuery(Closed):
@@ -42,7 +55,9 @@ class MemoryQuery(Closed):
     q = serializers.CharField(required=False, max_length=500)
     order = serializers.ChoiceField(choices=ORDERS, required=False)
     agentId = serializers.CharField(required=False, max_length=256)
-    runId = serializers.CharField(required=False, max_length=64)
+    runId = serializers.CharField(required=False, max_length=128)
+    threadId = serializers.CharField(required=False, max_length=MAX_TEXT)
+    system = serializers.CharField(required=False, max_length=MAX_TEXT)
     nodeId = serializers.CharField(required=False, max_length=256)
     state = serializers.ChoiceField(choices=STATES, required=False)
     tier = serializers.ChoiceField(choices=[each.value for each in Tier], required=False)
@@ -78,6 +93,8 @@ class MemoryQuery(Closed):
             agent=given.get("agentId", ""),
             run=given.get("runId", ""),
             node=given.get("nodeId", ""),
+            system=given.get("system", ""),
+            thread=given.get("threadId", ""),
             tag=given.get("tag", ""),
             memory_ref=given.get("memoryRef", ""),
             text=given.get("q", ""),
@@ -231,7 +248,7 @@ class WorkspaceOp(Closed):
 
 def entry_of(row: "MemoryEntry") -> JSONObject:
     document = entry_document(row.id, row.content, row.tags, row.created_at, row.expires_at)
-    return document | address_document(row.address)
+    return document | address_document(row.address) | _origin_document(row.origin)
 
 
 def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:

@@ -15,6 +15,7 @@ from memory.host.tenancy import MemoryScope, TenantScope
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
+    from memory.origins import Origin
 
 # What a run or a pass has written, and still stands: it has no address. SQLite uses the index of such entries only
 # where a query says the same word for word, so that the numbers are no parameters.
@@ -75,8 +76,8 @@ class MemoryEntry(TenantOwned):
     never merged and go first into an archive. ``retired_kind`` says why a retired entry is: a pass merged it, found it
     superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted beside
     it, at its address; ``content`` says only that there is one. ``hidden_text`` is what the texts say beyond
-    ``search_text``: decoded and without diacritics, for a forget to look in. ``address`` is there when the
-    adapter has brought it.
+    ``search_text``: decoded and without diacritics, for a forget to look in. ``address`` and ``origin``
+    are there when the adapter has brought them.
     """
 
     writer = "memory.ledger"
@@ -89,6 +90,7 @@ class MemoryEntry(TenantOwned):
     }
     objects: ClassVar = TenantManager.from_queryset(EntryQuerySet)()
     address: "EntryAddress | None" = None
+    origin: "Origin | None" = None
 
     memory_ref = models.CharField(max_length=256)
     content = models.TextField()

@@ -32,6 +32,8 @@ FIELDS = {
     "tier": "tier",
     "namespace": "namespace",
     "sensitivity": "sensitivity",
+    "system": "system",
+    "thread": "thread",
     "order": "order",
 }
 LABELS = {"agent": "Agent", "node": "Node", "tag": "Tag", "ref": "Memory ref"}
@@ -44,6 +46,8 @@ WORDS = {
     "tier": "Tier",
     "namespace": "Namespace",
     "sensitivity": "Sensitivity",
+    "system": "System, as stated",
+    "thread": "Thread, as stated",
     "order": "Order",
 }
 LISTED, OFFERED = 8, 500

@@ -33,6 +33,7 @@ HOST = '<span class="badge" title="The host itself wrote this; no node, by desig
 NO_AGENT = SafeString('<span class="faint">no agent</span>')
 SEALED = SafeString('<span class="muted">A sealed value</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
+STATED = '{}<span class="sub" title="It ran elsewhere: this host has not seen it">{}, stated by the agent</span>'
 NOBODY = '<span class="badge badge-absent" title="The write named no node">{}unattributed</span>'
 PLACE = (
     '<a class="badge" href="{}?namespace={}" title="Namespace and key: {} / {}">{}'
@@ -130,7 +131,12 @@ def _ledger() -> str:
 
 @register.simple_tag
 def writer(entry: "MemoryEntry") -> SafeString:
-    """Who wrote an entry, in a few words and never blank; the entry has its run."""
+    """Who wrote an entry, in a few words and never blank; the entry has its run. What its agent only states is said to
+    be that."""
+    if entry.origin:
+        node = entry.origin.node or entry.agent_id
+        named = markup("<code>{}</code>", show_bidi(shortened(node, 60))) if node else SafeString("an agent elsewhere")
+        return markup(STATED, named, show_bidi(shortened(entry.origin.system, 40)))
     if entry.address:
         name = show_bidi(entry.address.created_by or entry.agent_id)
         task = "" if entry.node_id == "openintent" else ", in a task"

@@ -275,3 +275,75 @@ def test_a_forgotten_person_is_gone_from_origins_and_runs(client: Client, agent:
     assert marta not in json.dumps(agent.get(f"/v1/runs/{run_id}/events/poll").json())
     stored = [row for model in (EntryOrigin, ExternalRun) for row in model.objects.values()]
     assert marta not in str(stored)
+
+
+@pytest.fixture
+def told(agent: Agent) -> Agent:
+    """Entries of two systems, in two threads, at two nodes, in this order; and one of a node of this host."""
+    for system, thread, node, run in (("a", "t1", "plan", "1"), ("a", "t2", "act", "2"), ("b", "t1", "act", "3")):
+        origin = {"system": system, "threadId": thread, "node": node, "runId": run}
+        agent.wrote(f"{system} {thread} {node}", origin=origin)
+    building.remember("acme", "seen by this host")
+    return agent
+
+
+def found(agent: Agent, **query: Any) -> list[str]:
+    page = agent.get(DOOR, **query)
+    assert page.status_code == 200, page.content
+    assert page.json()["total"] == len(page.json()["entries"])
+    return [each["content"] for each in page.json()["entries"]]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("text", [{}, {"q": "a", "order": "newest"}, {"q": "a t1 t2"}])
+def test_a_list_is_narrowed_by_what_is_stated(told: Agent, text: dict[str, str]) -> None:
+    def narrowed(**query: str) -> list[str]:
+        return sorted(each for each in found(told, **query, **text) if each.startswith("a "))
+
+    assert narrowed(system="a") == ["a t1 plan", "a t2 act"]
+    assert narrowed(threadId="t1") == ["a t1 plan"]
+    assert narrowed(nodeId="act") == ["a t2 act"]
+    assert narrowed(runId="1") == ["a t1 plan"]
+    assert narrowed(system="a", nodeId="act", threadId="t2") == ["a t2 act"]
+    assert narrowed(system="a", nodeId="act", threadId="t1") == []
+    assert narrowed(system="nobody") == []
+
+
+def test_what_is_stated_and_what_was_seen_under_one_name_are_both_found(told: Agent) -> None:
+    told.wrote("stated", origin={"system": "a", "node": "remember-1"})
+    assert found(told, nodeId="remember-1") == ["stated", "seen by this host"]
+    assert found(told, nodeId="remember-1", system="a") == ["stated"]
+    run_id = told.get(DOOR, nodeId="act").json()["entries"][0]["id"]
+    assert found(told, runId=told.run_of(run_id)) == ["b t1 act"]
+
+
+@pytest.mark.engines
+def test_a_list_of_what_is_stated_pages_to_its_end(agent: Agent) -> None:
+    for number in range(5):
+        agent.wrote(str(number), origin={"system": "a", "node": "act"})
+    for query in ({"system": "a"}, {"nodeId": "act"}):
+        seen, after = [], {}
+        while True:
+            page = agent.get(DOOR, limit=2, **query, **after).json()
+            seen += [each["content"] for each in page["entries"]]
+            assert page["total"] == 5
+            if page["next"] is None:
+                break
+            after = {"after": page["next"]}
+        assert seen == ["4", "3", "2", "1", "0"]
+
+
+def test_a_row_of_a_list_says_what_is_stated_of_it(told: Agent) -> None:
+    entries = told.get(DOOR, memoryRef="notes").json()["entries"]
+    assert [each.get("origin", {}).get("node") for each in entries] == [None, "act", "act", "plan"]
+
+
+def test_another_tenant_finds_nothing_of_what_is_stated(client: Client, told: Agent) -> None:
+    globex = Agent(client, "globex")
+    assert found(globex, system="a") == found(globex, nodeId="act") == found(globex, runId="1") == []
+
+
+def test_a_key_finds_what_its_own_agents_stated(client: Client, told: Agent) -> None:
+    bound = Agent(client, role="agent", agents=("billing-01",))
+    bound.wrote("mine", origin={"system": "a", "node": "act"})
+    assert found(bound, nodeId="act") == found(bound, system="a") == ["mine"]

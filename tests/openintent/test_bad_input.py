@@ -242,6 +242,6 @@ def test_the_body_of_a_refused_request_is_no_request_of_its_own(served: Served) 
     assert said.count("HTTP/1.1") == 1
     agent = served.agent()
     with served.http(agent) as client:
-        refused = [client.put("/api/v1/memory", json={"n": number}).status_code for number in range(20)]
+        refused = [client.patch("/api/v1/memory", json={"n": number}).status_code for number in range(20)]
         assert refused == [405] * 20
         assert client.get(f"/api/v1/agents/{agent}/memory").json() == []
