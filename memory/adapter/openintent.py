@@ -33,7 +33,7 @@ from django.db.models.functions import Substr
 from django.db.models.lookups import Exact
 
 from memory.adapter import fulltext
-from memory.addresses import MAX_NAME, PREFIX, TASK_LIFETIME, Tier, canonical, size_of
+from memory.addresses import MAX_NAME, PREFIX, SEALED, TASK_LIFETIME, Tier, canonical, size_of
 from memory.host import ids, sql
 from memory.host.expiry import has_expired
 from memory.host.models import VaultKey
@@ -85,7 +85,7 @@ class Selection:
     """What is asked for. ``seen`` is what the reader may see, ``owned`` leaves shared memory out; "" and None ask for
     nothing. ``prefix`` is what a namespace begins with. An entry has all of ``tags``, and one of ``tags_any``; ``rare``
     are those among them that few entries have, of which it has one (``rare_tags``). Of a search it is one of ``among``,
-    and has all of ``phrases``."""
+    and has all of ``phrases``. The canonical form of its value has all of ``holding``, or is sealed."""
 
     tenant_id: UUID
     seen: Seen = Seen()
@@ -105,6 +105,7 @@ class Selection:
     rare: tuple[str, ...] = ()
     among: tuple[UUID, ...] = ()
     phrases: tuple[str, ...] = ()
+    holding: tuple[str, ...] = ()
 
 
 class Aside(Func):
@@ -200,6 +201,7 @@ def _addressed(wanted: Selection) -> AddressQuerySet:
         pinned,
         *_tagged(wanted),
         *_with_phrases(wanted, "entry__search_text"),
+        *(Q(entry__content__contains=each) | Q(sensitivity__in=SEALED) for each in wanted.holding),
         tenant_id=wanted.tenant_id,
         hidden=False,
     )
@@ -211,7 +213,8 @@ def _shaped(
 ) -> tuple[Selection, tuple[Hashable, ...] | None, Sequence[object]]:
     """The selection with its texts marked, the shape of the statements that list it, and the values in which those of
     one shape differ. What is looked for in the middle of a text has no shape, nor what is looked up first."""
-    if wanted.seen.form is None or wanted.prefix or wanted.key or wanted.among or wanted.phrases:
+    apart = wanted.prefix or wanted.key or wanted.among or wanted.phrases or wanted.holding
+    if wanted.seen.form is None or apart:
         return wanted, None, ()
     named: dict[str, Any] = {name: sql.Text.of(getattr(wanted, name)) for name in LEADING if getattr(wanted, name)}
     tags, tags_any = (tuple[str, ...](map(sql.Text.of, each)) for each in (wanted.tags, wanted.tags_any))

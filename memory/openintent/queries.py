@@ -14,14 +14,14 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory import adapter
+from memory import adapter, ledger
 from memory.adapter import Figures, Listing, Seen, Selection
 from memory.addresses import MAX_NAME, Tier
 from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
 from memory.models import Agent
-from memory.openintent import access, entries, namespaces, work
+from memory.openintent import access, entries, filters, namespaces, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
 from memory.text.words import sought
@@ -38,11 +38,13 @@ OWNED = (Tier.WORKING, Tier.EPISODIC)
 PAGING = ("limit", "offset")
 # Up to here lists are read from their beginning to be put into one order; further on it is asked first which are empty.
 DEEP = 5000
+# So many values a filter looks at.
+LOOKED_THROUGH = 10_000
 KB = 1024
 
 
-# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1 (R50 to R59), and the search ``q``, which
-# is ours; understood or refused.
+# What a list of memory was asked for: the thirteen parameters of RFC-0015 4.1 (R50 to R59), and ``q`` and ``filter``,
+# which are ours; understood or refused.
 #
 # They come from a query string, where all are texts, or from the JSON filter of a batch delete, which may nest
 # ``scope`` and list its tags, and where a number is a number and a boolean a boolean. Parameters that the RFC does not
@@ -68,6 +70,7 @@ class Wanted:
     offset: int = 0
     listed: bool = False
     q: str = ""
+    filter: JSONObject = field(default_factory=dict)
 
     @property
     def narrows(self) -> bool:
@@ -103,6 +106,15 @@ class _Reading:
         found = self.text(name, longest=MAX_QUERY)
         if found and not sought(found).asked:
             self.refuse(name, "must have a letter or a digit")
+        return found
+
+    def filter(self, name: str) -> JSONObject:
+        """A filter over the fields of values; a JSON text."""
+        value = self._value(name)
+        found = {} if value is None else filters.parse(value) if isinstance(value, str) else "must be a JSON object"
+        if isinstance(found, str):
+            self.refuse(name, found)
+            return {}
         return found
 
     def tags(self, name: str) -> tuple[str, ...]:
@@ -186,6 +198,7 @@ def parse(given: Mapping[str, object], *, agent_id: str = "", is_json: bool = Fa
         offset=reading.number("offset", 0, least=0, most=FARTHEST),
         listed=bool(agent_id),
         q=reading.query("q"),
+        filter=reading.filter("filter"),
     )
     if wanted.memory_type in OWNED and not wanted.agent_id and not wanted.task_id:
         reading.refuse("agent_id", f"is needed for {wanted.memory_type} memory, or scope.task_id")
@@ -229,7 +242,9 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
     plain, first = _plain(caller, wanted, selections[0].rare), wanted.offset
-    if wanted.q:
+    if wanted.filter:
+        found, total = _filtered(caller, wanted, selections, plain, now)
+    elif wanted.q:
         last = first + wanted.limit
         found, total = adapter.search_listed(selections, plain, wanted.q, first=first, last=last, now=now)
     else:
@@ -241,6 +256,31 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     rows = _rows(caller.tenant_id, found, plain is not None)
     entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
     return Page(rows, total, wanted.limit, wanted.offset, parent)
+
+
+def _filtered(
+    caller: Caller, wanted: Wanted, selections: list[Selection], plain: Selection | None, now: datetime
+) -> tuple[list[UUID], int]:
+    """The part of the list whose values fit the filter, and how many there are. The database looks for what is to be
+    equal; of what that leaves each value is looked at here, and more than ``LOOKED_THROUGH`` are refused."""
+    selections = [replace(each, holding=filters.anchors(wanted.filter)) for each in selections]
+    most = LOOKED_THROUGH + 1
+    if wanted.q:
+        found, _ = adapter.search_listed(selections, plain, wanted.q, first=0, last=most, now=now)
+    else:
+        listings = [adapter.list_addressed(each, now=now) for each in selections]
+        listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []
+        found = [entry_id for _, entry_id in _merged(listings, 0, most)[0]]
+    if len(found) > LOOKED_THROUGH:
+        message = f"would have to look through more than {LOOKED_THROUGH} entries; narrow the list by something else"
+        raise Invalid("The query cannot be answered.", errors=[{"field": "filter", "message": message}])
+    fitting = [
+        row.id
+        for part in sql.in_chunks(found)
+        for row in _rows(caller.tenant_id, list(part), plain is not None)
+        if filters.matches(ledger.value_if_whole(row), wanted.filter)
+    ]
+    return fitting[wanted.offset : wanted.offset + wanted.limit], len(fitting)
 
 
 def ids_matching(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:

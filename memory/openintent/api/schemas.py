@@ -23,7 +23,7 @@ from memory.host.operations import (
     words,
 )
 from memory.models import Namespace
-from memory.openintent import batches
+from memory.openintent import batches, filters
 from memory.openintent.namespaces import MAX_RULES
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
 
@@ -344,10 +344,15 @@ class Sought(Paged):
 
 
 class Searched(Sought):
-    """The same and a search, which is this host's addition."""
+    """The same, a search and a filter over values, which are this host's additions."""
 
     q = serializers.CharField(
         required=False, max_length=MAX_QUERY, help_text='Any of these words, the best first; all of a "phrase".'
+    )
+    filter = serializers.CharField(
+        required=False,
+        max_length=filters.MAX_LENGTH,
+        help_text=f"A JSON object: fields of the value, each with what it is or with {', '.join(filters.OPERATORS)}.",
     )
 
 
