@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, ledger
+from memory import adapter, harness, ledger
 from memory.adapter import openintent
 from memory.addresses import SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import sql

@@ -7,7 +7,7 @@ fields that it names, a list as a whole, and null by a field that is not there.
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from memory import addresses
 from memory.host.json_types import JSONObject
@@ -69,8 +69,9 @@ def matches(value: object, wanted: object) -> bool:
             return all(_holds(value, name, operand) for name, operand in wanted.items())
         return isinstance(value, dict) and all(matches(value.get(name), each) for name, each in wanted.items())
     if isinstance(wanted, list):
-        same = isinstance(value, list) and len(value) == len(wanted)
-        return same and all(map(matches, value, wanted))  # type: ignore[arg-type]
+        if not isinstance(value, list) or len(value) != len(wanted):
+            return False
+        return all(matches(one, other) for one, other in zip(value, wanted, strict=True))
     return _same(value, wanted)
 
 
@@ -79,7 +80,7 @@ def _holds(value: object, operator: str, operand: Any) -> bool:
         return _same(value, operand)
     if operator == "$ne":
         return not _same(value, operand)
-    return _is_number(value) and COMPARED[operator](value, operand)  # type: ignore[arg-type]
+    return _is_number(value) and COMPARED[operator](value, operand)
 
 
 def _same(one: object, other: object) -> bool:
@@ -91,7 +92,7 @@ def _same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

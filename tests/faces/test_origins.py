@@ -322,7 +322,8 @@ def test_a_list_of_what_is_stated_pages_to_its_end(agent: Agent) -> None:
     for number in range(5):
         agent.wrote(str(number), origin={"system": "a", "node": "act"})
     for query in ({"system": "a"}, {"nodeId": "act"}):
-        seen, after = [], {}
+        seen: list[str] = []
+        after: dict[str, str] = {}
         while True:
             page = agent.get(DOOR, limit=2, **query, **after).json()
             seen += [each["content"] for each in page["entries"]]
