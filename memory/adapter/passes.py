@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 
 from memory.adapter import fulltext
 from memory.host import sql
@@ -231,6 +231,7 @@ class News(NamedTuple):
     """What a run wrote: no pass of the host, and nothing that somebody retired, that has expired since or is sealed.
 
     What a pass took away is news all the same: it was said, and whoever follows the ledger may come behind the pass.
+    ``changed_at`` is when the value at an address was last replaced, if it ever was.
     """
 
     id: UUID
@@ -241,6 +242,12 @@ class News(NamedTuple):
     run_id: UUID
     created_at: datetime
     position: int
+    changed_at: datetime | None
+
+    @property
+    def written_at(self) -> datetime:
+        """When it came to say what it says."""
+        return self.changed_at or self.created_at
 
 
 def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[list[News], int]:
@@ -250,8 +257,9 @@ def news(tenant_id: UUID, *, after: int, limit: int, now: datetime) -> tuple[lis
     rows = MemoryEntry.objects.of(tenant_id).filter(position__gt=after, position__lte=last, derived="")
     rows = rows.filter(Q(retired_at=None) | ~Q(retired_kind=""))
     # The runs of OpenIntent's agents are the host's own, and what they wrote has an address.
-    addressed = Exists(EntryAddress.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id")))
-    rows = rows.unexpired(now).filter(Q(run__system=False) | Q(addressed), sealed=False)
+    addresses = EntryAddress.objects.filter(tenant_id=OuterRef("tenant_id"), id=OuterRef("id"))
+    rows = rows.unexpired(now).filter(Q(run__system=False) | Q(Exists(addresses)), sealed=False)
+    rows = rows.annotate(changed_at=Subquery(addresses.filter(version__gt=1).values("updated_at")))
     entries = [News(*row) for row in rows.order_by("position").values_list(*News._fields)[:limit]]
     return entries, entries[-1].position if len(entries) == limit else last
 

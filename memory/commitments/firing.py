@@ -37,7 +37,7 @@ def predicate_of(found: Intention, entry: News) -> JSONObject:
     return {
         "words": list(found.words),
         "negated": found.negated,
-        "since": entry.created_at.isoformat(),
+        "since": entry.written_at.isoformat(),
         "run": entry.run_id.hex,
         "turn": 0,
     }

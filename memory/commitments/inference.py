@@ -5,6 +5,7 @@ how far it got commit together. So nothing is lost or found twice, whoever dies 
 slowed by any of this.
 """
 
+import hashlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -41,6 +42,9 @@ def read_on(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
         return False
     policy = policies.policy_of(tenant_id)
     fresh = [each for entry in entries for each in commitments_in(tenant_id, entry, policy, now)]
+    if replaced := {entry.id for entry in entries if entry.changed_at}:
+        kept = [each for each in fresh if each.entry_id not in replaced]
+        fresh = [*kept, *rows.follow(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced])]
     written_at = {entry.id: entry.position for entry in entries}
     rows.store(fresh)
     _call_off(tenant_id, entries, now)
@@ -66,7 +70,7 @@ def _words(text: str, row: Commitment) -> set[str]:
 
 def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:
     """The commitments that ``entry`` makes, but for those that would be stale by now."""
-    for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.created_at, doubtful=True):
+    for found in intentions.found_in(entry.content, zone=policy.timezone, written_at=entry.written_at, doubtful=True):
         stale_at = _stale_at(found, entry, timedelta(days=policy.stale_days))
         if stale_at is None or stale_at > now:
             yield Commitment(
@@ -76,6 +80,7 @@ def commitments_in(tenant_id: UUID, entry: News, policy: Policy, now: datetime) 
                 agent_id=entry.agent_id,
                 starts=found.starts,
                 ends=found.ends,
+                said_sha256=hashlib.sha256(entry.content[found.starts : found.ends].encode()).hexdigest(),
                 condition=Condition.PREDICATE if found.words else Condition.TIME,
                 due_at=found.at,
                 timezone=policy.timezone,
@@ -93,8 +98,8 @@ def _stale_at(found: Intention, entry: News, patience: timedelta) -> datetime | 
     """When it is too old to fire: one for a time so long behind that time, one that comes again never. What is in doubt
     is too old to be armed when its time has come."""
     if found.doubtful:
-        return found.at if found.at and not found.cron else entry.created_at + patience
-    return None if found.cron else (found.at or entry.created_at) + patience
+        return found.at if found.at and not found.cron else entry.written_at + patience
+    return None if found.cron else (found.at or entry.written_at) + patience
 
 
 def _state_of(found: Intention, now: datetime) -> str:

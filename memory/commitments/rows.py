@@ -24,6 +24,7 @@ from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.redaction import Redactor
 from memory.text import intentions
 from memory.text.intentions import FARTHEST
+from memory.text.intentions.statements import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -158,6 +159,28 @@ def next_to_look_over(tenant_id: UUID, *, after: UUID | None, limit: int) -> lis
 def store(found: Sequence[Commitment]) -> None:
     """Each is on record; one whose place in its entry has a commitment already is not stored again."""
     Commitment.objects.written_by(WRITER).bulk_create(found, batch_size=sql.CHUNK, ignore_conflicts=True)
+
+
+def follow(tenant_id: UUID, entry_ids: Collection[UUID], found: Sequence[Commitment]) -> list[Commitment]:
+    """Of entries whose value was replaced: what they still say stays as it is, at its new place, and what they say no
+    more is gone. Those of ``found`` that are new."""
+    fresh = {(each.entry_id, each.said_sha256): each for each in found}
+    gone, stays = [], []
+    for part in sql.in_chunks(entry_ids):
+        mine = Commitment.objects.of(tenant_id).filter(entry_id__in=part).exclude(said_sha256="")
+        for row in mine.select_for_update().order_by("id"):
+            same = fresh.pop((row.entry_id, row.said_sha256), None)
+            if same is None:
+                gone.append(row.id)
+            elif (row.starts, row.ends) != (same.starts, same.ends):
+                row.starts, row.ends = same.starts, same.ends
+                stays.append(row)
+    remove(tenant_id, gone)
+    for aside in (LONGEST_TEXT, 0):  # no two stand at one place meanwhile
+        for row in stays:
+            row.starts += aside or -LONGEST_TEXT
+        Commitment.objects.written_by(WRITER).bulk_update(stays, ("starts", "ends"), batch_size=sql.CHUNK)
+    return list(fresh.values())
 
 
 def turned(changed: Sequence[Commitment]) -> None:

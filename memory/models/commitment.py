@@ -3,7 +3,7 @@
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import CODE, HOLDER, KIND, STATE, TIME
+from memory.host.models.personal import CODE, DIGEST, HOLDER, KIND, STATE, TIME
 
 
 class Condition(models.TextChoices):
@@ -22,7 +22,8 @@ class CommitmentState(models.TextChoices):
 
 
 class Commitment(TenantOwned):
-    """An intention in the text of entry ``entry_id``, from character ``starts`` to ``ends``; the text itself is there.
+    """An intention in the text of entry ``entry_id``, from character ``starts`` to ``ends``; the text itself is there,
+    and only its digest here, by which it is known again when the value of the entry is replaced.
 
     A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again, at
     each ``every``-th of its ticks. A predicate
@@ -34,13 +35,16 @@ class Commitment(TenantOwned):
     personal = Personal(
         "standing commitments", ("memory_ref", "agent_id", "predicate", "reason"), page=("cmt", "id"), deleted=True
     )
-    impersonal = {"condition": KIND, "last_code": CODE, "repeats": TIME, "state": STATE, "timezone": TIME}
+    impersonal = {
+        "condition": KIND, "last_code": CODE, "repeats": TIME, "said_sha256": DIGEST, "state": STATE, "timezone": TIME,
+    }  # fmt: skip
 
     memory_ref = models.CharField(max_length=256)
     entry_id = models.UUIDField()
     agent_id = models.CharField(max_length=256, default="", blank=True)
     starts = models.PositiveIntegerField()
     ends = models.PositiveIntegerField()
+    said_sha256 = models.CharField(max_length=64, default="", db_default="", blank=True)
     condition = models.CharField(max_length=9, choices=Condition)
     due_at = models.DateTimeField(null=True)
     timezone = models.CharField(max_length=64, default="UTC")

@@ -1,6 +1,7 @@
 """One row, two faces: what an agent keeps over OpenIntent, as OpenWOP's runs, keys and pages find it, and back."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -338,3 +339,30 @@ def test_what_an_agent_writes_over_openintent_arms_a_commitment() -> None:
         pass
     [row] = Commitment.objects.of(tenant_id)
     assert (row.agent_id, row.condition, row.state) == (OWN, "time", "armed")
+
+
+@pytest.mark.engines
+@pytest.mark.django_db
+def test_a_value_that_is_replaced_arms_from_what_it_says_now_and_leaves_alone_what_it_still_says() -> None:
+    made = remember("call", {"note": "Remind me in 3 days to call Ana. Call Bob in 5 days."}, tier=Tier.EPISODIC)
+    tenant_id = building.scope().tenant_id
+
+    def read() -> dict[str, Commitment]:
+        while commitments.read_on(tenant_id, now=timezone.now()):
+            pass
+        shown = commitments.page(building.scope(), commitments.Wanted(), now=timezone.now()).rows
+        return {each.intention or "": each.row for each in shown}
+
+    before = read()
+    assert sorted(before) == ["Call Bob in 5 days.", "Remind me in 3 days to call Ana."]
+    commitments.cancel(building.scope(), before["Call Bob in 5 days."].id, reason="done", now=timezone.now())
+    changed = {"value": {"note": "Send Eve the plan next month. And more. Call Bob in 5 days."}}
+    later = timezone.now() + timedelta(hours=1)
+    entries.update(Caller(building.scope(), OWN), made.id, 1, changed, now=later)
+    after = read()
+    assert sorted(after) == ["Call Bob in 5 days.", "Send Eve the plan next month."]
+    assert (after["Call Bob in 5 days."].id, after["Call Bob in 5 days."].state) == (
+        before["Call Bob in 5 days."].id, "cancelled",
+    )  # fmt: skip
+    assert after["Send Eve the plan next month."].state == "armed"
+    assert read().keys() == after.keys()
