@@ -107,6 +107,10 @@ FACES = {
     "/api/": "openintent",
     "/.well-known/openintent": "openintent",
     "/mcp": "mcp",
+    "/.well-known/oauth-": "oauth",
+    "/oauth/token": "oauth",
+    "/oauth/register": "oauth",
+    "/oauth/revoke": "oauth",
 }
 # What a refusal of ``/mcp`` as a whole is in JSON-RPC; any other is one of the host's own.
 RPC_CODES = {400: -32600, 500: -32603}
@@ -136,7 +140,7 @@ TITLES = {
 
 
 def face_of(path: str) -> str:
-    """``openwop``, ``openintent``, ``mcp``, or ``page``."""
+    """``openwop``, ``openintent``, ``mcp``, ``oauth``, or ``page``."""
     return next((face for prefix, face in FACES.items() if path.startswith(prefix)), "page")
 
 
@@ -189,6 +193,9 @@ def _body(face: str, refusal: Refusal) -> JSONObject:
     if face == "mcp":
         number, data = RPC_CODES.get(status_of(refusal), RPC_REFUSED), {"error": refusal.code, **refusal.details}
         return {"jsonrpc": "2.0", "id": None, "error": {"code": number, "message": refusal.message, "data": data}}
+    if face == "oauth":
+        is_ours = status_of(refusal) >= 500
+        return {"error": "server_error" if is_ours else "invalid_request", "error_description": refusal.message}
     code = answer_of(type(refusal)).openintent
     fields = {"errors": [{"field": "body", "message": refusal.message}]} if code == VALIDATION else {}
     return {"error": code, "message": refusal.message, "detail": refusal.message, **fields, **refusal.details}

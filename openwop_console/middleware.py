@@ -29,6 +29,7 @@ from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, U
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import errors, health, idempotency, sign_in
+from openwop_console.oauth import server as oauth
 from openwop_console.process import listening
 from openwop_console.templatetags.console import with_visible_bidi
 
@@ -169,10 +170,11 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
         return None
     if face == "page":
         return sign_in.session_principal(request)
-    if request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
+    if face == "oauth" or request.path.startswith(PUBLIC) or BY_TOKEN.fullmatch(request.path):
         return None
     if face == "mcp":
         _require_own_origin(request)
+        return oauth.principal_of(request, _credential(request), now=timezone.now())
     return tenancy.key_principal(_credential(request), now=timezone.now())
 
 

@@ -138,6 +138,7 @@ INSTALLED_APPS = [
     "csp",
     "allauth",
     "allauth.account",
+    "allauth.idp.oidc",
 ]
 MIDDLEWARE = [
     "openwop_console.middleware.end_redirect_loop",
@@ -292,6 +293,13 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
+# Clients of /mcp that people grant access to: registered by themselves, with tokens that end within a day.
+IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"
+IDP_OIDC_DCR_ENABLED = True
+IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
+IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN = 60 * 60
+IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 24 * 60 * 60
+IDP_OIDC_RATE_LIMITS = {"client_registration": "10/m/ip"}
 ALLAUTH_TRUSTED_PROXY_COUNT = OPENWOP_TRUSTED_PROXIES
 
 SESSION_COOKIE_NAME = "openwop_session"
@@ -319,7 +327,15 @@ CSRF_TRUSTED_ORIGINS = [OPENWOP_PUBLIC_URL] if OPENWOP_PUBLIC_URL else []
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = IN_PRODUCTION
 # A client that sent its key in the clear must hear of it, not be helped along: no redirect on the faces.
-SECURE_REDIRECT_EXEMPT = [r"^api/", r"^v1/", r"^mcp$", r"^\.well-known/", r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [
+    r"^api/",
+    r"^v1/",
+    r"^mcp$",
+    r"^oauth/(token|register|revoke)$",
+    r"^\.well-known/",
+    r"^healthz$",
+    r"^readyz$",
+]
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if IN_PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IN_PRODUCTION
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if OPENWOP_TRUSTED_PROXIES else None

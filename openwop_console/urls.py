@@ -34,6 +34,7 @@ pages: list[URLPattern] = [
     path("settings", views.settings, name="settings"),
     path("health", views.host_health, name="host-health"),
     path("settings/password", sign_in.change_password, name="password"),
+    path("settings/grants/<str:key_id>/revoke", views.revoke_grant, name="grant-revoke"),
     path("api", views.api, name="api"),
 ]
 
@@ -42,6 +43,7 @@ urlpatterns = [
     *public,
     *pages,
     path("", include("openwop_console.mcp.urls")),
+    path("", include("openwop_console.oauth.urls")),
     path("", include("openwop_console.runtime.urls")),
     path("", include("openwop_console.runtime.api.urls")),
     path("", include("memory.urls")),

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import artifact_stops, policies
 from memory.forms import AuditedForm
-from memory.host import access, advertised, auditing, exports, ids, pages, registry, tenancy
+from memory.host import access, advertised, auditing, exports, ids, keys, pages, registry, tenancy
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Installation
@@ -30,6 +30,7 @@ from openwop_console import VERSION, dashboard, health, installed, openapi, plac
 from openwop_console.dashboard import Attention
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
+from openwop_console.oauth import server as oauth
 from proposals import denials, diffs, lifecycle, policy_review, rules
 from proposals.views.actions import rolled_back
 
@@ -306,6 +307,8 @@ def settings(request: HttpRequest) -> HttpResponse:
         "roles": list(access.ROLES),
         "mine": access.roles_of(scope.tenant_id, scope.principal.id),
         "permissions": _permissions(scope.principal.scopes),
+        "grants": keys.list_grants(scope, now=timezone.now()),
+        "now": timezone.now(),
         "policies": policy_review.overview(scope) if scope.can("proposals:read") else None,
         "document": document,
         "advertised": json.dumps(document, indent=2),
@@ -315,6 +318,15 @@ def settings(request: HttpRequest) -> HttpResponse:
         "as_json": pages.address(request, format="json"),
     }
     return pages.render(request, "console/settings.html", context)
+
+
+@pages.parameters()
+@require_POST
+def revoke_grant(request: HttpRequest, key_id: str) -> HttpResponse:
+    """The client is let in no more, from now on."""
+    row = oauth.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    messages.success(request, f"{row.name} has no access any more.")
+    return redirect(f"{reverse('settings')}#clients")
 
 
 def _permissions(mine: frozenset[str]) -> list[Permission]:

@@ -20,6 +20,7 @@ from django.core.validators import validate_email
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 
 from memory.host import audit, ids, sql
 from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
@@ -350,15 +351,17 @@ def create_api_key(
     name: str = "",
     owner: Operator | None = None,
     expires_at: datetime | None = None,
+    client_id: str = "",
     actor: str = "host",
     now: datetime,
 ) -> NewKey:
     """A key for ``tenant`` with one role; bound to ``agents`` when any are named. Its text is returned once.
 
     It belongs to ``owner`` and speaks for that person; without one it is a service account. ``actor`` answers for a
-    key that it makes for another: neither votes about what the other wrote.
+    key that it makes for another: neither votes about what the other wrote. With a ``client_id`` it is a grant.
     """
     require_role_name(role)
+    membership = membership_of(tenant.id, owner.id) if client_id and owner else None
     secret = random_secrets.token_urlsafe(32)
     key = ApiKey(
         tenant=tenant,
@@ -369,11 +372,15 @@ def create_api_key(
         agents=list(dict.fromkeys(agents)),
         created_at=now,
         expires_at=expires_at,
+        client_id=client_id,
+        generation=membership.generation if membership else None,
     ).insert(by=WRITER)
     principal = ids.wire("key", key.id)
     grant_role(tenant.id, principal, role, now=now)
     details = {"role": role, "for": ids.wire("usr", owner.id) if owner else None}
-    audit.append(tenant.id, actor=actor, action="key.created", target=principal, details=details, now=now)
+    details |= {"client": client_id} if client_id else {}
+    action = "grant.created" if client_id else "key.created"
+    audit.append(tenant.id, actor=actor, action=action, target=principal, details=details, now=now)
     return NewKey(key.id, _text_of(tenant.id, key.id, secret))
 
 
@@ -400,8 +407,9 @@ def active_operator(tenant: Tenant, email: str) -> Operator:
 def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> None:
     """The key opens nothing any more; revoking it again changes nothing."""
     rows = ApiKey.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=key_id, revoked_at=None)
+    action = "grant.revoked" if rows.exclude(client_id="").exists() else "key.revoked"
     if rows.update(revoked_at=now):
-        audit.append(tenant_id, actor=actor, action="key.revoked", target=ids.wire("key", key_id), now=now)
+        audit.append(tenant_id, actor=actor, action=action, target=ids.wire("key", key_id), now=now)
 
 
 @transaction.atomic
@@ -412,9 +420,10 @@ def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
     """
     secret = random_secrets.token_urlsafe(32)
     rows = ApiKey.objects.written_by(WRITER).filter(unexpired(now), tenant_id=tenant_id, id=key_id, revoked_at=None)
+    rows = rows.filter(client_id="")
     answers = {"made_by": maker} if (maker := _maker(tenant_id, actor)) else {}
     if not rows.update(digest=_digest(secret), rotated_at=now, **answers):
-        raise Conflict("The key was revoked or has expired; create another one.")
+        raise Conflict("The key was revoked or has expired, or is the grant of a client; create another one.")
     audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
     return NewKey(key_id, _text_of(tenant_id, key_id, secret))
 
@@ -504,8 +513,11 @@ class _AsList(Func):
 
 
 def _owner_is_active() -> Subquery:
-    """Whether the person of a key is an active operator of its tenant; null for a service account."""
+    """Whether the person of a key is an active operator of its tenant; null for a service account, and for a grant of a
+    person who was deactivated or given another role since."""
+    since = Coalesce(OuterRef("generation"), F("generation"))
     rows = Membership.objects.filter(tenant_id=OuterRef("tenant_id"), operator_id=OuterRef("owner_id"))
+    rows = rows.filter(generation=since)
     return Subquery(rows.values("is_active"))
 
 
@@ -513,7 +525,7 @@ def _let_in(key: Key, now: datetime) -> Key:
     if key.revoked_at:
         raise KeyRevoked
     if not key.owner_is_active:
-        raise KeyRevoked("The person whose key this is was deactivated.")
+        raise KeyRevoked("The person whose key this is was deactivated, or has another role.")
     if has_expired(key.expires_at, now):
         raise KeyExpired
     return key
@@ -535,6 +547,16 @@ def good_keys(tenant_id: UUID, *, now: datetime) -> QuerySet[ApiKey]:
     known = ApiKey.objects.of(tenant_id).annotate(owner_is_active=_owner_is_active())
     rows: QuerySet[ApiKey] = known.filter(unexpired(now), active, revoked_at=None)
     return rows
+
+
+def grant_of(operator_id: UUID, client_id: str, *, now: datetime) -> ApiKey | None:
+    """What the person has granted to the client in one of their tenants, while it is good."""
+    for membership in memberships_of(operator_id):
+        rows = good_keys(membership.tenant_id, now=now).filter(owner_id=operator_id, client_id=client_id)
+        found: ApiKey | None = rows.exclude(client_id="").order_by("-id").first()
+        if found:
+            return found
+    return None
 
 
 def _digest(secret: str) -> str:

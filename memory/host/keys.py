@@ -16,6 +16,7 @@ from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 SCOPE = "keys:manage"
+GRANTED = "agent"  # the role of a client to which a person grants access
 ACTIVE, EXPIRED, REVOKED = "active", "expired", "revoked"
 STATES = (ACTIVE, EXPIRED, REVOKED)
 
@@ -95,6 +96,48 @@ def rotate(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> NewKey:
     found = _row(scope, key_id).id
     check_manager(scope, SCOPE, *access.roles_of(scope.tenant_id, ids.wire("key", found)))
     return access.rotate_api_key(scope.tenant_id, found, actor=scope.principal.id, now=now)
+
+
+@transaction.atomic
+def grant(scope: TenantScope, *, client_id: str, name: str, now: datetime) -> UUID:
+    """A client may do in this tenant what an agent may, and never more than the person who grants it.
+
+    A client has one grant of a person: an older one, in whatever tenant, is over.
+    """
+    mine = ids.parse("usr", scope.principal.id)
+    person = Operator.objects.filter(id=mine).first() if mine else None
+    if person is None or not access.ROLES[GRANTED] & scope.principal.scopes:
+        raise Forbidden("Only a person who may read or write something grants a client access.", rule="grant")
+    for membership in access.memberships_of(person.id):
+        older = ApiKey.objects.of(membership.tenant_id).filter(owner=person, client_id=client_id, revoked_at=None)
+        for row in older:
+            access.revoke_api_key(row.tenant_id, row.id, actor=scope.principal.id, now=now)
+    tenant = access.lock_tenant(scope.tenant_id)
+    actor = scope.principal.id
+    made = access.create_api_key(
+        tenant, role=GRANTED, name=name, owner=person, client_id=client_id, actor=actor, now=now
+    )
+    return made.key_id
+
+
+def list_grants(scope: TenantScope, *, now: datetime) -> list[KeyRecord]:
+    """What clients were granted in this tenant and may use, the newest first: by the person alone, or by everybody for
+    who manages keys."""
+    rows = access.good_keys(scope.tenant_id, now=now).exclude(client_id="").order_by("-id")
+    if not scope.can(SCOPE):
+        rows = rows.filter(owner_id=ids.parse("usr", scope.principal.id))
+    return _records(scope.tenant_id, rows, now)
+
+
+@transaction.atomic
+def revoke_grant(scope: TenantScope, key_id: UUID | None, *, now: datetime) -> ApiKey:
+    """The client is let in no more, and what it waits for ends. A person revokes their own, who manages keys any."""
+    row = _row(scope, key_id)
+    own = row.owner_id is not None and ids.wire("usr", row.owner_id) == scope.principal.id
+    if not row.client_id or not (own or scope.can(SCOPE)):
+        raise NotFound("There is no grant by that id.")
+    access.revoke_api_key(scope.tenant_id, row.id, actor=scope.principal.id, now=now)
+    return row
 
 
 def check_manager(scope: TenantScope, permission: str, *roles: str) -> None:

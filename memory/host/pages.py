@@ -69,7 +69,8 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def parameters(*names: str) -> Callable[[View], View]:
-    """The view reads these query parameters. Any other one is refused by name, before the view is called."""
+    """The view reads these query parameters. Any other one is refused by name, before the view is called; a page of a
+    protocol whose rule is to ignore them declares ``"*"``."""
 
     def declare(view: View) -> View:
         view.parameters = frozenset(names)  # type: ignore[attr-defined]
@@ -80,7 +81,8 @@ def parameters(*names: str) -> Callable[[View], View]:
 
 def undeclared(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
     """The query parameters of the request that ``view`` does not read, by name; an undeclared view reads none."""
-    return sorted(set(request.GET) - getattr(view, "parameters", frozenset()))
+    known: frozenset[str] = getattr(view, "parameters", frozenset())
+    return [] if "*" in known else sorted(set(request.GET) - known)
 
 
 def text_of(request: HttpRequest, name: str) -> str:

@@ -112,6 +112,14 @@ def key_principal(text: str, *, now: datetime) -> Principal:
     return _of_key(access.key_of(text, now=now))
 
 
+def grant_principal(operator_id: UUID, client_id: str, *, now: datetime) -> Principal:
+    """The principal of a client to which this person has granted access to one of their tenants."""
+    grant = access.grant_of(operator_id, client_id, now=now)
+    if grant is None:
+        raise Unauthenticated
+    return _of_key(access.standing_key(grant.tenant_id, grant.id, now=now))
+
+
 def _of_key(key: access.Key) -> Principal:
     principal_id = ids.wire("key", key.id)
     return Principal(

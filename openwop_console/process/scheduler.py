@@ -41,6 +41,7 @@ TIMERS = (
     Timer("words", "memory.tasks.index_words", 1),
     Timer("answers", "memory.tasks.sweep_answers", 60),
     Timer("deliveries", "memory.tasks.sweep_deliveries", 60),
+    Timer("tokens", "openwop_console.oauth.tasks.sweep", 60),
     # A tenant is looked at once a day (UTC), as soon as its runs have left something since the last look.
     Timer("synthesis", "proposals.tasks.order_syntheses", 60),
     Timer("nights", "memory.tasks.order_nights", 1),

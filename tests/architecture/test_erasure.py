@@ -21,6 +21,24 @@ FREE: dict[str, dict[str, str]] = {
     "account_emailconfirmation": {
         "key": "a random token; no confirmation is sent by this host",
     },
+    "allauth_idp_oidc_client": {
+        **dict.fromkeys(
+            ("cors_origins", "default_scopes", "grant_types", "response_types", "scopes", "type"),
+            "words of OAuth that this host sets",
+        ),
+        "data": "emptied: what a client says of itself is kept nowhere",
+        "id": "a random id",
+        "name": "what a program calls itself when it registers, before it is any tenant's; a grant's own is erased",
+        "redirect_uris": "addresses of a program",
+        "secret": "a hash",
+    },
+    "allauth_idp_oidc_token": {
+        "client_id": "a random id",
+        "data": "the address that a token is for",
+        "hash": "a hash",
+        "scopes": "words of OAuth that this host sets",
+        "type": "words of OAuth that this host sets",
+    },
     "auth_group": {
         "name": "Django's own names of permissions, models and migrations",
     },
@@ -29,8 +47,8 @@ FREE: dict[str, dict[str, str]] = {
         "name": "Django's own names of permissions, models and migrations",
     },
     "console_cache": {
-        "cache_key": "digests and ids of tenants: the audit chain, the worker's heartbeat",
-        "value": "times and counts: the audit chain, the worker's heartbeat",
+        "cache_key": "digests and ids of tenants: the audit chain, the worker's heartbeat, codes of OAuth for a minute",
+        "value": "times and counts: the audit chain, the worker's heartbeat; ids of a person and a client for a minute",
     },
     "django_content_type": {
         "app_label": "Django's own names of permissions, models and migrations",

@@ -104,13 +104,15 @@ class ApiKey(TenantOwned):
 
     ``owner`` is the person that the key belongs to and speaks for; a key without one is a service account of its own.
     ``made_by`` is the person or service account that made it over a door of the console, ``""`` for the administrator.
+    One with a ``client_id`` is what its person has granted to a client of OAuth: nobody was shown a secret of it, the
+    client comes with tokens, and it is over when the membership has another ``generation``.
     """
 
     writer = "memory.host.access"
     personal = Personal(
         "names and agents of keys", ("name", "agents"), unnamed=("agents",)
     )  # one that loses an agent stays bound: to nobody
-    impersonal = {"digest": DIGEST, "made_by": PRINCIPAL}
+    impersonal = {"digest": DIGEST, "made_by": PRINCIPAL, "client_id": "the random id of a registered client"}
 
     owner = models.ForeignKey(Operator, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     made_by = models.CharField(max_length=64, default="", blank=True)
@@ -122,6 +124,8 @@ class ApiKey(TenantOwned):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     rotated_at = models.DateTimeField(null=True)
+    client_id = models.CharField(max_length=100, default="", db_default="", blank=True)
+    generation = models.IntegerField(null=True)
 
     owner_id: UUID | None
 

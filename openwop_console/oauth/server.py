@@ -1,0 +1,148 @@
+"""Which clients may register, what their tokens are for, and the principal behind a token.
+
+A token names a person and a client. What it opens is the grant that this person has given to this client: a key of
+theirs in one tenant (``memory.host.keys``). When the grant is over, tokens open nothing, whatever time they have left.
+"""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.idp.oidc.adapter import DefaultOIDCAdapter
+from allauth.idp.oidc.models import Client, Token
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, JsonResponse
+
+from memory.host import access, ids, keys, tenancy
+from memory.host.errors import Unauthenticated
+from memory.host.models import ApiKey
+from memory.host.tenancy import Principal, TenantScope
+from openwop_console import errors
+
+RESOURCE = "/mcp"
+SCOPE = "mcp"
+GRANTS = (Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN)
+# A client registers anew when its registration is gone.
+UNUSED = timedelta(days=1)
+LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+# What may stand in an address that a policy of a page names, in a header.
+PLAIN_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~:/?&=%@!$()+\[\]-]*")
+# Schemes of a browser itself; any other that is not of the web is a program's own.
+NO_PROGRAMS = frozenset({"about", "blob", "data", "file", "filesystem", "ftp", "javascript", "vbscript", "ws", "wss"})
+
+
+class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
+    """django-allauth with one scope, one resource, and what a client may register."""
+
+    scope_display = {SCOPE: "use the tools of this console"}
+
+    def get_issuer(self) -> str:
+        return errors.public_url(self.request)
+
+    def validate_client_registration(self, *, client: Any, client_metadata: Any, **_: object) -> None:
+        """A client is given what clients of ``/mcp`` need, whatever it asked for."""
+        uris = client.get_redirect_uris()
+        if len(uris) > MOST_URIS or not all(map(is_redirect, uris)):
+            told = "Redirects go to https, to a program's own scheme, or by plain http to this machine alone."
+            raise ImmediateHttpResponse(
+                JsonResponse({"error": "invalid_redirect_uri", "error_description": told}, status=400)
+            )
+        if not client.name.isprintable():
+            raise ValidationError("client_name holds a character that cannot be shown.")
+        client.name = client.name[:LONGEST_NAME]
+        client.data = None  # what a stranger says of a client is kept nowhere
+        client.set_scopes([SCOPE])
+        client.set_default_scopes([SCOPE])
+        client.set_grant_types(list(GRANTS))
+        client.set_response_types([Client.ResponseType.CODE])
+
+    def validate_resource_uris(self, *, uris: list[str], **_: object) -> None:
+        if not is_for_us(self.request, uris):
+            raise ValidationError("This host gives tokens for its own address of MCP alone.")
+
+
+def is_redirect(uri: str) -> bool:
+    """Whether a client may be sent back to ``uri``: by plain http to this machine alone (OAuth 2.1, 2.3.1)."""
+    if len(uri) > LONGEST_URI or not PLAIN_URI.fullmatch(uri):
+        return False
+    try:
+        parts = urlsplit(uri)
+        host = parts.hostname or ""
+        parts.port  # noqa: B018  # raises when it is none
+    except ValueError:
+        return False
+    if parts.username is not None or parts.scheme in NO_PROGRAMS:
+        return False
+    return bool(host) and (parts.scheme != "http" or host in LOOPBACK)
+
+
+def form_target(uri: str) -> str:
+    """The source that a page's ``form-action`` names so that its form may lead to ``uri``."""
+    parts: SplitResult = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
+
+
+def is_for_us(request: HttpRequest, resources: list[str]) -> bool:
+    """Whether all of ``resources`` are the address of MCP at this host; a token that names none is for it too, since
+    this host gives tokens for nothing else."""
+    own = {f"{errors.public_url(request)}{RESOURCE}", f"{request.scheme}://{request.get_host()}{RESOURCE}"}
+    return set(resources) <= own
+
+
+def principal_of(request: HttpRequest, text: str, *, now: datetime) -> Principal:
+    """The principal behind a key, or behind a token for this address whose grant is good."""
+    if text.startswith("owk_"):
+        return tenancy.key_principal(text, now=now)
+    token = Token.objects.lookup(Token.Type.ACCESS_TOKEN, text)
+    if token is None or not token.user_id or not is_for_us(request, token.get_resources()):
+        raise Unauthenticated
+    return tenancy.grant_principal(token.user_id, token.client_id, now=now)
+
+
+def may_refresh(text: str, *, now: datetime) -> bool:
+    """Whether the grant behind a refresh token is good; one that is over takes its token with it."""
+    token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, text)
+    if token is None:
+        return True  # the server says itself that it is none
+    if access.grant_of(token.user_id, token.client_id, now=now):
+        return True
+    _end_tokens(token.user_id, token.client_id)
+    return False
+
+
+@transaction.atomic
+def grant(scope: TenantScope, client: Any, *, now: datetime) -> None:
+    """The person has consented; the tokens of an older grant to this client are over."""
+    keys.grant(scope, client_id=client.id, name=name_of(client), now=now)
+    _end_tokens(_person(scope), client.id)
+
+
+@transaction.atomic
+def revoke(scope: TenantScope, key_id: Any, *, now: datetime) -> ApiKey:
+    """The grant is over at once, and so are its tokens."""
+    row = keys.revoke_grant(scope, key_id, now=now)
+    _end_tokens(row.owner_id, row.client_id)
+    return row
+
+
+def name_of(client: Any) -> str:
+    return str(client.name) or f"client {client.id[:8]}"
+
+
+def sweep(*, now: datetime) -> int:
+    """Tokens whose time is over are gone, and clients that registered a day ago and have none."""
+    gone, _ = Token.objects.filter(expires_at__lte=now).delete()
+    idle = Client.objects.filter(created_at__lte=now - UNUSED, token=None)
+    return int(gone + idle.delete()[0])
+
+
+def _end_tokens(person: Any, client_id: str) -> None:
+    Token.objects.filter(user_id=person, client_id=client_id).delete()
+
+
+def _person(scope: TenantScope) -> Any:
+    return ids.parse("usr", scope.principal.id)

@@ -1,0 +1,188 @@
+"""The pages and addresses of OAuth: metadata, registration, consent, tokens."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from allauth.idp.oidc import views as idp
+from allauth.idp.oidc.internal.oauthlib.server import get_server
+from allauth.idp.oidc.internal.oauthlib.utils import extract_params
+from allauth.idp.oidc.internal.resources import get_resources
+from allauth.idp.oidc.models import Client
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.generic.edit import FormView
+from oauthlib.oauth2.rfc6749 import errors as oauth_errors
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memory.host import access, keys, pages
+from memory.host.errors import Invalid
+from memory.host.operations import STRING, TEXT, closed, listed, operation
+from memory.host.tenancy import scope_of
+from openwop_console import errors
+from openwop_console.oauth import server
+
+MAY = {
+    "memory:read": "search, list and read memory",
+    "memory:write": "write memory",
+    "runs:create": "ask people questions, which stand on Needs you",
+    "proposals:create": "propose changes, which people review before anything is installed",
+}
+PROTECTED_RESOURCE = closed(
+    "ProtectedResource",
+    resource=TEXT,
+    resource_name=STRING,
+    authorization_servers=listed(TEXT),
+    bearer_methods_supported=listed(TEXT),
+    scopes_supported=listed(TEXT),
+)
+AUTHORIZATION_SERVER = closed(
+    "AuthorizationServer",
+    issuer=TEXT,
+    authorization_endpoint=TEXT,
+    token_endpoint=TEXT,
+    registration_endpoint=TEXT,
+    revocation_endpoint=TEXT,
+    scopes_supported=listed(TEXT),
+    response_types_supported=listed(TEXT),
+    grant_types_supported=listed(TEXT),
+    code_challenge_methods_supported=listed(TEXT),
+    token_endpoint_auth_methods_supported=listed(TEXT),
+)
+
+
+@operation("describeProtectedResource", scope=None, gives={200: PROTECTED_RESOURCE}, tag="mcp")
+@api_view(["GET"])
+def protected_resource(request: Request) -> Response:
+    """Where a client of ``/mcp`` comes by a token (RFC 9728)."""
+    base = errors.public_url(request._request)  # noqa: SLF001  # Django's own
+    return Response(
+        {
+            "resource": f"{base}{server.RESOURCE}",
+            "resource_name": "OpenWOP operator console",
+            "authorization_servers": [base],
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": [server.SCOPE],
+        }
+    )
+
+
+@operation("describeAuthorizationServer", scope=None, gives={200: AUTHORIZATION_SERVER}, tag="mcp")
+@api_view(["GET"])
+def authorization_server(request: Request) -> Response:
+    """What this host does as an authorization server (RFC 8414)."""
+    base = errors.public_url(request._request)  # noqa: SLF001  # Django's own
+    return Response(
+        {
+            "issuer": base,
+            "authorization_endpoint": f"{base}/oauth/authorize",
+            "token_endpoint": f"{base}/oauth/token",
+            "registration_endpoint": f"{base}/oauth/register",
+            "revocation_endpoint": f"{base}/oauth/revoke",
+            "scopes_supported": [server.SCOPE],
+            "response_types_supported": ["code"],
+            "grant_types_supported": [str(each) for each in server.GRANTS],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+        }
+    )
+
+
+class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untyped
+    """The page on which a person grants a client access to the tenant that they are signed in to."""
+
+    template_name = "oauth/consent.html"
+
+    def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        """Who the client is and where it is sent back to is checked before anything is sent there."""
+        scope_of(request)
+        try:
+            self._scopes, self._request_info = get_server().validate_authorization_request(*extract_params(request))
+            self._request_info["resources"] = get_resources(request)
+        except (oauth_errors.FatalClientError, ValidationError) as problem:
+            raise Invalid(_sentence_of(problem)) from None
+        except oauth_errors.OAuth2Error as problem:
+            return _back(problem.in_uri(problem.redirect_uri))
+        if self._request_info.get("code_challenge_method") != "S256":
+            missing = oauth_errors.InvalidRequestError(
+                description="PKCE with code_challenge_method S256 is required.", state=self._request_info["state"]
+            )
+            return _back(missing.in_uri(self._request_info["redirect_uri"]))
+        if "none" in request.GET.get("prompt", "").split():
+            asks = oauth_errors.OAuth2Error(state=self._request_info["state"])
+            asks.error = "interaction_required"
+            return _back(asks.in_uri(self._request_info["redirect_uri"]))
+        response: Any = FormView.get(self, request)
+        response.render()
+        # Browsers hold a form's redirects to the page's policy too: back to this client, and nowhere else.
+        response._csp_update = {"form-action": [server.form_target(self._request_info["redirect_uri"])]}  # noqa: SLF001
+        return response  # type: ignore[no-any-return]
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        scope_of(request)
+        if not request.POST.get("request"):
+            raise Invalid("That form is not this host's.")
+        answer: HttpResponse = super().post(request)
+        return answer
+
+    def _login_required(self, request: HttpRequest) -> None:
+        """Who is not signed in was sent to sign in already."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        with transaction.atomic():
+            server.grant(scope_of(self.request), self._client(), now=timezone.now())
+            answer: HttpResponse = super().form_valid(form)
+        return answer
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        scope, client = scope_of(self.request), self._client()
+        allowed = access.ROLES[keys.GRANTED] & scope.principal.scopes
+        return {
+            **super().get_context_data(**kwargs),
+            "client_name": server.name_of(client),
+            "target": server.form_target(self._request_info["redirect_uri"]),
+            "may": [words for needed, words in MAY.items() if needed in allowed],
+            "tenants": f"/tenants?{_next(self.request)}",
+        }
+
+    def _client(self) -> Any:
+        return Client.objects.get(id=self._request_info["client_id"])
+
+
+authorize = pages.parameters("*")(Consent.as_view())
+
+
+class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
+    """Tokens for a code, and for a refresh token whose grant is good."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        refresh = request.POST.get("refresh_token", "")
+        if refresh and not server.may_refresh(refresh, now=timezone.now()):
+            return JsonResponse({"error": "invalid_grant"}, status=400)
+        try:
+            answer: HttpResponse = super().post(request)
+        except ValidationError:
+            return JsonResponse({"error": "invalid_target"}, status=400)
+        return answer
+
+
+token = TokenView.as_view()
+register = idp.client_registration
+revoke = idp.revoke
+
+
+def _back(uri: str) -> HttpResponse:
+    """To the client, whose scheme may be a program's own."""
+    return HttpResponse(status=302, headers={"Location": uri})
+
+
+def _sentence_of(problem: Exception) -> str:
+    told = getattr(problem, "description", "") or " ".join(getattr(problem, "messages", []))
+    return f"The client asked for access in a way that this host does not know: {told}".rstrip(": ")
+
+
+def _next(request: HttpRequest) -> str:
+    return urlencode({"next": request.get_full_path()})

@@ -1,0 +1,428 @@
+"""A client of ``/mcp`` without a key: it registers, a person consents, and its tokens open what was granted."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from time_machine import travel
+
+from memory.host import audit, ids, operators
+from memory.host.models import ApiKey
+from openwop_console.oauth import server
+from tests import building
+from tests.mcp.conftest import Model
+from tests.pages.conftest import body_of
+
+pytestmark = pytest.mark.django_db
+BACK = "http://127.0.0.1:5000/callback"
+VERIFIER = "v" * 64
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+RESOURCE = "http://testserver/mcp"
+Browse = Callable[..., Client]
+
+
+@pytest.fixture
+def browse() -> Browse:
+    """``browse("globex", "viewer")``: the browser of a person who is signed in there."""
+
+    def signed_in(slug: str = "acme", role: str = "operator", person: Any = None) -> Client:
+        browser = Client()
+        browser.force_login(person or building.operator(slug, role))
+        return browser
+
+    return signed_in
+
+
+@dataclass
+class Program:
+    """A client of OAuth, with what it was given so far."""
+
+    client: Client = field(default_factory=Client)
+    id: str = ""
+    tokens: dict[str, Any] = field(default_factory=dict)
+
+    def register(self, name: str = "Desk", *uris: str, **more: Any) -> Any:
+        body = {
+            "client_name": name,
+            "redirect_uris": list(uris) or [BACK],
+            "token_endpoint_auth_method": "none",
+            **more,
+        }
+        answer = self.client.post("/oauth/register", json.dumps(body), content_type="application/json")
+        self.id = answer.json().get("client_id", "")
+        return answer
+
+    def address(self, **changes: Any) -> str:
+        asked = {
+            "response_type": "code",
+            "client_id": self.id,
+            "redirect_uri": BACK,
+            "state": "st",
+            "scope": "mcp",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            "resource": RESOURCE,
+        }
+        return f"/oauth/authorize?{urlencode({name: value for name, value in {**asked, **changes}.items() if value})}"
+
+    def exchange(self, code: str, **changes: Any) -> Any:
+        sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, "client_id": self.id}
+        answer = self.client.post("/oauth/token", {**sent, "code_verifier": VERIFIER, "resource": RESOURCE, **changes})
+        self.tokens = answer.json()
+        return answer
+
+    def refresh(self) -> Any:
+        sent = {"grant_type": "refresh_token", "refresh_token": self.tokens["refresh_token"], "client_id": self.id}
+        answer = self.client.post("/oauth/token", sent)
+        self.tokens = answer.json() if answer.status_code == 200 else self.tokens
+        return answer
+
+    @property
+    def model(self) -> Model:
+        return Model(self.client, {"HTTP_AUTHORIZATION": f"Bearer {self.tokens['access_token']}"})
+
+    def status(self) -> int:
+        """What ``/mcp`` answers to its token."""
+        found: int = self.model.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code
+        return found
+
+
+def consent(browser: Client, address: str, action: str = "grant") -> Any:
+    page = browser.get(address)
+    assert page.status_code == 200, body_of(page)
+    signed = re.search(r'name="request" value="([^"]+)"', body_of(page))
+    assert signed
+    return browser.post("/oauth/authorize", {"request": signed[1], "scopes": "mcp", "action": action})
+
+
+def told(answer: Any) -> dict[str, str]:
+    """What the client is told where it is sent back to."""
+    assert answer.status_code == 302, answer.content
+    assert answer["Location"].startswith(BACK)
+    return {name: values[0] for name, values in parse_qs(urlsplit(answer["Location"]).query).items()}
+
+
+def granted(browser: Client, name: str = "Desk") -> Program:
+    """A program to which the person of the browser has granted access."""
+    program = Program()
+    assert program.register(name).status_code == 201
+    back = told(consent(browser, program.address()))
+    assert back["state"] == "st"
+    assert program.exchange(back["code"]).status_code == 200, program.tokens
+    return program
+
+
+def actions(slug: str = "acme") -> list[str]:
+    return [record.action for record in audit.newest(building.tenant(slug).id)]
+
+
+def test_the_metadata_leads_from_the_refusal_to_every_address(client: Client) -> None:
+    for path in ("", "/mcp"):
+        found = client.get(f"/.well-known/oauth-protected-resource{path}").json()
+        assert (found["resource"], found["authorization_servers"]) == (RESOURCE, ["http://testserver"])
+    told_of = client.get("/.well-known/oauth-authorization-server").json()
+    assert told_of["issuer"] == "http://testserver"
+    assert told_of["code_challenge_methods_supported"] == ["S256"]
+    assert told_of["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    for name in ("authorization", "token", "registration", "revocation"):
+        assert told_of[f"{name}_endpoint"].startswith("http://testserver/oauth/")
+
+
+@pytest.mark.engines
+def test_a_person_grants_a_client_access_and_it_reads_as_they_may(browse: Browse) -> None:
+    kept = building.remember("acme", "the owl").entries[0]
+    browser = browse()
+    program = Program()
+    program.register("Desk <3".replace("<", ""))
+    page = body_of(browser.get(program.address()))
+    assert "Grant Desk 3 access to Acme?" in page
+    assert "search, list and read memory" in page
+    back = told(consent(browser, program.address()))
+    tokens = program.exchange(back["code"])
+    assert tokens["Cache-Control"] == "no-store"
+    assert program.tokens["expires_in"] <= 24 * 3600
+    assert program.tokens["refresh_expires_in"] <= 24 * 3600
+    result = program.model.call("memory_get", id=kept)
+    assert result["isError"] is False
+    record = audit.newest(building.tenant().id, audit.AuditFilter(action="mcp.call"))[0]
+    assert (record.details["roles"], record.details["tool"]) == (["agent"], "memory_get")
+    assert "grant.created" in actions()
+
+
+def test_the_consent_page_lets_its_form_lead_to_this_client_alone(browse: Browse) -> None:
+    browser, program = browse(), Program()
+    for uri, target in (
+        (BACK, "http://127.0.0.1:5000"),
+        ("https://app.example/cb", "https://app.example"),
+        ("cursor://anysphere/cb", "cursor:"),
+    ):
+        program.register("Desk", uri)
+        policy = browser.get(program.address(redirect_uri=uri))["Content-Security-Policy"]
+        [directive] = [each for each in policy.split("; ") if each.startswith("form-action")]
+        assert directive.split() == ["form-action", "'self'", target]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://evil.example/cb",
+        "http://127.0.0.1.evil.example/cb",
+        "http://localhost@evil.example/cb",
+        "javascript://x/%0aalert(1)",
+        "data://x",
+        "file:///etc/passwd",
+        "https:///cb",
+        "https://a.example/cb#part",
+        "https://a.example/cb; script-src *",
+        "https://*.example/cb",
+        "urn:ietf:wg:oauth:2.0:oob",
+        "x",
+        "http://[::1",
+        "http://127.0.0.1:99999999/cb",
+    ],
+)
+def test_a_client_is_sent_back_by_https_its_own_scheme_or_to_this_machine_alone(uri: str) -> None:
+    answer = Program().register("Desk", uri)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
+
+
+@pytest.mark.parametrize("uri", ["http://localhost:33418/", "http://[::1]:8/cb", "https://claude.ai/api/mcp/callback"])
+def test_these_redirects_are_registered(uri: str) -> None:
+    assert Program().register("Desk", uri).status_code == 201
+
+
+def test_registration_is_limited_and_gives_what_this_address_needs_alone(settings: Any) -> None:
+    program = Program()
+    made = program.register("Desk", scope="openid everything", grant_types=["client_credentials"]).json()
+    assert (made["scope"], made["response_types"]) == ("mcp", ["code"])
+    assert set(made["grant_types"]) == {"authorization_code", "refresh_token"}
+    assert {program.register().status_code for _ in range(12)} == {201, 429}
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"response_type": "token"}, "unauthorized_client"),
+        ({"scope": "openid"}, "invalid_scope"),
+        ({"prompt": "none"}, "interaction_required"),
+    ],
+)
+def test_a_request_that_is_not_this_host_s_way_goes_back_with_an_error(
+    browse: Browse, change: dict[str, Any], error: str
+) -> None:
+    program = Program()
+    program.register()
+    answer = browse().get(program.address(**change))
+    if "code_challenge" in change:
+        assert "Location" in answer
+    back = told(answer)
+    assert (back["error"], "code" in back) == (error, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client_id": "unknown"},
+        {"redirect_uri": "https://evil.example/cb"},
+        {"redirect_uri": None},
+        {"resource": "https://evil.example/mcp"},
+    ],
+)
+def test_nobody_is_sent_anywhere_by_a_request_of_an_unknown_client_or_to_another_place(
+    browse: Browse, change: dict[str, Any]
+) -> None:
+    program = Program()
+    program.register()
+    answer = browse().get(program.address(**change))
+    assert (answer.status_code, "Location" in answer) == (400, False)
+
+
+def test_a_parameter_that_the_page_of_consent_does_not_know_is_ignored(browse: Browse) -> None:
+    program = Program()
+    program.register()
+    assert browse().get(f"{program.address()}&surprise=1").status_code == 200
+
+
+def test_a_visitor_signs_in_first_and_comes_back(client: Client) -> None:
+    program = Program()
+    program.register()
+    answer = client.get(program.address())
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login?next=%2Foauth%2Fauthorize%3F")
+
+
+def test_who_refuses_grants_nothing(browse: Browse) -> None:
+    program = Program()
+    program.register()
+    assert told(consent(browse(), program.address(), "deny")) == {"error": "access_denied", "state": "st"}
+    assert not ApiKey.objects.exclude(client_id="").exists()
+
+
+def test_a_consent_without_the_token_of_the_page_is_refused(browse: Browse) -> None:
+    program = Program()
+    program.register()
+    browser = browse()
+    signed = re.search(r'name="request" value="([^"]+)"', body_of(browser.get(program.address())))
+    assert signed
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = browser.cookies
+    sent = {"request": signed[1], "scopes": "mcp", "action": "grant"}
+    assert strict.post("/oauth/authorize", sent).status_code == 403
+    assert browser.post("/oauth/authorize", {**sent, "request": "x"}).status_code == 403
+    assert browser.post("/oauth/authorize", {"action": "grant"}).status_code == 400
+    assert not ApiKey.objects.exclude(client_id="").exists()
+
+
+def test_a_code_is_exchanged_once_with_its_verifier(browse: Browse) -> None:
+    browser, program = browse(), Program()
+    program.register()
+    code = told(consent(browser, program.address()))["code"]
+    for wrong in ({"code_verifier": "w" * 64}, {"redirect_uri": "http://127.0.0.1:5000/other"}):
+        assert program.exchange(code, **wrong).status_code == 400
+    code = told(consent(browser, program.address()))["code"]
+    assert program.exchange(code, resource="https://evil.example/mcp").json()["error"] == "invalid_target"
+    assert program.exchange(code).status_code == 200
+    assert program.exchange(code).status_code == 400
+
+
+def test_a_token_ends_and_is_refreshed(browse: Browse) -> None:
+    program = granted(browse())
+    assert program.status() == 200
+    first = dict(program.tokens)
+    with travel(timezone.now() + timedelta(hours=1, minutes=1)):
+        assert program.status() == 401
+        assert program.refresh().status_code == 200
+        assert program.status() == 200
+    program.tokens = first
+    assert program.refresh().status_code == 400, "a refresh token is used once"
+
+
+def test_a_token_opens_mcp_alone(browse: Browse) -> None:
+    program = granted(browse())
+    headers = program.model.headers
+    assert program.client.get("/v1/host/console/memory", **headers).status_code == 401
+    assert program.client.get("/api/v1/memory", **headers).status_code == 401
+
+
+def test_a_token_for_another_address_is_refused(browse: Browse, settings: Any) -> None:
+    program = granted(browse())
+    settings.ALLOWED_HOSTS = ["other.example"]
+    answer = program.model.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, HTTP_HOST="other.example")
+    assert answer.status_code == 401
+
+
+def test_settings_list_the_client_by_its_name_and_a_revoked_grant_ends_at_once(browse: Browse) -> None:
+    browser = browse()
+    program = granted(browser, "Desk of Ada")
+    page = body_of(browser.get("/settings"))
+    assert "Desk of Ada" in page
+    address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
+    assert address
+    assert browser.post(address[1]).status_code == 302
+    assert program.status() == 401
+    assert program.refresh().status_code == 400
+    assert "Desk of Ada" not in body_of(browser.get("/settings")).split("Clients with access")[1]
+    assert actions().count("grant.revoked") == 1
+
+
+def test_who_manages_keys_sees_and_revokes_the_grants_of_all_and_others_their_own(browse: Browse) -> None:
+    program = granted(browse(role="operator"), "Desk of Ada")
+    viewer, owner, stranger = browse(role="viewer"), browse(role="owner"), browse("globex", "owner")
+    address = f"/settings/grants/{ids.wire('key', ApiKey.objects.exclude(client_id='').get().id)}/revoke"
+    for other in (viewer, stranger):
+        assert "Desk of Ada" not in body_of(other.get("/settings"))
+        assert other.post(address).status_code == 404
+    assert program.status() == 200
+    assert "Desk of Ada" in body_of(owner.get("/settings"))
+    assert owner.post(address).status_code == 302
+    assert program.status() == 401
+
+
+@pytest.mark.parametrize("change", [{"active": False}, {"role": "viewer"}])
+def test_a_person_who_is_deactivated_or_has_another_role_ends_their_grants_for_good(
+    browse: Browse, change: dict[str, Any]
+) -> None:
+    person = building.operator("acme", "operator")
+    program = granted(browse(person=person))
+    owner = building.scope()
+    operators.change(owner, person.id, **change, now=timezone.now())
+    assert program.status() == 401
+    assert program.refresh().status_code == 400
+    operators.change(
+        owner, person.id, **({"active": True} if "active" in change else {"role": "operator"}), now=timezone.now()
+    )
+    assert program.status() == 401
+
+
+def test_a_client_may_never_more_than_its_person(browse: Browse) -> None:
+    result = granted(browse(role="viewer")).model.call("proposal_create", kind="automation", artifact={})
+    assert result["structuredContent"]["requiredScope"] == "proposals:create"
+    program = Program()
+    program.register()
+    auditor = browse(role="auditor")
+    assert "nothing that a client could be granted" in body_of(auditor.get(program.address()))
+    assert consent(auditor, program.address()).status_code == 403
+
+
+def test_a_grant_is_for_the_tenant_of_the_session_and_a_newer_one_takes_its_place(browse: Browse) -> None:
+    mine, theirs = (building.remember(slug, f"the owl of {slug}").entries[0] for slug in ("acme", "globex"))
+    ada, greta = granted(browse()), granted(browse("globex"))
+    for program, own, other in ((ada, mine, theirs), (greta, theirs, mine)):
+        assert program.model.call("memory_get", id=own)["isError"] is False
+        assert program.model.call("memory_get", id=other)["isError"] is True
+        assert len(program.model.call("memory_search", query="owl")["structuredContent"]["entries"]) == 1
+    assert actions("acme").count("grant.created") == actions("globex").count("grant.created") == 1
+
+
+def test_a_person_of_two_tenants_moves_a_client_by_consenting_again(browse: Browse) -> None:
+    person = building.operator("acme", "operator", "ada@both.example")
+    browser = browse(person=person)
+    program = granted(browser)
+    building.operator("globex", "operator", "ada@both.example")
+    old = dict(program.tokens)
+    browser.post("/tenants", {"tenant": "globex"})
+    program.exchange(told(consent(browser, program.address()))["code"])
+    theirs = building.remember("globex", "their owl").entries[0]
+    assert program.model.call("memory_get", id=theirs)["isError"] is False
+    program.tokens = old
+    assert program.status() == 401
+    assert "grant.revoked" in actions("acme")
+
+
+def test_a_grant_has_no_key_to_rotate(browse: Browse, client: Client) -> None:
+    granted(browse())
+    key_id = ids.wire("key", ApiKey.objects.exclude(client_id="").get().id)
+    answer = client.post(f"/v1/host/console/keys/{key_id}:rotate", **building.headers())
+    assert answer.status_code == 409
+
+
+def test_what_is_over_is_swept(browse: Browse) -> None:
+    program = granted(browse())
+    Program().register("Nobody's")
+    assert server.sweep(now=timezone.now()) == 0
+    assert server.sweep(now=timezone.now() + timedelta(hours=25)) == 4
+    assert program.status() == 401
+
+
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/register", "/oauth/revoke"])
+def test_bad_bodies_are_answered_in_the_shape_of_oauth(path: str, client: Client, settings: Any) -> None:
+    for body, kind in ((b"\xff{", "application/json"), (b"a=1", "application/x-www-form-urlencoded"), (b"", "text/x")):
+        answer = client.post(path, body, content_type=kind)
+        assert 400 <= answer.status_code < 500
+        assert answer.json()["error"]
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+    answer = client.post(path, b"a=" + b"x" * 100, content_type="application/x-www-form-urlencoded")
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]
