@@ -11,18 +11,21 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
+import orjson
 from django.db import transaction
 from rest_framework.exceptions import APIException
 
-from memory import adapter, provenance, search
+from memory import adapter, external_runs, provenance, search
 from memory.api import schemas as memory_schemas
 from memory.api import serializers as memory_wire
-from memory.host import access, audit, denials, ids
-from memory.host.errors import Forbidden, Invalid, NotFound, Refusal
-from memory.host.http import checked
+from memory.host import access, audit, denials, idempotency, ids
+from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
+from memory.host.http import Text, checked
+from memory.host.idempotency import StoredAnswer
 from memory.host.json_types import JSONObject
 from memory.host.operations import STRING, TEXT, Schema, also, closed, nullable, words
 from memory.host.tenancy import TenantScope
+from memory.origin_fields import ORIGIN
 from memory.search import LedgerFilter, LedgerPage
 from openwop_console import errors
 from openwop_console.mcp import texts
@@ -47,6 +50,14 @@ REF: Schema = {
 LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT}
 ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The id of an entry: mem_..."}
 NOTICE: Schema = {"const": texts.NOTICE}
+
+
+class MemoryWrite(memory_wire.EntryWrite):
+    """The body of a write of the host extension as far as the tool lists it, and a key like its ``Idempotency-Key``."""
+
+    subject = None  # type: ignore[assignment]  # a field that is not inherited
+    expiresAt = None  # type: ignore[assignment]  # noqa: N815
+    key = Text(required=False, max_length=255)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,8 @@ class Result:
 class Tool:
     """A tool as it is listed; ``scopes`` are the permissions that it needs, all of them.
 
-    ``call`` carries it out; one that waits for a person has none (``questions``).
+    ``call`` carries it out; one that waits for a person has none (``questions``). One that ``checks_itself`` has the
+    form of a request of the host extension, which names every field that is wrong.
     """
 
     name: str
@@ -89,6 +101,7 @@ class Tool:
     scopes: tuple[str, ...]
     call: Callable[[Call], Result] | None = None
     reads: bool = False
+    checks_itself: bool = False
 
     @property
     def document(self) -> JSONObject:
@@ -149,7 +162,8 @@ def answered(
     try:
         for needed in tool.scopes:
             scope.check(needed)
-        if problems := json_schemas.problems(tool.takes, given, field="arguments"):
+        problems = [] if tool.checks_itself else json_schemas.problems(tool.takes, given, field="arguments")
+        if problems:
             raise Invalid("The arguments do not fit the tool.", errors=problems)
         return carry_out()
     except (Refusal, APIException) as problem:
@@ -222,6 +236,39 @@ def _get(call: Call) -> Result:
     return Result([texts.entry_text(row)], document | {"notice": texts.NOTICE}, [ids.wire("mem", row.id)])
 
 
+def _write(call: Call) -> Result:
+    """The entry is stored; with a ``key`` once, and answered alike for a day.
+
+    Claim, entry and answer commit together, so whoever comes with the same key meanwhile waits for all of them.
+    """
+    body = checked(MemoryWrite, call.given)
+    key = body.validated_data.get("key")
+    if key is None:
+        return _stored(_write_entry(call, body))
+    said = orjson.dumps({name: value for name, value in call.given.items() if name != "key"})
+    place = {"method": "POST", "path": "/mcp/memory_write", "query": ""}
+    asked = idempotency.request_of(call.scope.tenant_id, call.scope.principal.id, key=key, body=said, **place)
+    claim = idempotency.claim(asked, now=call.now)
+    if claim is None:
+        raise IdempotencyInFlight(retryAfter=1)
+    if isinstance(claim, StoredAnswer):
+        return _stored(claim.body)
+    memory_id = _write_entry(call, body)
+    idempotency.store_answer(claim, StoredAnswer(200, {}, memory_id))
+    return _stored(memory_id)
+
+
+def _write_entry(call: Call, body: MemoryWrite) -> str:
+    given = body.validated_data
+    origin = given.get("origin")
+    written = external_runs.write_entry(call.scope, given["memoryRef"], body.draft(), origin, now=call.now)
+    return ids.wire("mem", written.id)
+
+
+def _stored(memory_id: str) -> Result:
+    return Result([f"Stored {memory_id}."], {"id": memory_id}, [memory_id])
+
+
 # --- proposals ------------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +312,25 @@ LIST = Tool(
     ("memory:read",),
     _list,
     reads=True,
+)
+WRITE = Tool(
+    "memory_write",
+    "Write memory",
+    "Store a text under a memoryRef; secrets of the tenant are redacted. With a key, a repeated call stores it once. "
+    "origin says which system, run, thread, node and step it comes from.",
+    takes(
+        "memoryRef",
+        "content",
+        memoryRef=REF,
+        content=TEXT,
+        tags={"type": "array", "items": TEXT},
+        key={"type": "string", "minLength": 1, "maxLength": 255},
+        origin=ORIGIN,
+    ),
+    closed(id=TEXT),
+    ("memory:write",),
+    _write,
+    checks_itself=True,
 )
 PROPOSE = Tool(
     "proposal_create",
@@ -312,4 +378,4 @@ ASK = Tool(
     ),
     ("runs:create",),
 )
-TOOLS = {tool.name: tool for tool in (SEARCH, GET, LIST, ASK, PROPOSE)}
+TOOLS = {tool.name: tool for tool in (SEARCH, GET, LIST, WRITE, ASK, PROPOSE)}

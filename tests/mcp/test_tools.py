@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 
-from memory.host import audit, ids
+from memory.host import audit, ids, secrets
 from memory.host.models import AuditRecord
 from memory.passes import archives
 from proposals import revisions
@@ -39,7 +39,7 @@ def answered(model: Model, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def test_the_tools_are_listed_with_their_schemas_and_readers_are_marked(model: Models) -> None:
     tools = {each["name"]: each for each in model().result("tools/list")["tools"]}
-    assert tools.keys() >= READERS | {"proposal_create"}
+    assert tools.keys() >= READERS | {"memory_write", "ask_human", "proposal_create"}
     for name, tool in tools.items():
         assert tool["annotations"]["readOnlyHint"] is (name in READERS)
         assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
@@ -81,6 +81,13 @@ def test_memory_is_found_listed_and_read_and_every_block_says_that_it_is_data(mo
         ("memory_list", {"memoryRef": "notes", "after": "x"}, "arguments.after"),
         ("memory_get", {"id": "x" * 65}, "arguments.id"),
         ("proposal_create", {"kind": "automation", "artifact": "x"}, "arguments.artifact"),
+        ("memory_write", {"content": "x"}, "memoryRef"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "surprise": 1}, "surprise"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "tags": "x"}, "tags"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "key": "a b"}, "Idempotency-Key"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "origin": {"system": "s", "node": 1}}, "origin.node"),
+        ("memory_write", {"memoryRef": "notes", "content": "x", "origin": {"system": "s", "x": 1}}, "origin.x"),
+        ("memory_write", {"memoryRef": "openintent/semantic/x", "content": "x"}, "memoryRef"),
     ],
 )
 def test_arguments_that_do_not_fit_are_told_by_name(
@@ -132,6 +139,43 @@ def test_an_archive_that_was_withdrawn_is_gone(model: Models) -> None:
     archives.withdraw(archive.tenant_id, [archive.id], "source-forgotten", now=timezone.now())
     answer = model().ask("resources/read", uri=f"openwop://archives/{ids.wire('arc', archive.id)}")
     assert (answer["error"]["code"], answer["error"]["data"]["error"]) == (-32002, "gone")
+
+
+def test_what_a_model_writes_is_redacted_attributed_and_read_again(model: Models) -> None:
+    place = {"kind": "tenant", "owner": ""}
+    secrets.set_secret(building.scope(), "token", "hunter2-hunter2", now=timezone.now(), **place)
+    agent = model(agents=("acme.writer",))
+    origin = {"system": "desk", "runId": "r1", "threadId": "t1", "node": "plan", "step": 3}
+    given = {"memoryRef": "notes", "content": "the owl said hunter2-hunter2", "tags": ["owl"], "origin": origin}
+    result = agent.call("memory_write", **given)
+    kept = result["structuredContent"]["id"]
+    assert kept in texts(result)[0]
+    one = answered(agent, "memory_get", id=kept)
+    assert (one["entry"]["content"], one["entry"]["tags"]) == ("the owl said [REDACTED:token]", ["owl"])
+    assert (one["provenance"]["verdict"], one["provenance"]["origin"]) == ("stated", origin)
+    assert one["provenance"]["writes"][0]["agentId"] == "acme.writer"
+    assert answered(agent, "memory_write", memoryRef="notes", content="no origin")["id"] != kept
+    assert [record.target for record in recorded() if record.details["tool"] == "memory_write"][-1] == kept
+
+
+@pytest.mark.engines
+def test_a_write_with_a_key_is_carried_out_once(model: Models) -> None:
+    agent = model()
+    first = answered(agent, "memory_write", memoryRef="notes", content="once", key="k1")
+    assert answered(agent, "memory_write", key="k1", content="once", memoryRef="notes") == first
+    other = agent.call("memory_write", memoryRef="notes", content="another", key="k1")
+    assert (other["isError"], other["structuredContent"]["error"]) == (True, "idempotency_key_mismatch")
+    refused = agent.call("memory_write", memoryRef="openintent/semantic/x", content="x", key="k2")
+    assert refused["isError"] is True
+    assert answered(agent, "memory_write", memoryRef="notes", content="second", key="k2") != first
+    assert building.contents(building.scope()) == ["second", "once"]
+    assert answered(model(), "memory_write", memoryRef="notes", content="once", key="k1") != first, "a key is one's own"
+
+
+def test_a_viewer_writes_nothing(model: Models) -> None:
+    result = model(role="viewer").call("memory_write", memoryRef="notes", content="x")
+    assert result["structuredContent"]["requiredScope"] == "memory:write"
+    assert building.contents(building.scope()) == []
 
 
 def test_a_proposal_is_a_draft_with_its_artifact_as_it_was_written(model: Models) -> None:
