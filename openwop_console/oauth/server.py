@@ -5,6 +5,7 @@ theirs in one tenant (``memory.host.keys``). When the grant is over, tokens open
 """
 
 import re
+import secrets as random_secrets
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -39,6 +40,10 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
     """django-allauth with one scope, one resource, and what a client may register."""
 
     scope_display = {SCOPE: "use the tools of this console"}
+
+    def generate_client_secret(self) -> str:
+        """Of characters that are the same in a form and in the header of HTTP Basic, where clients encode others."""
+        return random_secrets.token_urlsafe(48)
 
     def get_issuer(self) -> str:
         return errors.public_url(self.request)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import pytest
 from django.test import Client
@@ -295,6 +295,22 @@ def test_a_code_is_exchanged_once_with_its_verifier(browse: Browse) -> None:
     assert program.exchange(code, resource="https://evil.example/mcp").json()["error"] == "invalid_target"
     assert program.exchange(code).status_code == 200
     assert program.exchange(code).status_code == 400
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_a_client_with_a_secret_proves_it(browse: Browse, method: str) -> None:
+    browser, program = browse(), Program()
+    secret = program.register(token_endpoint_auth_method=method).json()["client_secret"]
+    assert secret == quote_plus(secret), "clients encode what stands in the header"
+    code = told(consent(browser, program.address()))["code"]
+    assert program.exchange(code).status_code == 401
+    if method == "client_secret_post":
+        assert program.exchange(code, client_secret="x").status_code == 401
+        assert program.exchange(code, client_secret=secret).status_code == 200
+    else:
+        pair = base64.b64encode(f"{program.id}:{secret}".encode()).decode()
+        program.client.defaults["HTTP_AUTHORIZATION"] = f"Basic {pair}"
+        assert program.exchange(code).status_code == 200
 
 
 def test_a_token_ends_and_is_refreshed(browse: Browse) -> None:
