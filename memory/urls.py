@@ -12,6 +12,7 @@ from memory.views import (
     entries,
     forget,
     ledger,
+    lookalikes,
     namespaces,
     nights,
     passes,
@@ -40,6 +41,8 @@ passing: list[URLPattern] = [
     path("nights", nights.nights, name="nights"),
     path("consolidation", consolidation.consolidation, name="consolidation"),
     path("consolidation/order", consolidation.order, name="consolidation-order"),
+    path("consolidation/duplicates", lookalikes.look_alikes, name="look-alikes"),
+    path("consolidation/duplicates/decide", lookalikes.decide, name="look-alikes-decide"),
     path("consolidation/schedules", consolidation.schedule, name="pass-schedule"),
     path("consolidation/schedules/<str:schedule_id>/remove", consolidation.unschedule, name="pass-schedule-remove"),
 ]

@@ -15,6 +15,7 @@ from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
+from memory.passes import lookalikes
 from proposals import inbox, overrides, policy_review, rules
 from proposals.models import PolicyChange, Vote
 
@@ -36,10 +37,12 @@ SECTIONS = {
         "forgets",
         "previews",
         "suspects",
+        "duplicates",
     ),
     "commitments": ("possible",),
     "proposals": ("votes", "drafts", "changes"),
     "forget": ("forgets", "previews", "suspects"),
+    "consolidation": ("duplicates",),
 }
 
 
@@ -120,6 +123,7 @@ def waiting(scope: TenantScope, *, now: datetime) -> JSONObject:
         "forgets": requests.unfinished(scope) if erases else None,
         "previews": requests.previews_to_decide(scope, now=now) if erases else None,
         "suspects": requests.with_undecided(scope) if erases else None,
+        "duplicates": lookalikes.waiting(scope, now=now) if scope.can("passes:run") else None,
     }
 
 

@@ -121,7 +121,7 @@
   });
 
   /* --- keys: data-list around rows marked data-item; data-open on a row's link; data-key="a" on anything ---------------
-     A letter goes to the current row first, then to the page; what has data-aim is only focused, and Enter does it. One
+     A letter goes to the bar of the chosen rows, to the current row, then to the page; what has data-aim is only focused, and Enter does it. One
      switch turns all single keys off but "?", which leads to that switch. */
 
   const typing = (element) => element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
@@ -147,7 +147,8 @@
   function press(key) {
     const row = document.activeElement.closest("[data-item]") ?? document.querySelector("[data-current]");
     const selector = `[data-key="${CSS.escape(key)}"]`;
-    const target = (row && all(selector, row).find(shown)) ?? all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
+    const chosen = all(selector).find((found) => shown(found) && found.closest(".bulk-bar"));
+    const target = chosen ?? (row && all(selector, row).find(shown)) ?? all(selector).find((found) => shown(found) && !found.closest("[data-item]"));
     if (!target) return false;
     if (typing(target)) { target.focus(); target.select?.(); } else if ("aim" in target.dataset) point(target); else target.click();
     return true;
@@ -351,5 +352,6 @@
   visit();
   leadBack();
   aim();
+  if (location.hash === "#next") move(1);
   setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);
 })();

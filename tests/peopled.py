@@ -21,6 +21,8 @@ from memory.host import deliveries, ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.host.operations import Operation, operations_of
 from memory.models import Commitment
+from memory.passes import lookalikes, orders
+from memory.passes.orders import Wanted
 from openwop_console.runtime import artifacts, interrupts
 from openwop_console.runtime.timed import commitments
 from proposals import policies
@@ -299,6 +301,7 @@ BODIES: dict[str, Any] = {
     "createProposal": {"kind": "prompt-template", "artifact": proposing.TEMPLATE, "title": "A title"},
     "createRun": {"workflowId": "conformance-noop"},
     "createSchedule": {"name": "peopled", "workflowId": "conformance-noop", "cron": "0 3 * * *"},
+    "decideLookAlikes": {"decision": "keep", "pairs": [{"id": "dup_" + "0" * 32, "sha256": "0" * 64}]},
     "decideProposal": {"revision": 1, "sha256": "0" * 64, "decision": "granted"},
     "disableArtifact": {"reason": "incident"},
     "enableArtifact": {"reason": "looked into"},
@@ -367,6 +370,18 @@ def _vote(world: World) -> dict[str, Any]:
     return {"revision": gate.revision, "sha256": gate.sha256, "decision": "granted"}
 
 
+def _look_alikes(world: World) -> dict[str, Any]:
+    """Two entries that look alike are offered."""
+    texts = "The invoices are kept in the blue cabinet.", "Our blue cabinet in the hall holds all invoices."
+    building.remember(world.slug, *texts, memory_ref="alike")
+    order = orders.order(world.scope, Wanted("consolidate", "alike"), now=timezone.now())
+    work = orders.carry_out(world.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    assert work
+    lookalikes.find_after(work, clock=timezone.now)
+    (pair,) = lookalikes.page(world.scope, after=None, size=1, now=timezone.now()).rows
+    return {"decision": "keep", "pairs": [{"id": pair.id, "sha256": pair.sha256}]}
+
+
 def _superseded(world: World) -> dict[str, Any]:
     """Another version of the world's template is installed."""
     assert world.template
@@ -377,6 +392,7 @@ def _superseded(world: World) -> dict[str, Any]:
 
 # What an operation needs beside a row to be about, done in the world; each gives the body.
 PREPARED: dict[str, Callable[[World], Any]] = {
+    "decideLookAlikes": _look_alikes,
     "decideProposal": _vote,
     "createTask": lambda world: {"intent_id": world.openintent["intent"], "name": "Another"},
     "createCoordinator": lambda world: {"intent_id": world.openintent["intent"], "agent_id": "peopled-02"},

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memory.api import access, agents, archives, commitments, nights, passes, views, webhooks, workspace
+from memory.api import access, agents, archives, commitments, lookalikes, nights, passes, views, webhooks, workspace
 
 urlpatterns = [
     path("v1/agents", agents.agent_list, name="api-agents"),
@@ -37,6 +37,7 @@ urlpatterns = [
     path("v1/host/workspace/files/<path:path>", workspace.file, name="api-workspace-file"),
     *archives.urlpatterns,
     *commitments.urlpatterns,
+    *lookalikes.urlpatterns,
     *nights.urlpatterns,
     *passes.urlpatterns,
 ]

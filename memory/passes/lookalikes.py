@@ -37,6 +37,7 @@ MOST_LOOKED = 100  # entries that are held against others after one pass
 NEAREST = 10  # entries that each is held against
 MOST_OPEN = 50  # pairs of one ref that wait for a person: no more are looked for
 MOST_AT_ONCE = 50
+MOST_LISTED = 1000  # pairs in a file
 GENERATIONS = 4
 REFUSED = "Nothing was changed: not all of these pairs can be decided so."
 GONE = "It is not offered any more: one of the two was changed, retired or forgotten, or its pair was decided."
@@ -185,7 +186,7 @@ class Pair:
     @property
     def pieces(self) -> tuple[list[Piece], list[Piece]]:
         """Both texts, with the words marked that the other does not have."""
-        return differences.pieces_of(self.older.content, self.newer.content)
+        return differences.words_apart(self.older.content, self.newer.content)
 
 
 def _digest(older: str, newer: str) -> str:
@@ -207,14 +208,22 @@ def waiting(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     return _open(scope, now=now)
 
 
+def count(scope: TenantScope, *, entry_id: UUID | None = None, now: datetime) -> int:
+    """How many pairs wait, of all or with one entry."""
+    return _with_entry(_open(scope, now=now), entry_id).count()
+
+
+def _with_entry(rows: QuerySet[LookAlike], entry_id: UUID | None) -> QuerySet[LookAlike]:
+    return rows.filter(Q(older_id=entry_id) | Q(newer_id=entry_id)) if entry_id else rows
+
+
 def page(
     scope: TenantScope, *, memory_ref: str = "", entry_id: UUID | None = None, after: UUID | None, size: int,
     now: datetime,
 ) -> Page[Pair]:  # fmt: skip
     """The pairs that wait behind that one, the newest first; of one ref, or with one entry, when it is named."""
-    rows = _open(scope, now=now)
+    rows = _with_entry(_open(scope, now=now), entry_id)
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
-    rows = rows.filter(Q(older_id=entry_id) | Q(newer_id=entry_id)) if entry_id else rows
     found = read_page(rows, after, size)
     texts = adapter.by_ids(scope, [each for row in found.rows for each in (row.older_id, row.newer_id)], now=now)
     return found.of(

@@ -69,10 +69,15 @@ def diff_lines(before: list[str], after: list[str]) -> Diff:
     return Diff(hunks, added, removed, skipped_after, beyond)
 
 
-def pieces_of(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts whole, with the words marked that the other does not have in that place."""
-    row = _changed((1, one), (1, other), _Work(WORD_WORK))
-    return row.old or [], row.new or []
+def words_apart(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
+    """Both texts whole, with each word marked that the other does not have, wherever it stands there."""
+    texts = [WORD.findall(text) for text in (one, other)]
+    there = [{word.casefold() for word in text} for text in texts]
+    left, right = (
+        [Piece(word, word.isalnum() and word.casefold() not in others) for word in text]
+        for text, others in zip(texts, reversed(there), strict=True)
+    )
+    return left, right
 
 
 def size(before: list[str], after: list[str]) -> tuple[int, int]:

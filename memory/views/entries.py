@@ -18,7 +18,7 @@ from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
 from memory.openintent import entries
-from memory.passes import pass_reports
+from memory.passes import lookalikes, pass_reports
 from memory.passes.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
 from memory.views.ledger import row_of
@@ -72,6 +72,7 @@ def _page(
     scope, now, mem_id = tenancy.scope_of(request), timezone.now(), ids.wire("mem", found.id)
     kin = pass_reports.kinship(scope, found, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
+    context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
     context |= {"value": value, "revealed": revealed, **_may(scope, mem_id)}
     return pages.render(request, "memory/entry.html", context)
 

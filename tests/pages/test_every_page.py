@@ -39,6 +39,7 @@ LISTS = [
 LISTS += [
     "/consolidation",
     "/nights",
+    "/consolidation/duplicates",
     "/commitments",
     "/retention",
     "/archives",

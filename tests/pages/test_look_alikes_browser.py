@@ -1,0 +1,65 @@
+"""Possible duplicates in a real browser: by keyboard alone, and without JavaScript."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import browsing
+from tests.memory.test_look_alikes import HELD, KEPT, Desk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+URL = "/consolidation/duplicates"
+FERN = ("Basil waters the big fern on Mondays.", "On Mondays the big fern gets water from Basil.")
+KEYS = ("The spare keys hang beside the lift.", "Beside the lift you find all spare keys.")
+
+
+def filled() -> Desk:
+    desk = Desk()
+    desk.say(KEPT, HELD, *FERN, *KEYS)
+    assert len(desk.look()) == 3
+    return desk
+
+
+def test_by_keyboard_one_pair_is_decided_and_then_the_selected_ones(page: Page, live_server: Any) -> None:
+    desk = filled()
+    browsing.sign_in(page, live_server.url, URL)
+    pairs = page.locator("[data-item]")
+    expect(pairs).to_have_count(3)
+    page.keyboard.press("j")
+    kept = desk.pairs()[0]
+    page.keyboard.press("b")
+    expect(pairs).to_have_count(2)
+    assert {kept.older.content, kept.newer.content} <= set(desk.texts())
+    expect(pairs.first).to_be_focused()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator(".bulk-bar")).to_contain_text("2 selected")
+    left = desk.pairs()
+    page.keyboard.press("n")
+    expect(page.get_by_text("Replaced the older entry of 2 pairs.")).to_be_visible()
+    assert not {pair.older.content for pair in left} & set(desk.texts())
+    assert {pair.newer.content for pair in left} <= set(desk.texts())
+
+
+def test_enter_in_a_box_decides_nothing(page: Page, live_server: Any) -> None:
+    desk = filled()
+    browsing.sign_in(page, live_server.url, URL)
+    page.get_by_role("checkbox", name="Select pair 1").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-item]")).to_have_count(3)
+    assert len(desk.texts()) == 6
+
+
+def test_without_scripts_the_buttons_decide(browser: Browser, live_server: Any) -> None:
+    desk = filled()
+    page = browser.new_context(java_script_enabled=False).new_page()
+    browsing.sign_in(page, live_server.url, URL)
+    page.get_by_role("button", name="Merge pair 1").click()
+    expect(page.get_by_text("Merged 1 pair.")).to_be_visible()
+    page.get_by_role("checkbox", name="Select pair 1").check()
+    page.get_by_role("checkbox", name="Select pair 2").check()
+    page.locator(".bulk-bar").get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged 2 pairs.")).to_be_visible()
+    assert len(desk.texts()) == 3
