@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from memory.addresses import is_agent_id
+from memory.host import events, webhooks
 from memory.host.pages import PlainForm
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
@@ -370,3 +371,32 @@ class SecretForm(PlainForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="Sealed in the vault. No page and no answer shows it again.",
     )
+
+
+class WebhookForm(PlainForm):
+    """A webhook as somebody wants it."""
+
+    url = forms.CharField(
+        label="Address",
+        max_length=webhooks.MAX_URL,
+        widget=forms.URLInput(attrs=PLAIN),
+        help_text="Begins with https:// and leads to a public host, unless the administrator lists it.",
+    )
+    tags = forms.CharField(
+        label="Only runs with one of these tags",
+        required=False,
+        max_length=1000,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="Separated by commas.",
+    )
+    events = forms.MultipleChoiceField(
+        label="Events",
+        choices=[
+            ("The console", [(each, each) for each in webhooks.CONSOLE_TYPES]),
+            ("The log", [(each, each) for each in events.TYPES]),
+        ],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def clean_tags(self) -> list[str]:
+        return [found for each in self.cleaned_data["tags"].split(",") if (found := each.strip())]

@@ -18,6 +18,7 @@ from memory.views import (
     passes,
     retention,
     runs,
+    webhooks,
     workflow_files,
     workspace,
 )
@@ -90,6 +91,17 @@ audits: list[URLPattern] = [
     path("audit/verify", audit.verify, name="audit-verify"),
     path("audit/checkpoints", audit.checkpoints, name="audit-checkpoints"),
 ]
+hooks: list[URLPattern] = [
+    path("settings/webhooks", webhooks.webhook_list, name="webhooks"),
+    path("settings/webhooks/<str:webhook_id>", webhooks.webhook, name="webhook"),
+    path("settings/webhooks/<str:webhook_id>/rotate", webhooks.rotate, name="webhook-rotate"),
+    path("settings/webhooks/<str:webhook_id>/remove", webhooks.remove, name="webhook-remove"),
+    path(
+        "settings/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/redeliver",
+        webhooks.redeliver,
+        name="webhook-redeliver",
+    ),
+]
 
 entrances: list[URLPattern] = [
     path("settings/keys", access.key_list, name="keys"),
@@ -114,4 +126,5 @@ urlpatterns = [
     *forgetting,
     *audits,
     *entrances,
+    *hooks,
 ]

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from memory.host import vault
 from memory.host.errors import NotFound
-from memory.host.models import Secret, SecretScope
+from memory.host.models import GIVEN_SCOPES, Secret, SecretScope
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
@@ -19,7 +19,10 @@ def set_secret(scope: TenantScope, name: str, value: str, *, kind: str, owner: s
 def remove_secret(scope: TenantScope, name: str, *, kind: str, owner: str, now: datetime) -> None:
     """No run resolves ``name`` any more; audited. ``NotFound`` when there was nothing by that name."""
     scope.check("secrets:manage")
-    if not vault.remove(scope.tenant_id, name, scope=kind, owner=owner, actor=scope.principal.id, now=now):
+    actor = scope.principal.id
+    if kind not in GIVEN_SCOPES or not vault.remove(
+        scope.tenant_id, name, scope=kind, owner=owner, actor=actor, now=now
+    ):
         raise NotFound("The vault holds no secret by that name.")
 
 

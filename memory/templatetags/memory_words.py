@@ -21,6 +21,7 @@ PAGES = {
     "pass": "pass",
     "prop": "proposal",
     "run": "run",
+    "whk": "webhook",
 }
 # The permission that each of these pages needs.
 READERS = {
@@ -31,6 +32,7 @@ READERS = {
     "pass": "memory:read",
     "prop": "proposals:read",
     "run": "runs:read",
+    "whk": "webhooks:manage",
 }
 
 

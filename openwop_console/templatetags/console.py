@@ -47,7 +47,8 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 WORDS = {
     "good": {
-        "circle-check": "satisfied completed applied installed current active fired healthy done erased present live",
+        "circle-check": "satisfied completed applied installed current active fired healthy done erased present live "
+        "delivered",
         "shield-check": "verified granted approved",
     },
     "info": {

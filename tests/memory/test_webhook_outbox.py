@@ -161,3 +161,15 @@ def test_a_pass_and_a_forget_are_told_when_they_are_over() -> None:
     assert [each.type for each in told] == ["pass.finished", "forget.finished"]
     assert told[-1].announced["data"]["requestId"] == ids.wire("fgt", request)
     assert "Marta" not in str([each.announced for each in told])
+
+
+def test_a_forgotten_name_in_an_address_is_gone_and_nothing_is_sent_there_any_more() -> None:
+    named = hooks.subscribe("memory.written", url="https://receiver.example/for/ana.q@exquis.org", tags=["x"])
+    other = hooks.subscribe("memory.written", url="https://receiver.example/for/bob")
+    forget("ana.q@exquis.org")
+    named.refresh_from_db()
+    other.refresh_from_db()
+    assert "ana" not in named.url
+    assert (named.state, other.state, other.url) == ("failed", "active", "https://receiver.example/for/bob")
+    building.remember("acme", "one more")
+    assert (hooks.types_told(named), hooks.types_told(other)) == ([], ["memory.written"])

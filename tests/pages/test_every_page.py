@@ -51,6 +51,7 @@ LISTS += [
     "/settings/password",
     "/go-to",
     "/health",
+    "/settings/webhooks",
     "/workflow-files",
 ]
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
@@ -185,6 +186,7 @@ def test_a_page_is_whole_and_varies_by_who_asks(ada: Client, url: str) -> None:
         ("auditor", "/consolidation", "memory:read"),
         ("auditor", "/archives", "memory:read"),
         ("auditor", "/retention", "memory:read"),
+        ("operator", "/settings/webhooks", "webhooks:manage"),
     ],
 )
 def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn, role: str, url: str, scope: str) -> None:

@@ -23,6 +23,7 @@ VALUES: dict[str, Callable[[World], str]] = {
     "agent_id": lambda world: world.agent,
     "change_id": lambda world: world.policy_change,
     "cmt_id": lambda world: world.commitment,
+    "delivery_id": lambda world: world.delivery,
     "filter_id": lambda world: ids.wire("flt", ids.new_id()),
     "forget_id": lambda world: world.forget,
     "intent_id": lambda world: world.openintent["intent"],
@@ -42,6 +43,7 @@ VALUES: dict[str, Callable[[World], str]] = {
     "schedule_id": lambda world: world.pass_schedule,
     "sequence": lambda world: "0",
     "token": lambda world: "x",
+    "webhook_id": lambda world: world.webhook,
 }
 
 
@@ -95,6 +97,10 @@ NEEDS = {
     "operator-reset": "operators:manage",
     "secrets": "secrets:manage",
     "secret-remove": "secrets:manage",
+    "webhooks": "webhooks:manage",
+    "webhook-rotate": "webhooks:manage",
+    "webhook-remove": "webhooks:manage",
+    "webhook-redeliver": "webhooks:manage",
     "forget": "memory:forget",
     "forget-suspects": "memory:forget",
     "forget-confirm": "memory:forget",

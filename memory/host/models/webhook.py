@@ -25,7 +25,7 @@ class Webhook(TenantOwned):
 
     writer = "memory.host.webhooks"
     # A forgotten address is none any more: nothing is sent there.
-    personal = Personal("webhooks", ("url", "tags"), along={"state": WebhookState.FAILED})
+    personal = Personal("webhooks", ("url", "tags"), along={"state": WebhookState.FAILED}, page=("whk", "id"))
     impersonal = {"created_by": PRINCIPAL, "events": KIND, "fingerprint": DIGEST, "state": STATE}
 
     url = models.CharField(max_length=2000)

@@ -1,0 +1,122 @@
+"""Webhooks in the browser: subscriptions and their secrets, which are shown once, and the log of deliveries."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from memory.api.webhooks import delivery_document, webhook_document
+from memory.forms import WebhookForm
+from memory.host import deliveries, exports, ids, pages, tenancy, webhooks
+from memory.host.tenancy import TenantScope
+from memory.host.webhooks import NewSecret
+
+SHOWN = 50
+WORDS = {
+    "status": "answered with an error",
+    "redirect": "answered with a redirect",
+    "timeout": "did not answer in time",
+    "refused": "no connection",
+    "not_allowed": "this host does not connect to that address",
+    "malformed": "the answer could not be read",
+    "secret_sealed": "the secret does not open",
+    "webhook_failed": "the webhook has failed",
+}
+
+
+@pages.parameters("format")
+@require_http_methods(["GET", "HEAD", "POST"])
+def webhook_list(request: HttpRequest) -> HttpResponse:
+    """The subscriptions of the tenant, and the form for another one."""
+    scope = tenancy.scope_of(request)
+    webhooks.check_manager(scope)
+    if request.method == "POST":
+        return _create(request, scope)
+    if request.GET.get("format") == "json":
+        found = webhooks.list_webhooks(scope, limit=webhooks.MAX_WEBHOOKS).rows
+        return exports.document({"webhooks": [webhook_document(each) for each in found]})
+    return _list_page(request, scope, WebhookForm())
+
+
+def _create(request: HttpRequest, scope: TenantScope) -> HttpResponse:
+    form = WebhookForm(request.POST)
+
+    def act(given: dict[str, Any]) -> NewSecret:
+        return webhooks.create_webhook(scope, given["url"], given["events"], tags=given["tags"], now=timezone.now())
+
+    sent = pages.submit(form, act)
+    if sent.result:
+        return _secret_page(request, sent.result)
+    conflict = sent.conflict.message if sent.conflict else ""
+    return _list_page(request, scope, form, conflict=conflict, status=sent.status)
+
+
+def _list_page(
+    request: HttpRequest, scope: TenantScope, form: WebhookForm, *, conflict: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "nav": "settings",
+        "now": timezone.now(),
+        "webhooks": [(webhooks.wire_id(each), each) for each in webhooks.list_webhooks(scope, limit=SHOWN).rows],
+        "form": form,
+        "conflict": conflict,
+        "most": webhooks.MAX_WEBHOOKS,
+        "as_json": pages.address(request, format="json"),
+    }
+    return pages.render(request, "memory/webhooks.html", context, status=status)
+
+
+@pages.parameters("after", "seen", "format")
+@require_safe
+def webhook(request: HttpRequest, webhook_id: str) -> HttpResponse:
+    """One subscription with the log of its deliveries."""
+    scope = tenancy.scope_of(request)
+    row = webhooks.find(scope, ids.parse("whk", webhook_id))
+    cursor = pages.Cursor.of(request, "dlv")
+    page = deliveries.list_deliveries(scope, row.id, after=cursor.after, limit=SHOWN)
+    if request.GET.get("format") == "json":
+        listed = [delivery_document(each) for each in page.rows]
+        return exports.document(webhook_document(row) | {"deliveries": listed, "total": page.total})
+    context = {
+        "nav": "settings",
+        "now": timezone.now(),
+        "webhook": row,
+        "webhook_id": webhooks.wire_id(row),
+        "deliveries": [(ids.wire("dlv", each.id), each, WORDS.get(each.code, "")) for each in page.rows],
+        "total": page.total,
+        "as_json": pages.address(request, format="json"),
+        **cursor.links(len(page.rows), page.after),
+    }
+    return pages.render(request, "memory/webhook.html", context)
+
+
+def _secret_page(request: HttpRequest, made: NewSecret) -> HttpResponse:
+    """The secret, in this one answer, which no browser keeps."""
+    context = {"nav": "settings", "webhook_id": webhooks.wire_id(made.webhook), "secret": made.text}
+    response = pages.render(request, "memory/webhook_secret.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_POST
+def rotate(request: HttpRequest, webhook_id: str) -> HttpResponse:
+    made = webhooks.rotate_secret(tenancy.scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
+    return _secret_page(request, made)
+
+
+@require_POST
+def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
+    webhooks.remove_webhook(tenancy.scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
+    messages.success(request, "The webhook is removed. Nothing is sent there any more.")
+    return redirect("webhooks")
+
+
+@require_POST
+def redeliver(request: HttpRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
+    wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
+    deliveries.redeliver(tenancy.scope_of(request), *wanted, now=timezone.now())
+    messages.success(request, "The delivery is tried again now.")
+    return redirect("webhook", webhook_id)
