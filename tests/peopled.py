@@ -143,6 +143,11 @@ class World:
         return "pulse"
 
     @cached_property
+    def mcp_server(self) -> str:
+        self.made("PUT", "/v1/host/console/mcp-servers/tools", BODIES["putMcpServer"])
+        return "tools"
+
+    @cached_property
     def spare_key(self) -> str:
         """A key beside the one that ``ask`` comes with."""
         made = self.ask("POST", "/v1/host/console/keys", BODIES["createApiKey"])
@@ -232,6 +237,7 @@ MAKERS: dict[str, Callable[[World], str]] = {
     "interrupts/node_id": lambda world: "gate",
     "interrupts/token": lambda world: world.token,
     "keys/key_id": lambda world: world.spare_key,
+    "mcp-servers/name": lambda world: world.mcp_server,
     "memory/memory_id": lambda world: world.entry,
     "operators/operator_id": lambda world: world.operator,
     "pass-schedules/schedule_id": lambda world: world.pass_schedule,
@@ -269,6 +275,7 @@ UNKNOWN: dict[str, str] = {
     "interrupts/node_id": "nothing",
     "interrupts/token": "bm90aGluZw.bm90aGluZw",
     "keys/key_id": "key_" + "0" * 32,
+    "mcp-servers/name": "nothing",
     "memory/memory_id": "mem_" + "0" * 32,
     "operators/operator_id": "usr_" + "0" * 32,
     "pass-schedules/schedule_id": "psc_" + "0" * 32,
@@ -314,6 +321,7 @@ BODIES: dict[str, Any] = {
     "orderSynthesis": {"dryRun": True},
     "previewForget": {"subject": "somebody"},
     "putMemory": {"namespace": "notes", "key": "put", "value": {"text": "x"}},
+    "putMcpServer": {"url": "https://tools.example/mcp"},
     "putSecret": {"value": "s3cret-value"},
     "registerWebhook": {"url": "https://receiver.example/hook", "events": ["run.completed"]},
     "rejectProposal": {"reason": "no"},

@@ -16,6 +16,7 @@ class RuntimeConfig(AppConfig):
             completions,
             http_requests,
             interrupts,
+            mcp_tools,
             nodes,
             workflows,
         )

@@ -36,6 +36,7 @@ from memory.host.events import (
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.host.node_types import Call, NodeFailure, Sending
+from memory.host.outbound import OutboundFailed
 from openwop_console.runtime import execution, steps
 from openwop_console.runtime.execution import Acted, Position
 from openwop_console.runtime.models import Step, StepState
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 OK = "ok"
 RENEW_EVERY = 5.0
 TELL_EVERY = 0.25
+SLACK = 1.0  # a call of several requests ends in its time too; one request ends by itself
 # A call fits into what a task may take, when the worker has had the run for TURN at most.
 TURN = timedelta(seconds=5)
 LONGEST = settings.TASK_TIMEOUT - 15.0
@@ -57,6 +59,7 @@ SENTENCES = {
     "not_allowed": "The server has no address that this host may connect to.",
     "too_large": "The request or the answer is larger than this host takes.",
     "malformed": "The server's answer cannot be read.",
+    "empty": "The model said nothing.",
 }
 FINAL = frozenset({"not_allowed", "too_large"})
 
@@ -70,6 +73,11 @@ def status_failure(status: int) -> NodeFailure:
     """The server refused. What it would refuse again is not tried again."""
     final = 300 <= status < 500 and status not in TRY_AGAIN
     return NodeFailure("status", f"The server answered with the status {status}.", final=final)
+
+
+def failure_of(failed: OutboundFailed) -> NodeFailure:
+    """The failure of a node whose request failed so."""
+    return status_failure(failed.status) if failed.reason == "status" else failure(failed.reason)
 
 
 @dataclass(slots=True)
@@ -156,7 +164,11 @@ def _sent(under_way: UnderWay) -> Iterator[concurrent.futures.Future[JSONObject]
 
 async def _awaited(under_way: UnderWay) -> JSONObject:
     sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append)
-    return await under_way.call.send(sending)
+    try:
+        async with asyncio.timeout(under_way.seconds + SLACK):
+            return await under_way.call.send(sending)
+    except TimeoutError:
+        raise failure("timeout") from None
 
 
 async def _drained() -> None:

@@ -236,7 +236,7 @@ def _ask(
                 idempotency_key=sending.idempotency_key,
             )
         except OutboundFailed as failed:
-            raise _failure_of(failed) from None
+            raise calls.failure_of(failed) from None
         return {
             "text": said.text,
             "toolCalls": list(said.tool_calls),
@@ -261,12 +261,6 @@ def _key(ctx: NodeContext, policy: Policy) -> str:
 def _offered(tool: Tool) -> JSONObject:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
-
-
-def _failure_of(failed: OutboundFailed) -> NodeFailure:
-    if failed.reason == "status":
-        return calls.status_failure(failed.status)
-    return NodeFailure("empty", "The model said nothing.") if failed.reason == "empty" else calls.failure(failed.reason)
 
 
 def _use_tool(ctx: NodeContext, conversation: Conversation, call: JSONObject) -> Act:

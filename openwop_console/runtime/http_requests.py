@@ -101,7 +101,7 @@ def http_request(ctx: NodeContext) -> Outcome:
         except (httpx.InvalidURL, UnicodeError):
             raise calls.failure("refused") from None
         except OutboundFailed as failed:
-            raise calls.failure(failed.reason) from None
+            raise calls.failure_of(failed) from None
 
     return Call(KIND, asked, send, SECONDS)
 

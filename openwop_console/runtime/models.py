@@ -1,9 +1,9 @@
-"""Where each run stands: one row a node that has been reached."""
+"""Where each run stands: one row a node that has been reached. And where nodes find tools."""
 
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import NODE, STATE
+from memory.host.models.personal import NODE, PRINCIPAL, STATE
 
 
 class StepState(models.TextChoices):
@@ -45,3 +45,20 @@ class Step(TenantOwned):
             models.UniqueConstraint(fields=("tenant", "run_id", "node_id"), name="a_node_of_a_run_is_one_step"),
             TenantFK(column="run_id", to="host_run", name="a_step_belongs_to_a_run_of_its_tenant"),
         )
+
+
+class McpServer(TenantOwned):
+    """Where nodes find the tools of an MCP server; ``secret`` is the name of the tenant's secret that it is sent."""
+
+    writer = "openwop_console.runtime.mcp_servers"
+    personal = Personal("MCP servers", ("name", "url", "secret"), deleted=True)
+    impersonal = {"changed_by": PRINCIPAL}
+
+    name = models.CharField(max_length=63)
+    url = models.CharField(max_length=2000)
+    secret = models.CharField(max_length=128, default="", blank=True)
+    changed_by = models.CharField(max_length=64)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("tenant", "name"), name="an_mcp_server_has_a_name"),)

@@ -15,7 +15,7 @@ from tests.peopled import BODIES, MAKERS, UNKNOWN, Route, World, routes, sound_b
 pytestmark = pytest.mark.django_db
 ROUTES = [route for route in routes() if route.parameters]
 # A name of one's own: what is written or removed under it is the caller's, whoever else has such a name.
-OWN_NAMES = {"putSecret", "deleteSecret", "writeWorkspaceFile", "installAgent"}
+OWN_NAMES = {"putMcpServer", "putSecret", "deleteSecret", "writeWorkspaceFile", "installAgent"}
 # Whoever holds the token may: that is what it is for.
 BY_TOKEN = {"interrupts/token"}
 # The same words in every tenant: what they lead to is the caller's own.

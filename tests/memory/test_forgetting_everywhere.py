@@ -93,6 +93,7 @@ def everything(name: str) -> TenantScope:
     assert all((
         world.run, world.secret, world.file, world.agent, world.background_pass, world.pass_schedule, world.archive,
         world.schedule, world.heartbeat, world.spare_key, world.commitment, world.template, world.webhook,
+        world.mcp_server,
     ))  # fmt: skip
     archives.remember(building.ref(acme, "notes"), "a" * 64, f"of {name}", now=now)
     external_runs.write_entry(acme, "notes", EntryDraft("from elsewhere"), Origin("langgraph", node=name), now=now)

@@ -24,6 +24,7 @@ urlpatterns = [
     path("v1/host/console/events", audit.tenant_events, name="api-console-events"),
     path("v1/host/console/runs", views.console_runs, name="api-console-runs"),
     path("v1/workflows/<str:workflow_id>", views.workflow, name="api-workflow"),
+    path("", include("openwop_console.runtime.api.mcp_servers")),
     path("", include("openwop_console.runtime.api.schedules")),
     path(
         "api/v1/intents/<str:intent_id>/subscribe",
