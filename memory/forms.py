@@ -202,7 +202,23 @@ class PolicyForm(forms.Form):
         widget=forms.TextInput(attrs=PLAIN),
         help_text="The name of a secret of the vault, never its value.",
     )
-
+    embedding_url = forms.CharField(
+        label="Embeddings endpoint",
+        required=False,
+        max_length=500,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="Texts of entries and queries go there, redacted. Left empty, a search goes by words alone.",
+    )
+    embedding_model = forms.CharField(
+        label="Embeddings model", required=False, max_length=128, widget=forms.TextInput(attrs=PLAIN)
+    )
+    embedding_secret = forms.CharField(
+        label="Secret with its key",
+        required=False,
+        max_length=128,
+        widget=forms.TextInput(attrs=PLAIN),
+        help_text="The name of a secret of the vault, never its value.",
+    )
     nightly = forms.BooleanField(
         label="Consolidate and distil every night",
         required=False,

@@ -26,12 +26,14 @@ TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 QUIET_START = timedelta(hours=1)  # a tenant is often made to be filled, or tried out, at once
 EXTRACTIVE, ENDPOINT = "extractive", "endpoint"
 OF_ENDPOINT = ("endpoint_url", "endpoint_model", "endpoint_secret")
+OF_EMBEDDING = ("embedding_url", "embedding_model", "embedding_secret")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Days, a zone, the workflow that a fired commitment starts (none: it only tells), who distils to how many tokens
-    (0: to a quarter of what there is to read), and whether and when a night of passes comes."""
+    (0: to a quarter of what there is to read), who makes the vectors of a search by meaning (no address: nobody), and
+    whether and when a night of passes comes."""
 
     archive_days: int = 30
     restore_days: int = 30
@@ -43,9 +45,17 @@ class Policy:
     endpoint_url: str = ""
     endpoint_model: str = ""
     endpoint_secret: str = ""
+    embedding_url: str = ""
+    embedding_model: str = ""
+    embedding_secret: str = ""
     nightly: bool = False
     night_at: str = "03:00"
     distill_above: int = 4000
+
+    @property
+    def embeds(self) -> bool:
+        """Whether texts and queries go to an endpoint for their vectors."""
+        return bool(self.embedding_url and self.embedding_model and self.embedding_secret)
 
     @property
     def night_cron(self) -> str:
@@ -106,6 +116,12 @@ def begin_nights(tenant_id: UUID, *, now: datetime) -> None:
     _insert(tenant_id, policy, policy.night_after(now + QUIET_START), by="host", now=now)
 
 
+def embedding_tenants() -> list[UUID]:
+    """The tenants whose policy names an endpoint for vectors."""
+    rows = MemoryPolicy.objects.exclude(embedding_url="").order_by("tenant_id")
+    return list(rows.values_list("tenant_id", flat=True))
+
+
 def nights_due(*, now: datetime) -> list[UUID]:
     """The tenants whose night has come, the longest due first."""
     rows = MemoryPolicy.objects.filter(next_night_at__lte=now).order_by("next_night_at")
@@ -155,18 +171,23 @@ def _problems(tenant_id: UUID, policy: Policy) -> list[tuple[str, str]]:
         found.append(("distill_above", f"must be 0 to {MOST_DISTILL_ABOVE:,} tokens"))
     if policy.distiller not in (EXTRACTIVE, ENDPOINT):
         found.append(("distiller", f"must be {EXTRACTIVE} or {ENDPOINT}"))
-    if policy.endpoint_secret and not vault.holds(tenant_id, policy.endpoint_secret):
-        found.append(("endpoint_secret", "is not the name of a secret of this tenant's vault"))
-    return [*found, *_endpoint_problems(policy)]
+    distils, embeds = policy.distiller == ENDPOINT, bool(policy.embedding_url)
+    for names, wanted in ((OF_ENDPOINT, distils), (OF_EMBEDDING, embeds)):
+        found += _endpoint_problems(tenant_id, policy, names, wanted=wanted)
+    return found
 
 
-def _endpoint_problems(policy: Policy) -> list[tuple[str, str]]:
+def _endpoint_problems(
+    tenant_id: UUID, policy: Policy, names: tuple[str, str, str], *, wanted: bool
+) -> list[tuple[str, str]]:
     """An address is looked at even while nobody is asked there: credentials in it would be stored in the clear."""
-    wanted, found = policy.distiller == ENDPOINT, []
-    if (wanted or policy.endpoint_url) and not _is_address(policy.endpoint_url):
-        found.append(("endpoint_url", "must be an http or https address without credentials and query"))
-    needed = {"endpoint_model": policy.endpoint_model, "endpoint_secret": policy.endpoint_secret}
-    return found + [(name, "is needed for the endpoint") for name, value in needed.items() if wanted and not value]
+    url, model, secret = ((name, getattr(policy, name)) for name in names)
+    found = []
+    if secret[1] and not vault.holds(tenant_id, secret[1]):
+        found.append((secret[0], "is not the name of a secret of this tenant's vault"))
+    if (wanted or url[1]) and not _is_address(url[1]):
+        found.append((url[0], "must be an http or https address without credentials and query"))
+    return found + [(name, "is needed for the endpoint") for name, value in (model, secret) if wanted and not value]
 
 
 def _is_address(url: str) -> bool:

@@ -2,9 +2,9 @@
 
 Pages go by keyset, newest first. The total is exact for the whole ledger, an agent and a node (maintained counts),
 and up to 10,000 matches of another filter; beyond, the page says "10,000+". A search by words ranks what any of them is
-about, the best first. Where it is to be the newest first, all words have to be there, and a page looks at a bounded
-number of entries: one that did not come to the end says so (``is_partial``), may be short or empty, and goes on behind
-its ``after``.
+about, the best first, and by its meaning as well where the tenant has an endpoint for that. Where it is to be the
+newest first, all words have to be there, and a page looks at a bounded number of entries: one that did not come to the
+end says so (``is_partial``), may be short or empty, and goes on behind its ``after``.
 """
 
 import re
@@ -16,7 +16,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter, ledger
+from memory import adapter, embeddings, ledger
+from memory.embeddings import Meaning
 from memory.host import ids, sql, tenancy
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
@@ -115,7 +116,8 @@ class LedgerFilter:
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
-    """One page: its entries, how many there are in all, and the id to continue after."""
+    """One page: its entries, how many there are in all, and the id to continue after; ``meaning`` is by what it was
+    ranked, and None of one that was not."""
 
     entries: "list[MemoryEntry]"
     total: int
@@ -123,7 +125,11 @@ class LedgerPage:
     first: int
     after: UUID | None
     is_partial: bool = False
-    is_ranked: bool = False
+    meaning: Meaning | None = None
+
+    @property
+    def is_ranked(self) -> bool:
+        return self.meaning is not None
 
     @property
     def last(self) -> int:
@@ -140,8 +146,12 @@ def ledger_page(
     """The page of ``size`` entries behind ``after``; ``seen`` is how many came before it."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
-        page = _page_by_words if wanted.order == NEWEST else _page_by_relevance
-        return page(scope, _Search.of(scope, wanted, now), after, seen, size)
+        search = _Search.of(scope, wanted, now)
+        if wanted.order == NEWEST:
+            return _page_by_words(scope, search, after, seen, size)
+        meaning = embeddings.meaning_of(scope.tenant_id, wanted.text)
+        ranked = _page_by_relevance(scope, search.with_meaning(meaning), after, seen, size)
+        return replace(ranked, meaning=meaning)
     found = _behind(scope, wanted, now, after, size + 1)
     total, exact = _total(scope, wanted, now)
     shown, last = cut(found, size)
@@ -152,8 +162,12 @@ def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -
     """All that match, in their order, however many; read in chunks, for a file."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
-        every = _every_by_words if wanted.order == NEWEST else _every_by_relevance
-        yield from every(scope, _Search.of(scope, wanted, now))
+        search = _Search.of(scope, wanted, now)
+        if wanted.order == NEWEST:
+            yield from _every_by_words(scope, search)
+        else:
+            meaning = embeddings.meaning_of(scope.tenant_id, wanted.text)
+            yield from _every_by_relevance(scope, search.with_meaning(meaning))
         return
     after = None
     while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[:EXPORTED]):
@@ -180,6 +194,9 @@ class _Search:
         is_every_row = wanted == LedgerFilter(text=wanted.text, order=wanted.order) and not literals
         return cls(words, shown, None if is_every_row and adapter.shows_all(scope, now=now) else shown)
 
+    def with_meaning(self, meaning: Meaning) -> "_Search":
+        return replace(self, words=replace(self.words, meaning=meaning.vector))
+
     def found(self, scope: TenantScope, below: int | None, limit: int) -> adapter.Found:
         return adapter.matching(scope, self.rows, self.words, below=below, limit=limit)
 
@@ -192,7 +209,7 @@ def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, 
     entries = _at(scope, search.shown, found.positions)
     total = found.count if found.is_exact else seen + len(entries) + (not found.is_end)
     more = entries[-1].id if entries and not found.is_end else None
-    return LedgerPage(entries, total, found.is_exact, seen + 1, more, is_ranked=True)
+    return LedgerPage(entries, total, found.is_exact, seen + 1, more)
 
 
 def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[adapter.Exported]:
@@ -251,13 +268,15 @@ def within_budget(
     """What of a ref goes into a context (RFC 0113), of all there is; a key bound to agents gets what they wrote."""
     scope.check("memory:read")
     of_ref = LedgerFilter(memory_ref=memory_ref, tag=tag)
+    meaning = embeddings.meaning_of(scope.tenant_id, wanted.query) if wanted.rank == adapter.RELEVANCE else None
+    wanted = replace(wanted, meaning=meaning.vector if meaning else b"")
     bound, place = scope.principal.agent_ids, tenancy.memory_scope(scope, memory_ref)
     records = (
         adapter.list_entries(place, now=now, limit=limit, tag=tag, wanted=wanted, written_by=bound) if place else []
     )
     rows = adapter.by_ids(scope, [record.id for record in records], now=now)
     total, exact = _total(scope, of_ref, now)
-    return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None)
+    return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None, meaning=meaning)
 
 
 def index_what_waits() -> int:

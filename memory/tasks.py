@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import external_runs, passes, retention, search
+from memory import embeddings, external_runs, passes, retention, search
 from memory.forget import forgetting
 from memory.host import checkpoints, deliveries, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass, PassState
@@ -157,3 +157,8 @@ def order_nights() -> int:
 def index_words() -> int:
     """What waits behind the marks of full text is indexed (SQLite)."""
     return search.index_what_waits()
+
+
+def embed_entries() -> int:
+    """Entries that wait for a vector get theirs, where the tenant's policy names an endpoint for it."""
+    return embeddings.embed_entries(clock=timezone.now)

@@ -49,6 +49,8 @@ PART = 1024 * 1024
 LARGEST_MANIFEST = 16 * PART
 # What a restored console makes anew; whoever was signed in at the time of the copy is not.
 LEFT_OUT = ("django_session", "console_cache")
+# Of PostgreSQL these are made anew as well: with pgvector they have another form than without it.
+VECTORS = ("memory_vectorspace", "memory_vectorsign", "memory_vector")
 REASON = "Forgotten again after a restore"
 FORGET = frozenset({"memory:forget"})
 Manifest = JSONObject
@@ -185,7 +187,7 @@ def _tables() -> list[str]:
             "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
             " AND relkind IN ('r', 'p') AND NOT relispartition"
         )
-        return sorted(name for (name,) in cursor.fetchall() if name not in {*LEFT_OUT, "django_migrations"})
+        return sorted(name for (name,) in cursor.fetchall() if name not in {*LEFT_OUT, *VECTORS, "django_migrations"})
 
 
 def _columns(table: str) -> list[str]:

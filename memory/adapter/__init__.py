@@ -128,6 +128,7 @@ from memory.adapter.statistics import (
     was_written_to,
     writes_by_day,
 )
+from memory.adapter.vectors import texts_behind
 
 __all__ = [
     "COUNTED",
@@ -231,6 +232,7 @@ __all__ = [
     "taken_in_task",
     "tasks_remembered",
     "tenants_with_news",
+    "texts_behind",
     "texts_of",
     "timeless_of",
     "tokens_written_after",

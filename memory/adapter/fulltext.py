@@ -1,8 +1,9 @@
-"""Full text: the entries of a tenant that a query is about, the best first (BM25) or the newest first.
+"""Search: the entries of a tenant that a query is about, the best first or the newest first.
 
 By relevance any word of the query counts, by its stem in the language of the query: the rarer it is in the tenant and
 the shorter the entry, the more. Newest first, every word must begin a word of the entry. Both read the index that the
-ledger keeps (``ledger.index``) and, directly, the few entries that are not indexed yet.
+ledger keeps (``ledger.index``) and, directly, the few entries that are not indexed yet. Where the query brings the
+vector of its meaning, the order by words (BM25) and that of the nearest vectors are made one (``_fused``).
 
 A search costs the same in a ledger of any size. By relevance it reads about ``POSTINGS`` places of words, those of the
 rarest first; of the words that are left it looks only whether the best ``RANKED_AGAIN`` have them. Newest first it
@@ -21,6 +22,7 @@ import numpy as np
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
+from memory.adapter import vectors
 from memory.host import sql
 from memory.host.tenancy import TenantScope
 from memory.models.entry import EntryQuerySet, MemoryEntry
@@ -35,6 +37,8 @@ FEW_FORMS = 64
 NARROW = 10_000
 SATURATION, BY_LENGTH = 0.9, 0.4
 BEFORE, BEHIND = 0.3, 0.2
+# By meaning: so many entries, and how little the first places of an order count for more than those behind them.
+NEAREST, EVEN = 100, 60
 # Newest first.
 LOOKED = 50_000
 MANY_FORMS = 512
@@ -125,10 +129,13 @@ def best_among(
     tenant_id: UUID, chosen: Chosen | None, wanted: Sought, *, after: int | None = None, seen: int = 0, limit: int
 ) -> Best:
     """``best`` of entries that the caller may read. Where many come into question, the best of the tenant are looked
-    through first; if that does not do, few chosen ones are ranked by themselves."""
-    if chosen and chosen.in_context and len(narrow := chosen.every(NARROW + 1)) <= NARROW:
-        ranked, is_all = rank(tenant_id, wanted, among=narrow, in_context=True)
-        return Best(ranked[:limit], len(ranked), is_all, limit >= len(ranked))
+    through first; if that does not do, few chosen ones are ranked by themselves, and so they are where the nearest
+    ones of all might be others."""
+    by_itself = chosen and (chosen.in_context or wanted.meaning)
+    if chosen and by_itself and len(narrow := chosen.every(NARROW + 1)) <= NARROW:
+        ranked, is_all = rank(tenant_id, wanted, among=narrow, in_context=chosen.in_context)
+        start = _place_behind(ranked, after, seen)
+        return Best(ranked[start : start + limit], len(ranked), is_all, start + limit >= len(ranked))
     ranked, is_all = rank(tenant_id, wanted)
     if chosen and len(ranked) > CHUNK:
         start = _place_behind(ranked, after, seen)
@@ -153,7 +160,7 @@ def part_among(tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, l
     counted than show whether there are any behind ``last``.
     """
     ranked, most = rank(tenant_id, wanted).positions, max(last, NARROW)
-    if len(ranked) > CHUNK:
+    if len(ranked) > CHUNK or wanted.meaning:
         narrow = chosen.every(NARROW + 1)
         if len(narrow) > NARROW:
             most = last
@@ -167,7 +174,26 @@ def part_among(tenant_id: UUID, chosen: Chosen, wanted: Sought, *, first: int, l
 
 def rank(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None = None, in_context: bool = False) -> Ranked:
     """Every entry of the tenant that has a word of the query, or every one ``among`` some positions; ``in_context``
-    also those beside one that has."""
+    also those beside one that has. With the vector of the query also the ``NEAREST`` to it."""
+    ranked = _rank_by_words(tenant_id, wanted, among=among, in_context=in_context)
+    if not wanted.meaning:
+        return ranked
+    meaning = np.frombuffer(wanted.meaning, np.float32)
+    near = vectors.nearest(tenant_id, meaning, most=NEAREST, among=among)
+    return Ranked(_fused(ranked.positions, near), ranked.is_all)
+
+
+def _fused(*orders: list[int]) -> list[int]:
+    """One order of several (reciprocal rank fusion): an entry gets ``1 / (EVEN + place)`` of each that it is in."""
+    positions = np.concatenate([np.array(order, np.int64) for order in orders])
+    points = np.concatenate([1 / (EVEN + 1 + np.arange(len(order))) for order in orders])
+    found, which = np.unique(positions, return_inverse=True)
+    sums = np.bincount(which, points, found.size)
+    fused: list[int] = found[np.lexsort((-found, -sums))].tolist()
+    return fused
+
+
+def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | None, in_context: bool) -> Ranked:
     index, languages = _Index.of(tenant_id), language_of(wanted.asked)
     tail = _Tail.of(tenant_id, index.mark)
     terms = _terms(index, tail, without_stop_words(wanted.asked, languages), languages)

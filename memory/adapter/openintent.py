@@ -40,7 +40,7 @@ from memory.host.models import VaultKey
 from memory.host.tenancy import MemoryScope
 from memory.models.address import AddressQuerySet, EntryAddress
 from memory.models.entry import PLAIN, EntryQuerySet, EntryTag, MemoryEntry
-from memory.text.words import sought
+from memory.text.words import Sought
 
 # How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
 FEW = (1000, 20_000)
@@ -275,11 +275,11 @@ def _lapsed_asked() -> sql.Written:
 
 
 def search_listed(
-    addressed: Sequence[Selection], plain: Selection | None, query: str, *, first: int, last: int, now: datetime
+    addressed: Sequence[Selection], plain: Selection | None, words: Sought, *, first: int, last: int, now: datetime
 ) -> tuple[list[UUID], int]:
     """The entries of the selections that the query is about, the best first (``fulltext.rank``), from the place
     ``first`` to before ``last``; and how many there are."""
-    tenant_id, words = addressed[0].tenant_id, sought(query)
+    tenant_id = addressed[0].tenant_id
 
     def listings(**more: Any) -> list[Listing]:
         found = [list_addressed(replace(each, **more), now=now) for each in addressed]

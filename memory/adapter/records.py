@@ -4,7 +4,7 @@ A run reads the ledger as it stood when the run started, and its own writes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -91,12 +91,14 @@ class Injection:
     """How much of a ref goes into a context, and what first (RFC 0113). 0 tokens are no budget, no rank is recency.
 
     By recency only the newest ``MAX_LIMIT`` entries count. By relevance all of the ref do, in the order of a search
-    (``fulltext.rank``); the newest of those that have nothing to do with the query come last.
+    (``fulltext.rank``), by their words and, where the query's ``meaning`` is given (``Sought``), by their vectors; the
+    newest of those that have nothing to do with the query come last.
     """
 
     token_budget: int = 0
     rank: str = ""
     query: str = ""
+    meaning: bytes = b""
 
     def __post_init__(self) -> None:
         if self.token_budget < 0:
@@ -182,7 +184,8 @@ def _ranked(
 
     chosen = fulltext.Chosen(lambda found: _sized(source(found), len(found)), every, in_context=True)
     limit = min(most, max(BEST, wanted.token_budget // SHORTEST)) if wanted.token_budget else most
-    found = fulltext.best_among(scope.tenant_id, chosen, sought(wanted.query), limit=limit).positions
+    words = replace(sought(wanted.query), meaning=wanted.meaning)
+    found = fulltext.best_among(scope.tenant_id, chosen, words, limit=limit).positions
     rows = _sized(source(found), len(found))
     return {position: rows[position] for position in found if position in rows}
 

@@ -84,6 +84,9 @@ POLICY = closed(
     endpointUrl=STRING,
     endpointModel=STRING,
     endpointSecret=STRING,
+    embeddingUrl=STRING,
+    embeddingModel=STRING,
+    embeddingSecret=STRING,
     nightly=FLAG,
     nightAt=TEXT,
     distillAbove=COUNT,
@@ -99,6 +102,9 @@ FIELDS = {
     "endpointUrl": "endpoint_url",
     "endpointModel": "endpoint_model",
     "endpointSecret": "endpoint_secret",
+    "embeddingUrl": "embedding_url",
+    "embeddingModel": "embedding_model",
+    "embeddingSecret": "embedding_secret",
     "nightly": "nightly",
     "nightAt": "night_at",
     "distillAbove": "distill_above",
@@ -118,7 +124,8 @@ class ArchivesQuery(Closed):
 
 
 class PolicyChange(Closed):
-    """What is not named stays as it was. ``endpointSecret`` is the name of a secret of the vault, never its value."""
+    """What is not named stays as it was. ``endpointSecret`` and ``embeddingSecret`` are names of secrets of the vault,
+    never their values. Without ``embeddingUrl`` no search goes by meaning."""
 
     archiveDays = Whole(required=False, min_value=1, max_value=LONGEST_DAYS)
     restoreDays = Whole(required=False, min_value=1, max_value=LONGEST_DAYS)
@@ -130,6 +137,9 @@ class PolicyChange(Closed):
     endpointUrl = Text(required=False, allow_blank=True, max_length=500)
     endpointModel = Text(required=False, allow_blank=True, max_length=128)
     endpointSecret = Text(required=False, allow_blank=True, max_length=128)
+    embeddingUrl = Text(required=False, allow_blank=True, max_length=500)
+    embeddingModel = Text(required=False, allow_blank=True, max_length=128)
+    embeddingSecret = Text(required=False, allow_blank=True, max_length=128)
     nightly = Flag(required=False)
     nightAt = Text(required=False, max_length=5)
     distillAbove = Whole(required=False, min_value=0, max_value=MOST_DISTILL_ABOVE)
@@ -210,8 +220,8 @@ def archive(request: Request, archive_id: str) -> HttpResponse:
 )
 @api_view(["GET", "PUT"])
 def memory_policy(request: Request) -> Response:
-    """For how long memory is kept, in whose zone, who distils it, and whether and when a night of passes comes; what a
-    PUT does not name stays as it was."""
+    """For how long memory is kept, in whose zone, who distils it, who makes the vectors for a search by meaning, and
+    whether and when a night of passes comes; what a PUT does not name stays as it was."""
     scope = scope_of(request)
     if request.method == "PUT":
         changes = checked(PolicyChange, request.data).changes()

@@ -5,6 +5,7 @@ import json
 from memory import agents
 from memory.addresses import PRIORITIES, Sensitivity, Tier
 from memory.capabilities import DIMENSIONS, REQUESTED
+from memory.embeddings import RANKINGS, WHY
 from memory.host.models import RunStatus
 from memory.host.operations import (
     COUNT,
@@ -93,13 +94,17 @@ ENTRY = also(
     address=ADDRESS,
     origin=ORIGIN,
 )
-MEMORY_PAGE = closed(
-    "MemoryPage",
-    memoryRef=nullable(STRING),
-    entries=listed(ENTRY),
-    total=COUNT,
-    totalIsExact=FLAG,
-    next=nullable(TEXT),
+MEMORY_PAGE = also(
+    closed(
+        "MemoryPage",
+        memoryRef=nullable(STRING),
+        entries=listed(ENTRY),
+        total=COUNT,
+        totalIsExact=FLAG,
+        next=nullable(TEXT),
+    ),
+    ranking=words(RANKINGS),
+    rankingReason=words(WHY),
 )
 WRITE = also(
     closed("MemoryWrite", runId=TEXT, workflowId=TEXT, sequence=COUNT, timestamp=TIME, tags=listed(STRING)),

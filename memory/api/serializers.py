@@ -258,6 +258,8 @@ def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:
         "total": page.total,
         "totalIsExact": page.total_is_exact,
         "next": cursor("mem", page.after),
+        **({"ranking": page.meaning.ranking} if page.meaning else {}),
+        **({"rankingReason": page.meaning.reason} if page.meaning and page.meaning.reason else {}),
     }
 
 

@@ -190,5 +190,5 @@ class _Transport(httpx.AsyncHTTPTransport):
     """httpx's own transport over our backend, which it offers no parameter for."""
 
     def __init__(self) -> None:
-        super().__init__(trust_env=False)
+        super().__init__(verify=_ssl_context(), trust_env=False)
         self._pool = httpcore.AsyncConnectionPool(ssl_context=_ssl_context(), network_backend=_Backend())

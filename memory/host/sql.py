@@ -49,6 +49,12 @@ def is_postgres() -> bool:
     return connection.vendor == "postgresql"
 
 
+def column_type(table: str, column: str) -> str:
+    """The type of a column of PostgreSQL, without its length."""
+    statement = "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s"
+    return str(rows(statement, [table, column])[0][0])
+
+
 def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
     """What a hand-written SELECT answers, straight from the driver.
 

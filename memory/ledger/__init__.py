@@ -51,6 +51,15 @@ from memory.ledger.retirement import (
     unhide_entries,
 )
 from memory.ledger.rows import hold, position
+from memory.ledger.vectors import (
+    begin_vectors,
+    claim_vectors,
+    drop_vectors,
+    postpone_vectors,
+    store_vectors,
+    tenants_with_vectors,
+    vector_space,
+)
 
 __all__ = [
     "Derivation",
@@ -60,8 +69,11 @@ __all__ = [
     "New",
     "Stated",
     "Written",
+    "begin_vectors",
     "behind",
     "catch_up",
+    "claim_vectors",
+    "drop_vectors",
     "ephemeral_rows",
     "erase_names",
     "erase_reasons",
@@ -80,6 +92,7 @@ __all__ = [
     "mark_erased",
     "merged_away_rows",
     "position",
+    "postpone_vectors",
     "protect",
     "remove_entries",
     "removed_since",
@@ -91,11 +104,14 @@ __all__ = [
     "retire_entry",
     "rewrite",
     "rewrite_all",
+    "store_vectors",
     "strengthen",
+    "tenants_with_vectors",
     "touch",
     "unhide_entries",
     "value_if_whole",
     "value_of",
+    "vector_space",
     "write_addressed",
     "write_derived",
     "write_entries",

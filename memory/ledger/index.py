@@ -20,6 +20,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from memory.host import sql
+from memory.ledger import vectors
 from memory.models.search_index import BLOCK, IN_BLOCK, MOST_TIMES, MOST_WORDS, OFFSET, POSTING, TIMES
 from memory.text.languages import stems_of
 from memory.text.words import every_word_of
@@ -29,7 +30,8 @@ LONG = 8192
 # Locks the tenant's row until the commit, so that nobody indexes an entry twice, or one that is being removed.
 LOCK = (
     "INSERT INTO memory_searchledger (tenant_id, position, entries, words) VALUES (%s, -1, 0, 0) "
-    "ON CONFLICT (tenant_id) DO UPDATE SET position = memory_searchledger.position RETURNING number, position"
+    "ON CONFLICT (tenant_id) DO UPDATE SET position = memory_searchledger.position "
+    "RETURNING number, position, EXISTS (SELECT 1 FROM memory_vectorspace v WHERE v.tenant_id = %s)"
 )
 MOVE_MARK = "UPDATE memory_searchledger SET position = %s, entries = entries + %s, words = words + %s WHERE number = %s"
 UNINDEXED = (
@@ -62,6 +64,7 @@ Place = tuple[int, int]
 class _Ledger(NamedTuple):
     number: int
     mark: int
+    has_vectors: bool
 
 
 def is_due(position: int, text: str) -> bool:
@@ -97,12 +100,15 @@ def behind() -> list[UUID]:
 
 
 def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
-    """Entries, given as they were indexed, are in the index no more, nor is a word that only they had.
+    """Entries, given as they were indexed, are in the index no more, nor is a word that only they had; nor have they
+    vectors.
 
     The head of the ledger is locked before, where it is at all.
     """
     with connection.cursor() as cursor:
-        ledger = _lock(cursor, tenant_id)
+        ledger, texts = _lock(cursor, tenant_id), list(texts)
+        if ledger.has_vectors:
+            vectors.take_out(tenant_id, [position for position, _ in texts])
         words = {position: every_word_of(text) for position, text in texts if position <= ledger.mark}
         if not words:
             return
@@ -126,7 +132,7 @@ def take_out(tenant_id: UUID, texts: Iterable[Text]) -> None:
 
 def _lock(cursor: CursorWrapper, tenant_id: UUID) -> _Ledger:
     """The tenant's number in the index, and the position up to which it is indexed; -1 before the first."""
-    cursor.execute(LOCK, [sql.key(tenant_id)])
+    cursor.execute(LOCK, [sql.key(tenant_id), sql.key(tenant_id)])
     return _Ledger(*cursor.fetchone())
 
 

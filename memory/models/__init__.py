@@ -18,6 +18,7 @@ from memory.models.kept import CallState, EventNote, KeptCall, KeptContent, Kept
 from memory.models.lineage import Lineage, LineageKind, LookAlike, Verb
 from memory.models.namespace import Namespace
 from memory.models.origin import EntryOrigin, ExternalRun
+from memory.models.vectors import VectorSpace
 from memory.models.work import Agent, Assignment, Coordinator, Grant, Intent, Task
 from memory.models.workspace import Workspace, WorkspaceFile
 
@@ -57,6 +58,7 @@ __all__ = [
     "Suspect",
     "Task",
     "Trigger",
+    "VectorSpace",
     "Verb",
     "Workspace",
     "WorkspaceFile",

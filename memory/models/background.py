@@ -127,7 +127,8 @@ class MemoryPolicy(TenantOwned):
 
     Days; ``target_tokens`` is how long an archive may be (0: a quarter of what was read); ``distiller`` is
     ``extractive``, or ``endpoint`` for the OpenAI-compatible one at ``endpoint_url``, whose key is the secret
-    ``endpoint_secret`` of the vault. While ``nightly`` a night of passes comes every day at ``night_at`` (HH:MM in the
+    ``endpoint_secret`` of the vault; those of ``embedding_…`` are of the one that makes vectors (no address: none).
+    While ``nightly`` a night of passes comes every day at ``night_at`` (HH:MM in the
     zone), the next one at ``next_night_at``; it distils a ref to which more than ``distill_above`` tokens were written
     since its last archive (0: none).
     """
@@ -135,7 +136,15 @@ class MemoryPolicy(TenantOwned):
     writer = "memory.policies"
     personal = Personal(
         "memory policy",
-        ("commitment_workflow", "endpoint_url", "endpoint_model", "endpoint_secret"),
+        (
+            "commitment_workflow",
+            "endpoint_url",
+            "endpoint_model",
+            "endpoint_secret",
+            "embedding_url",
+            "embedding_model",
+            "embedding_secret",
+        ),
         emptied=True,
         along={"distiller": "extractive"},  # an endpoint that lost a part of itself distils no more
         harmless=("commitment_workflow",),
@@ -157,6 +166,9 @@ class MemoryPolicy(TenantOwned):
     endpoint_url = models.CharField(max_length=500, default="", blank=True)
     endpoint_model = models.CharField(max_length=128, default="", blank=True)
     endpoint_secret = models.CharField(max_length=128, default="", blank=True)
+    embedding_url = models.CharField(max_length=500, default="", blank=True)
+    embedding_model = models.CharField(max_length=128, default="", blank=True)
+    embedding_secret = models.CharField(max_length=128, default="", blank=True)
     nightly = models.BooleanField(default=False)
     night_at = models.CharField(max_length=5, default="03:00")
     distill_above = models.PositiveIntegerField(default=4000)

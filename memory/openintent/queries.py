@@ -14,9 +14,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memory import adapter, ledger
+from memory import adapter, embeddings, ledger
 from memory.adapter import Figures, Listing, Seen, Selection
 from memory.addresses import MAX_NAME, Tier
+from memory.embeddings import Meaning
 from memory.host import ids, sql
 from memory.host.errors import Forbidden, Invalid
 from memory.host.json_types import JSONObject
@@ -24,7 +25,7 @@ from memory.models import Agent
 from memory.openintent import access, entries, filters, namespaces, work
 from memory.openintent.access import READ, Caller
 from memory.openintent.entries import instant
-from memory.text.words import sought
+from memory.text.words import Sought, sought
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -226,13 +227,14 @@ def _is_sound(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Page:
     """A part of a list, and how long all of it is. Those of its rows that are of ``inherited_from``, a task, are seen
-    through a task under it."""
+    through a task under it. ``meaning`` is by what a search was ranked."""
 
     rows: "list[EntryAddress]"
     total: int
     limit: int
     offset: int
     inherited_from: str = ""
+    meaning: Meaning | None = None
 
 
 def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
@@ -241,12 +243,14 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     caller = replace(caller, agent_id=sql.Text(caller.agent_id))
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
-    plain, first = _plain(caller, wanted, selections[0].rare), wanted.offset
+    plain, first, meaning, words = _plain(caller, wanted, selections[0].rare), wanted.offset, None, None
+    if wanted.q:
+        meaning = embeddings.meaning_of(caller.tenant_id, wanted.q)
+        words = replace(sought(wanted.q), meaning=meaning.vector)
     if wanted.filter:
-        found, total = _filtered(caller, wanted, selections, plain, now)
-    elif wanted.q:
-        last = first + wanted.limit
-        found, total = adapter.search_listed(selections, plain, wanted.q, first=first, last=last, now=now)
+        found, total = _filtered(caller, wanted, words, selections, plain, now)
+    elif words:
+        found, total = adapter.search_listed(selections, plain, words, first=first, last=first + wanted.limit, now=now)
     else:
         lapsing = adapter.has_lapsed(caller.tenant_id, now=now)
         listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
@@ -255,18 +259,23 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
     entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
-    return Page(rows, total, wanted.limit, wanted.offset, parent)
+    return Page(rows, total, wanted.limit, wanted.offset, parent, meaning)
 
 
 def _filtered(
-    caller: Caller, wanted: Wanted, selections: list[Selection], plain: Selection | None, now: datetime
+    caller: Caller,
+    wanted: Wanted,
+    words: Sought | None,
+    selections: list[Selection],
+    plain: Selection | None,
+    now: datetime,
 ) -> tuple[list[UUID], int]:
     """The part of the list whose values fit the filter, and how many there are. The database looks for what is to be
     equal; of what that leaves each value is looked at here, and more than ``LOOKED_THROUGH`` are refused."""
     selections = [replace(each, holding=filters.anchors(wanted.filter)) for each in selections]
     most = LOOKED_THROUGH + 1
-    if wanted.q:
-        found, _ = adapter.search_listed(selections, plain, wanted.q, first=0, last=most, now=now)
+    if words:
+        found, _ = adapter.search_listed(selections, plain, words, first=0, last=most, now=now)
     else:
         listings = [adapter.list_addressed(each, now=now) for each in selections]
         listings += [adapter.plain_listed(plain, now=now)] if plain is not None else []

@@ -67,13 +67,15 @@ def _cut(word: str) -> list[str]:
 class Sought:
     """What a query asks for: each of ``words`` begins a word of the text, and each of ``literals`` stands in it.
 
-    A search by relevance asks for any of ``asked``, the words as they are; each of ``phrases`` stands in the text.
+    A search by relevance asks for any of ``asked``, the words as they are; each of ``phrases`` stands in the text. It
+    asks for the vectors near ``meaning`` as well, the numbers of a vector (float32, of length 1) where there is one.
     """
 
     words: tuple[str, ...]
     literals: tuple[str, ...]
     phrases: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    meaning: bytes = b""
 
     def is_in(self, folded: str) -> bool:
         """Whether a text in search form begins words with all of ``words``."""

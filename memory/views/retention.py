@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory import growth, policies
+from memory import embeddings, growth, policies
 from memory.forms import PolicyForm
 from memory.growth import Growth, Shortening
 from memory.host import exports, pages, tenancy
@@ -80,10 +80,12 @@ def _page(
 ) -> HttpResponse:
     now = timezone.now()
     agents, nodes = growth.by(scope, "agent", now=now), growth.by(scope, "node", now=now)
+    outlook = growth.outlook(scope, now=now)
     context = {
         "nav": "memory",
         "now": now,
-        "outlook": growth.outlook(scope, now=now),
+        "outlook": outlook,
+        "vectors": embeddings.progress_of(scope.tenant_id, outlook.policy),
         "tables": [_table("Agent", "agent", agents), _table("Node", "node", nodes)],
         "form": form,
         "preview": preview,

@@ -39,6 +39,7 @@ TIMERS = (
     Timer("archives", "memory.tasks.collect_archives", 60),
     Timer("previews", "memory.tasks.lapse_previews", 15),
     Timer("words", "memory.tasks.index_words", 1),
+    Timer("vectors", "memory.tasks.embed_entries", 1),
     Timer("answers", "memory.tasks.sweep_answers", 60),
     Timer("deliveries", "memory.tasks.sweep_deliveries", 60),
     Timer("tokens", "openwop_console.oauth.tasks.sweep", 60),

@@ -186,6 +186,7 @@ def test_a_refusal_is_caught_nowhere_but_at_the_doors() -> None:
         "openwop_console/runtime/execution.py",  # a node that was refused has failed
         "openwop_console/runtime/timed/schedules.py",  # a firing that was refused is on record
         "memory/passes/orders.py",  # a pass that was refused has that outcome
+        "memory/embeddings.py",  # without an endpoint a search goes by words
         "memory/forget/forgetting.py",  # a preview that was asked to stop has lapsed
         "proposals/learning/proposing.py",  # a draft that cannot be installed is counted
         "openwop_console/runtime/nodes.py",  # a probe whose secret is not there yet brings its own

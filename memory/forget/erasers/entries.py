@@ -88,6 +88,9 @@ class LedgerEntries:
         "memory_searchword": ("word",),
         "memory_searchstem": ("stem",),
         "memory_searchblock": ("postings",),
+        # From a vector much of its text can be guessed: it goes with its entry.
+        "memory_vector": ("vector",),
+        "memory_vectorsign": ("signs",),
     }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:

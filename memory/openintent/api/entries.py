@@ -36,7 +36,7 @@ def envelope(request: Request) -> HttpResponse:
     wanted = queries.parse(request.query_params)
     found = queries.page(_reader(request, wanted.agent_id), wanted, now=timezone.now())
     paging = {"total": found.total, "limit": found.limit, "offset": found.offset}
-    return json_response({"entries": _documents(found), **paging})
+    return json_response({"entries": _documents(found), **paging, **_ranking(found)})
 
 
 @described("listAgentMemory", scope=READ, query=schemas.SearchedOfAgent, gives={200: listed(schemas.ENTRY)})
@@ -45,7 +45,8 @@ def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
     """What fits of one agent's memory, as the client wants it: an array, its total in a header."""
     wanted = queries.parse(request.query_params, agent_id=agent_id)
     found = queries.page(_reader(request, agent_id), wanted, now=timezone.now())
-    return json_response(_documents(found), headers={"X-Total-Count": str(found.total)})
+    ranking = {f"X-{name.title().replace('_', '-')}": value for name, value in _ranking(found).items()}
+    return json_response(_documents(found), headers={"X-Total-Count": str(found.total), **ranking})
 
 
 @described("summarizeAgentMemory", scope=READ, gives={200: schemas.SUMMARY})
@@ -67,6 +68,14 @@ def _documents(found: Page) -> list[JSONObject]:
         entry_document(row, inherited_from=found.inherited_from if row.task_id == found.inherited_from else "")
         for row in found.rows
     ]
+
+
+def _ranking(found: Page) -> dict[str, str]:
+    """How a search was ordered; where it was to be by meaning too and was not, why."""
+    if found.meaning is None:
+        return {}
+    reason = {"ranking_reason": found.meaning.reason} if found.meaning.reason else {}
+    return {"ranking": found.meaning.ranking, **reason}
 
 
 urlpatterns: list[URLPattern] = [

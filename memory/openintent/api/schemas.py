@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from memory import addresses
 from memory.addresses import PRIORITIES, Sensitivity, Tier
+from memory.embeddings import RANKINGS, WHY
 from memory.host.json_types import JSONObject
 from memory.host.operations import (
     COUNT,
@@ -60,7 +61,11 @@ ENTRY = also(
     value_unreadable={"const": True},
     inherited_from=STRING,
 )
-ENTRIES = closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT)
+ENTRIES = also(
+    closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT),
+    ranking=words(RANKINGS),
+    ranking_reason=words(WHY),
+)
 REMOVED = closed("OpenIntentRemoved", status={"const": "deleted"}, entry_id=TEXT)
 BATCH_WRITTEN = closed("OpenIntentBatchWritten", entries=listed(ENTRY), created=COUNT, updated=COUNT)
 BATCH_DELETED = closed("OpenIntentBatchDeleted", deleted=COUNT, ids=listed(TEXT))

@@ -1,0 +1,252 @@
+"""Search by meaning: vectors of texts, which an endpoint of the tenant's makes, and of queries when they are asked.
+
+An endpoint speaks ``/embeddings`` of the OpenAI protocol and is asked within what ``memory.endpoint`` allows. It gets
+redacted texts, and never a sealed value. Entries get their vectors after their commit, in a worker: behind the position
+of the tenant's ``VectorSpace`` is what waits. A query waits ``QUERY_SECONDS`` for its vector, and without one is ranked
+by its words.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import orjson
+
+from memory import adapter, harness, ledger, policies
+from memory.host.errors import EndpointFailed
+from memory.models import VectorSpace
+from memory.policies import Policy
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Key = tuple[UUID, str, bytes]
+
+BATCH = 64
+LONGEST = 6_000  # characters of a text; models take some 8,000 tokens
+MOST_NUMBERS, LARGEST = 4_096, 1e6
+BATCH_SECONDS, QUERY_SECONDS = 30.0, 1.0
+MAX_BYTES = 16 * 1_048_576
+# How long a worker goes on with what waits; it is called every minute, and a task may take one.
+ROUND_SECONDS = 25.0
+# An endpoint that failed is not asked for queries for so long, and the vector of a query is known for so long.
+REST_SECONDS, KNOWN_SECONDS = 30.0, 600.0
+MOST_KNOWN = 512
+# What an endpoint says of a text that it cannot take.
+NOT_TAKEN = frozenset({400, 413, 422})
+
+RANKINGS = HYBRID, LEXICAL = ("hybrid", "lexical")
+NOT_READY, DIMENSION = "not_ready", "dimension"
+WHY = {
+    NOT_READY: "the entries have no vectors yet",
+    DIMENSION: "the endpoint's vectors have another length than those of the entries",
+    "timeout": "the embeddings endpoint did not answer in time",
+    "refused": "the embeddings endpoint cannot be reached, or its key is not in the vault",
+    "not_allowed": "the embeddings endpoint is at an address that this host does not connect to",
+    "status": "the embeddings endpoint answered with an error",
+    "malformed": "the embeddings endpoint gave no usable answer",
+    "too_large": "the embeddings endpoint gave no usable answer",
+}
+
+_known: dict[Key, tuple[float, bytes]] = {}
+_resting: dict[tuple[UUID, str], tuple[float, str]] = {}
+_memory = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The vector of a query (float32, of length 1); without one, why, and "" where the tenant has no endpoint."""
+
+    vector: bytes = b""
+    reason: str = ""
+
+    @property
+    def ranking(self) -> str:
+        """What a search with it is ranked by: words and meaning, or words alone."""
+        return HYBRID if self.vector else LEXICAL
+
+    @property
+    def sentence(self) -> str:
+        return f"Ranked by words alone: {WHY[self.reason]}." if self.reason else ""
+
+
+def source_of(policy: Policy) -> str:
+    """The endpoint and the model as a digest: vectors of two are not compared."""
+    return sha256(f"{policy.embedding_url}\n{policy.embedding_model}".encode()).hexdigest()
+
+
+# Queries.
+
+
+def meaning_of(tenant_id: UUID, query: str) -> Meaning:
+    """The vector of a query, asked for now or known from before. Nothing here is an error: a reason stands for it."""
+    policy = policies.policy_of(tenant_id)
+    if not policy.embeds or not query.strip():
+        return Meaning()
+    source, space = source_of(policy), ledger.vector_space(tenant_id)
+    if space is None or space.source != source or not space.dimension:
+        return Meaning(reason=NOT_READY)
+    text = _told(tenant_id, query)
+    key = (tenant_id, source, sha256(text.encode()).digest())
+    if found := _known_vector(key):
+        return Meaning(found)
+    if reason := _resting_for(tenant_id, source):
+        return Meaning(reason=reason)
+    try:
+        [vector] = _ask(tenant_id, policy, [text], seconds=QUERY_SECONDS)
+        if vector.size != space.dimension:
+            raise EndpointFailed(reason=DIMENSION)
+    except EndpointFailed as failed:
+        return Meaning(reason=_rest(tenant_id, source, str(failed.details["reason"])))
+    return Meaning(_keep(key, vector.tobytes()))
+
+
+def _known_vector(key: Key) -> bytes:
+    until, found = _known.get(key, (0.0, b""))
+    return found if until > time.monotonic() else b""
+
+
+def _keep(key: Key, vector: bytes) -> bytes:
+    """Later pages of a search have the order of the first; a process keeps vectors by a digest of the query."""
+    with _memory:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = time.monotonic() + KNOWN_SECONDS, vector
+    return vector
+
+
+def _resting_for(tenant_id: UUID, source: str) -> str:
+    until, reason = _resting.get((tenant_id, source), (0.0, ""))
+    return reason if until > time.monotonic() else ""
+
+
+def _rest(tenant_id: UUID, source: str, reason: str) -> str:
+    """The endpoint is left alone for a while, so that it does not slow down every search."""
+    with _memory:
+        if len(_resting) >= MOST_KNOWN:
+            _resting.clear()
+        _resting[tenant_id, source] = time.monotonic() + REST_SECONDS, reason
+    return reason
+
+
+# Entries.
+
+
+def embed_entries(*, clock: Callable[[], datetime]) -> int:
+    """Entries without a vector get theirs, a batch of each tenant at a time, until none is left or ``ROUND_SECONDS``
+    are over; vectors that are of no use any more go. How many entries that were."""
+    ends, done = time.monotonic() + ROUND_SECONDS, 0
+    waiting = sorted({*policies.embedding_tenants(), *ledger.tenants_with_vectors()})
+    while waiting and time.monotonic() < ends:
+        left = []
+        for tenant_id in waiting:
+            if time.monotonic() >= ends:
+                break
+            if moved := _embed_next(tenant_id, clock):
+                left.append(tenant_id)
+                done += moved
+        waiting = left
+    return done
+
+
+def progress_of(tenant_id: UUID, policy: Policy) -> str:
+    """How far the tenant's vectors are, in a sentence; "" where it has no endpoint."""
+    if not policy.embeds:
+        return ""
+    space = ledger.vector_space(tenant_id)
+    if space is None or space.source != source_of(policy):
+        return "No entry has its vector yet; the worker begins within a minute."
+    if space.reason:
+        return f"The worker waits and will ask again: {WHY[space.reason]}."
+    if adapter.texts_behind(tenant_id, space.position, 1):
+        return "The worker is making vectors; entries without one are found by their words."
+    return "Every entry has its vector."
+
+
+def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
+    """How many entries more the tenant's space reaches over; 0 when there is nothing more to do now."""
+    policy, space = policies.policy_of(tenant_id), ledger.vector_space(tenant_id)
+    source = source_of(policy) if policy.embeds else ""
+    if space is not None and space.source != source:
+        while not ledger.drop_vectors(tenant_id):
+            pass
+        space = None
+    if not source:
+        return 0
+    if space is None:
+        ledger.begin_vectors(tenant_id, source, now=clock())
+        space = ledger.vector_space(tenant_id)
+    texts = adapter.texts_behind(tenant_id, space.position, BATCH) if space else []
+    if space is None or not texts or not ledger.claim_vectors(space, now=clock()):
+        return 0
+    try:
+        found = _vectors_of(tenant_id, policy, texts, space)
+    except EndpointFailed as failed:
+        ledger.postpone_vectors(space, str(failed.details["reason"]), now=clock())
+        return 0
+    return len(texts) if ledger.store_vectors(space, found, last=texts[-1][0], now=clock()) else 0
+
+
+def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace) -> dict[int, Array]:
+    """The vectors by position; there is none of a text that the endpoint takes in no company, nor of an empty one."""
+    told = [(position, said) for position, text in texts if (said := _told(tenant_id, text))]
+    found = _taken(tenant_id, policy, told)
+    if told and not found:
+        raise EndpointFailed(reason="status")
+    if len({each.size for each in found.values()} | ({space.dimension} if space.dimension else set())) > 1:
+        raise EndpointFailed(reason=DIMENSION)
+    return found
+
+
+def _taken(tenant_id: UUID, policy: Policy, told: list[tuple[int, str]]) -> dict[int, Array]:
+    """Texts that are refused together are told by halves, so that one of them does not keep the others."""
+    if not told:
+        return {}
+    try:
+        vectors = _ask(tenant_id, policy, [text for _, text in told], seconds=BATCH_SECONDS)
+    except EndpointFailed as failed:
+        if failed.details.get("status") not in NOT_TAKEN:
+            raise
+        half = len(told) // 2
+        return _taken(tenant_id, policy, told[:half]) | _taken(tenant_id, policy, told[half:]) if half else {}
+    return dict(zip([position for position, _ in told], vectors, strict=True))
+
+
+# The endpoint.
+
+
+def _told(tenant_id: UUID, text: str) -> str:
+    """What of a text leaves this host: its beginning, without a secret of the tenant's."""
+    return harness.for_derived(tenant_id)(text).text[:LONGEST].strip()
+
+
+def _ask(tenant_id: UUID, policy: Policy, texts: list[str], *, seconds: float) -> Array:
+    """The vectors of the texts, in their order, each of length 1. Raises ``EndpointFailed`` as ``endpoint.post``."""
+    from memory import endpoint  # with the HTTP client, which takes a tenth of a second to import
+
+    url = f"{policy.embedding_url.rstrip('/')}/embeddings"
+    body = {"model": policy.embedding_model, "input": texts, "encoding_format": "float"}
+    raw = endpoint.post(tenant_id, url, body, secret=policy.embedding_secret, seconds=seconds, max_bytes=MAX_BYTES)
+    return _read(raw, len(texts))
+
+
+def _read(raw: bytes, count: int) -> Array:
+    """As many vectors as were asked for, of one length, of numbers that make one."""
+    try:
+        rows = orjson.loads(raw)["data"]
+        placed = {row["index"]: row["embedding"] for row in rows}
+        given = [placed[index] for index in range(count)]
+        if len(rows) != count or not all(type(number) in (int, float) for each in given for number in each):
+            raise EndpointFailed(reason="malformed")
+        found = np.array(given, np.float64)
+    except (ValueError, LookupError, TypeError, OverflowError):
+        raise EndpointFailed(reason="malformed") from None
+    sound = found.ndim == 2 and 0 < found.shape[1] <= MOST_NUMBERS and bool((np.abs(found) <= LARGEST).all())
+    lengths = np.linalg.norm(found, axis=1) if sound else np.zeros(1)
+    if not (lengths > 0).all():
+        raise EndpointFailed(reason="malformed")
+    return (found / lengths[:, None]).astype(np.float32)

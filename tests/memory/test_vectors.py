@@ -1,0 +1,531 @@
+"""Search by meaning: vectors that an endpoint makes, found in whatever words; and by words alone where it fails."""
+
+import gc
+import importlib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from memory import adapter, embeddings, ledger, policies, search, tasks
+from memory.adapter import vectors as nearest_vectors
+from memory.addresses import Address, Sensitivity, Tier
+from memory.host import audit, sql, vault
+from memory.host.errors import Invalid
+from memory.host.tenancy import TenantScope
+from memory.ledger import Given, New
+from memory.ledger import vectors as stored_vectors
+from memory.models import vectors as layout
+from memory.search import LedgerPage
+from tests import building, embedding
+from tests.embedding import Endpoint, switch_on, vector_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+migration = importlib.import_module("memory.migrations.0012_vectors")
+ANSWER, QUESTION = "The car was repaired by Olga on Monday", "Who did the fixing of that automobile?"
+
+
+@pytest.fixture
+def endpoint(settings: Any) -> Iterator[Endpoint]:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with embedding.serving() as found:
+        yield found
+
+
+@pytest.fixture(params=["as migrated", "without pgvector"])
+def storage(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The tables as the migration made them, with pgvector on PostgreSQL; and there as they are without it."""
+    if request.param == "without pgvector":
+        if not sql.is_postgres():
+            pytest.skip("SQLite knows one form")
+        with connection.schema_editor() as editor:
+            migration._back(None, editor)
+            migration.create(editor, migration.NUMBERS["postgresql"])
+    layout.has_pgvector.cache_clear()
+    yield str(request.param)
+    layout.has_pgvector.cache_clear()
+
+
+def write(owner: TenantScope, *contents: str, **draft: Any) -> list[UUID]:
+    run = building.open_run(owner)
+    return [building.write(owner, run, content, **draft).id for content in contents]
+
+
+def write_addressed(owner: TenantScope, said: str, sensitivity: str = "") -> Any:
+    """An entry of OpenIntent, at an address."""
+    new = New(given(said, sensitivity), building.open_run(owner).id, "node")
+    return ledger.write_addressed(owner, [new], actor="bot", now=timezone.now())[0]
+
+
+def given(said: str, sensitivity: str = "") -> Given:
+    return Given(Address(Tier.EPISODIC, "bot", "facts", "k", sensitivity=sensitivity), {"said": said})
+
+
+def page(owner: TenantScope, text: str, **options: Any) -> LedgerPage:
+    return search.ledger_page(owner, search.LedgerFilter(text=text, **options), now=timezone.now())
+
+
+def found(owner: TenantScope, text: str, **options: Any) -> list[str]:
+    return [row.content for row in page(owner, text, **options).entries]
+
+
+def stored(owner: TenantScope) -> tuple[set[int], set[int]]:
+    """The positions that have a vector, and those that have signs."""
+    tenant = [sql.key(owner.tenant_id)]
+    rows = sql.rows("SELECT position FROM memory_vector WHERE tenant_id = %s", tenant)
+    signs: set[int] = set()
+    for block, part in sql.rows("SELECT block, signs FROM memory_vectorsign WHERE tenant_id = %s", tenant):
+        if layout.has_pgvector():
+            signs.add(block)
+        else:
+            signs |= {(block << layout.BLOCK) + int(each) for each in np.frombuffer(part, layout.SIGNED)["offset"]}
+    return {position for (position,) in rows}, signs
+
+
+def positions(owner: TenantScope) -> set[int]:
+    return {position for position, _ in adapter.texts_behind(owner.tenant_id, -1, 100)}
+
+
+# What is found.
+
+
+@pytest.mark.usefixtures("storage")
+def test_an_answer_is_found_that_shares_no_word_with_the_question(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, ANSWER, "Lunch is at noon", "The printer needs toner")
+    assert found(acme, QUESTION) == []
+    switch_on("acme", endpoint)
+    assert tasks.embed_entries() == 3
+    shown = page(acme, QUESTION)
+    assert [row.content for row in shown.entries] == [ANSWER]
+    assert (shown.is_ranked, shown.meaning) == (True, embeddings.meaning_of(acme.tenant_id, QUESTION))
+    assert shown.meaning is not None
+    assert shown.meaning.ranking == "hybrid"
+
+
+@pytest.mark.usefixtures("storage")
+def test_both_orders_are_made_one_and_filters_hold(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "the doctor called", "physician of the family", "surgeon surgeon", "family dinner")
+    write(acme, "physician elsewhere", memory_ref="other")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    assert found(acme, "family doctor")[0] == "physician of the family"
+    assert set(found(acme, "family doctor")) == {
+        "the doctor called",
+        "physician of the family",
+        "surgeon surgeon",
+        "family dinner",
+        "physician elsewhere",
+    }
+    assert found(acme, "doctor", memory_ref="other") == ["physician elsewhere"]
+    assert found(acme, 'doctor "of the family"') == ["physician of the family"]
+    assert found(building.scope(agents=("acme.nobody",)), "doctor") == []
+    exported = search.export_entries(acme, search.LedgerFilter(text="family doctor"), now=timezone.now())
+    assert [row.content for row in exported] == found(acme, "family doctor")
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_context_takes_what_the_query_means(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, ANSWER, *[f"chatter number {number} about lunch" for number in range(6)])
+    wanted = adapter.Injection(token_budget=12, rank="relevance", query=QUESTION)
+    assert ANSWER not in [
+        row.content for row in search.within_budget(acme, "notes", wanted, now=timezone.now()).entries
+    ]
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    assert search.within_budget(acme, "notes", wanted, now=timezone.now()).entries[0].content == ANSWER
+
+
+@pytest.mark.usefixtures("storage")
+def test_of_many_vectors_the_nearest_are_found_by_their_signs(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nearest_vectors, "CANDIDATES", 5)
+    monkeypatch.setattr(nearest_vectors, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(stored_vectors, "BLOCK", 3)
+    monkeypatch.setattr(stored_vectors, "IN_BLOCK", 7)
+    monkeypatch.setattr(nearest_vectors, "BLOCK", 3)
+    monkeypatch.setattr(nearest_vectors, "IN_BLOCK", 7)
+    acme = building.scope()
+    write(acme, ANSWER, *[f"note {number} of day {number}" for number in range(40)], "a vehicle came")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    assert set(found(acme, "automobile")) == {ANSWER, "a vehicle came"}
+    assert set(found(acme, "automobile", memory_ref="notes")) == {ANSWER, "a vehicle came"}
+    assert found(acme, "automobile", memory_ref="none") == []
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_tenant_meets_no_vector_of_another(endpoint: Endpoint) -> None:
+    acme, globex = building.scope("acme"), building.scope("globex")
+    write(globex, ANSWER)
+    write(acme, "Lunch is at noon")
+    for slug in ("acme", "globex"):
+        switch_on(slug, endpoint)
+    assert tasks.embed_entries() == 2
+    assert (found(acme, QUESTION), found(globex, QUESTION)) == ([], [ANSWER])
+
+
+# Where vectors come from.
+
+
+def test_only_redacted_texts_leave_the_host_and_no_sealed_value(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "the old password is hunter2-of-the-crm")
+    vault.put(acme.tenant_id, "crm", "hunter2-of-the-crm", now=timezone.now())
+    hidden = write_addressed(acme, "sealed words", Sensitivity.CONFIDENTIAL)
+    switch_on("acme", endpoint)
+    assert tasks.embed_entries() == 2
+    assert endpoint.texts == ["the old password is [REDACTED:crm]"]
+    assert hidden.entry.position not in stored(acme)[0]
+    found(acme, "hunter2-of-the-crm")
+    assert endpoint.texts[1] == "[REDACTED:crm]"
+
+
+def test_entries_are_embedded_in_batches_and_those_that_come_later_as_well(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "BATCH", 2)
+    acme = building.scope()
+    write(acme, "one", "two", "three")
+    switch_on("acme", endpoint)
+    assert (tasks.embed_entries(), [len(body["input"]) for body in endpoint.asked]) == (3, [2, 1])
+    assert tasks.embed_entries() == 0
+    write(acme, "four")
+    assert tasks.embed_entries() == 1
+    assert stored(acme) == (positions(acme), positions(acme))
+
+
+def test_a_worker_that_died_is_succeeded_where_it_was(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "one", "two")
+    switch_on("acme", endpoint)
+    now = timezone.now()
+    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(policies.policy_of(acme.tenant_id)), now=now)
+    space = ledger.vector_space(acme.tenant_id)
+    assert space is not None
+    assert ledger.claim_vectors(space, now=now)
+    assert embeddings.embed_entries(clock=lambda: now + timedelta(minutes=2)) == 0
+    assert embeddings.embed_entries(clock=lambda: now + timedelta(minutes=4)) == 2
+    assert not ledger.store_vectors(space, {}, last=1, now=now), "the dead one comes too late"
+
+
+def test_an_endpoint_that_fails_is_asked_again_ever_later(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "one")
+    switch_on("acme", endpoint)
+    endpoint.answers = lambda _: (503, b"")
+    now = timezone.now()
+    assert embeddings.embed_entries(clock=lambda: now) == 0
+    assert "answered with an error" in embeddings.progress_of(acme.tenant_id, policies.policy_of(acme.tenant_id))
+    for seconds, asked in ((29, 1), (31, 2), (60, 2), (120, 3)):
+        embeddings.embed_entries(clock=partial(now.__add__, timedelta(seconds=seconds)))
+        assert len(endpoint.asked) == asked
+    endpoint.answers = embedding.vectors
+    assert embeddings.embed_entries(clock=lambda: now + timedelta(hours=1)) == 1
+    assert embeddings.progress_of(acme.tenant_id, policies.policy_of(acme.tenant_id)) == "Every entry has its vector."
+
+
+def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "one", "two", "poison", "three", "four")
+
+    def answer(body: dict[str, Any]) -> embedding.Answer:
+        return (400, b"") if "poison" in body["input"] else embedding.vectors(body)
+
+    endpoint.answers = answer
+    switch_on("acme", endpoint)
+    assert tasks.embed_entries() == 5
+    assert len(stored(acme)[0]) == 4
+    assert found(acme, "three")
+
+
+@pytest.mark.usefixtures("storage")
+def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_vectors, "DROPPED_AT_ONCE", 2)
+    acme = building.scope()
+    write(acme, ANSWER, "two", "three", "four", "five")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    switch_on("acme", endpoint, model="large")
+    shown = page(acme, QUESTION)
+    assert shown.meaning is not None
+    assert (shown.entries, shown.meaning.reason) == ([], "not_ready")
+    assert tasks.embed_entries() == 5
+    assert [body["model"] for body in endpoint.asked] == ["small", "large"]
+    assert found(acme, QUESTION) == [ANSWER]
+
+
+@pytest.mark.usefixtures("storage")
+def test_what_is_switched_off_leaves_no_vector(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, ANSWER)
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    policies.change(acme, {"embedding_url": ""}, now=timezone.now())
+    shown = page(acme, QUESTION)
+    assert (shown.entries, shown.meaning) == ([], embeddings.Meaning())
+    tasks.embed_entries()
+    assert (stored(acme), ledger.vector_space(acme.tenant_id)) == ((set(), set()), None)
+
+
+# What goes.
+
+
+@pytest.mark.usefixtures("storage")
+def test_a_removed_entry_has_no_vector_and_no_signs(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    gone = write(acme, ANSWER, "the doctor")
+    kept = write(acme, "the surgeon")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    assert stored(acme) == (positions(acme), positions(acme))
+    assert len(positions(acme)) == len(kept)
+    ledger.remove_entries(acme.tenant_id, kept, reason="expired", now=timezone.now())
+    assert stored(acme) == (set(), set())
+
+
+def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    gone, _ = write(acme, ANSWER, "two")
+    switch_on("acme", endpoint)
+    now = timezone.now()
+    ledger.begin_vectors(acme.tenant_id, embeddings.source_of(policies.policy_of(acme.tenant_id)), now=now)
+    space = ledger.vector_space(acme.tenant_id)
+    assert space is not None
+    made = {each: np.ones(4, np.float32) / 2 for each in positions(acme)}
+    ledger.remove_entries(acme.tenant_id, [gone], reason="forgotten", now=now)
+    assert ledger.store_vectors(space, made, last=max(made), now=now)
+    assert stored(acme) == (positions(acme), positions(acme))
+    assert len(made) == 2
+
+
+def test_a_changed_value_is_embedded_anew_and_a_sealed_one_not_at_all(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    row = write_addressed(acme, "the car")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    before = stored(acme)
+    row = ledger.rewrite(acme, row, given("the doctor"), actor="bot", now=timezone.now())
+    assert stored(acme) == (set(), set())
+    tasks.embed_entries()
+    assert stored(acme) == ({row.entry.position}, {row.entry.position}) != before
+    sealed = given("the doctor", Sensitivity.RESTRICTED)
+    ledger.rewrite(acme, row, sealed, actor="bot", now=timezone.now())
+    tasks.embed_entries()
+    assert stored(acme) == (set(), set())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_byte_of_a_forgotten_vector_is_in_the_database_s_files(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    gone = write(acme, *[f"the car of day {number}" for number in range(20)])
+    write(acme, "Lunch is at noon")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    unit = np.array(vector_of("the car of day 7"))
+    canary = (unit / np.linalg.norm(unit)).astype(np.float32).astype("<f2").tobytes()
+    settle()
+    assert canary in files()
+    ledger.remove_entries(acme.tenant_id, gone, reason="forgotten", now=timezone.now())
+    settle()
+    assert canary not in files()
+    assert len(stored(acme)[0]) == 1
+
+
+def settle() -> None:
+    """What was removed is in no page and not in the log beside it."""
+    gc.collect()
+    with connection.cursor() as cursor:
+        if not sql.is_postgres():
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return
+    for table in ("memory_vector", "memory_vectorsign"):
+        sql.vacuum(table, rewrite=True, patience_ms=5_000)
+    with connection.cursor() as cursor:
+        cursor.execute("CHECKPOINT")
+
+
+def files() -> bytes:
+    if not sql.is_postgres():
+        return Path(connection.settings_dict["NAME"]).read_bytes()
+    tables = sql.rows(
+        "SELECT pg_relation_filepath(c.oid), pg_relation_filepath(c.reltoastrelid) FROM pg_class c "
+        "WHERE relname IN ('memory_vector', 'memory_vectorsign')",
+        [],
+    )
+    paths = [path for row in tables for path in row if path]
+    return b"".join(bytes(sql.rows("SELECT pg_read_binary_file(%s)", [path])[0][0]) for path in paths)
+
+
+# Where it fails.
+
+SOUND = [0.5] * embedding.NUMBERS
+
+
+def constant(answer: embedding.Answer, _: dict[str, Any]) -> embedding.Answer:
+    return answer
+
+
+def data(*embedded: Any) -> bytes:
+    rows = [{"index": number, "embedding": each} for number, each in enumerate(embedded)]
+    return json.dumps({"data": rows}).encode()
+
+
+RUBBISH = [
+    ("status", 500, b""),
+    ("status", 302, b""),
+    ("malformed", 200, b"<html>"),
+    ("malformed", 200, b"[" * 100_000),
+    ("malformed", 200, b"{}"),
+    ("malformed", 200, b'{"data": 7}'),
+    ("malformed", 200, data()),
+    ("malformed", 200, data(SOUND, SOUND)),
+    ("malformed", 200, data([])),
+    ("malformed", 200, data("0.5")),
+    ("malformed", 200, data([True] * 256)),
+    ("malformed", 200, data(["0.5"] * 256)),
+    ("malformed", 200, data([0.0] * 256)),
+    ("malformed", 200, data([1e300] * 256)),
+    ("malformed", 200, data([10**400])),
+    ("malformed", 200, data([float("nan")] * 256)),
+    ("malformed", 200, data([0.5] * 5_000)),
+    ("malformed", 200, data([[0.5]] * 256)),
+    ("dimension", 200, data([0.5] * 255)),
+    ("too_large", 200, b" " * (embeddings.MAX_BYTES + 1)),
+]
+
+
+def test_an_answer_that_is_none_leaves_the_order_by_words(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "apple pie", ANSWER)
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    write(acme, "later")
+    for reason, status, raw in RUBBISH:
+        embeddings._resting.clear()
+        endpoint.asked.clear()
+        endpoint.answers = partial(constant, (status, raw))
+        shown = page(acme, "apple automobile")
+        assert [row.content for row in shown.entries] == ["apple pie"], raw[:50]
+        assert shown.meaning == embeddings.Meaning(reason=reason), raw[:50]
+        page(acme, "another query")
+        assert len(endpoint.asked) == 1, "an endpoint that failed is left alone for a while"
+        assert embeddings.embed_entries(clock=lambda: timezone.now() + timedelta(days=1)) == 0, raw[:50]
+        assert len(stored(acme)[0]) == 2, "what cannot be read makes no vectors either"
+
+
+def test_a_slow_endpoint_and_one_at_a_private_address_leave_the_order_by_words(
+    endpoint: Endpoint, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = building.scope()
+    write(acme, "apple pie", ANSWER)
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    monkeypatch.setattr(embeddings, "QUERY_SECONDS", 0.5)
+    endpoint.answers = lambda _: (endpoint.over.wait(5), (200, b""))[1]
+    assert page(acme, "apple").meaning == embeddings.Meaning(reason="timeout")
+    embeddings._resting.clear()
+    settings.OPENWOP_OUTBOUND_ALLOW = []
+    shown = page(acme, "apple")
+    assert (shown.meaning, [row.content for row in shown.entries]) == (
+        embeddings.Meaning(reason="not_allowed"),
+        ["apple pie"],
+    )
+    write(acme, "later")
+    assert tasks.embed_entries() == 0
+
+
+def test_a_query_is_asked_for_once_and_not_for_the_newest_first(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write(acme, "one")
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    endpoint.asked.clear()
+    for order in ("", "relevance", "newest"):
+        page(acme, "two", order=order)
+    assert endpoint.texts == ["two"]
+
+
+def test_no_log_and_no_audit_record_holds_a_text(endpoint: Endpoint, caplog: pytest.LogCaptureFixture) -> None:
+    acme = building.scope()
+    write(acme, ANSWER)
+    with caplog.at_level(logging.DEBUG):
+        switch_on("acme", endpoint)
+        tasks.embed_entries()
+        found(acme, QUESTION)
+        endpoint.answers = lambda _: (500, b"rubbish")
+        found(acme, f"{QUESTION} again")
+    told = caplog.text + "".join(str(row.details) for row in audit.newest(acme.tenant_id, limit=50))
+    assert caplog.text
+    assert not [word for word in (ANSWER, "fixing", embedding.KEY, "rubbish") if word in told]
+
+
+# Faces.
+
+
+def test_every_face_says_how_it_ranked(endpoint: Endpoint, client: Client) -> None:
+    acme, key = building.scope(), building.headers()
+    write(acme, ANSWER, agent_id="acme.bot")
+    ask = {"q": QUESTION}
+    of_bot = "/api/v1/agents/acme.bot/memory"
+    injected = {"memoryRef": "notes", "rank": "relevance", "query": QUESTION}
+    assert client.get("/v1/host/console/memory", ask, **key).json()["ranking"] == "lexical"
+    switch_on("acme", endpoint)
+    tasks.embed_entries()
+    for query in (ask, injected):
+        answer = client.get("/v1/host/console/memory", query, **key).json()
+        assert ([each["content"] for each in answer["entries"]], answer["ranking"]) == ([ANSWER], "hybrid")
+        assert "rankingReason" not in answer
+    array = client.get(of_bot, ask, **key)
+    assert ([each["value"]["content"] for each in array.json()], array["X-Ranking"]) == ([ANSWER], "hybrid")
+    listed = client.get("/api/v1/memory", {**ask, "agent_id": "acme.bot"}, **key).json()
+    assert (listed["total"], listed["ranking"]) == (1, "hybrid")
+    client.force_login(building.operator())
+    assert "car was" in client.get("/memory", ask).content.decode()
+    endpoint.answers = lambda _: (500, b"")
+    other = {"q": "Something else to ask"}
+    answer = client.get("/v1/host/console/memory", other, **key).json()
+    assert (answer["ranking"], answer["rankingReason"], answer["entries"]) == ("lexical", "status", [])
+    array = client.get(of_bot, other, **key)
+    assert (array["X-Ranking"], array["X-Ranking-Reason"], array.json()) == ("lexical", "status", [])
+    said = client.get("/memory", other).content.decode()
+    assert "Ranked by words alone: the embeddings endpoint answered with an error." in said
+    assert "ranking" not in client.get("/v1/host/console/memory", **key).json()
+
+
+def test_the_policy_says_who_makes_vectors_and_that_it_is_whole(endpoint: Endpoint, client: Client) -> None:
+    acme = building.scope()
+    with pytest.raises(Invalid) as refused:
+        policies.change(
+            acme, {"embedding_url": "https://me:pw@models.example", "embedding_secret": "none"}, now=timezone.now()
+        )
+    assert {each["field"] for each in refused.value.details["errors"]} == {
+        "embedding_url",
+        "embedding_model",
+        "embedding_secret",
+    }
+    switch_on("acme", endpoint)
+    client.force_login(building.operator())
+    shown = client.get("/retention").content.decode()
+    assert endpoint.url in shown
+    assert "No entry has its vector yet" in shown
+    form = {name: value for name, value in asdict(policies.policy_of(acme.tenant_id)).items() if value}
+    assert client.post("/retention", {**form, "embedding_model": "larger"}).status_code == 302
+    assert policies.policy_of(acme.tenant_id).embedding_model == "larger"
+    client.post("/retention", {**form, "embedding_url": ""})
+    assert not policies.policy_of(acme.tenant_id).embeds
