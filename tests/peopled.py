@@ -20,7 +20,7 @@ from memory.forget import forgetting
 from memory.host import deliveries, ids, registry
 from memory.host.models import ArtifactKind, Interrupt, Run, WebhookDelivery
 from memory.host.operations import Operation, operations_of
-from memory.models import Commitment
+from memory.models import Commitment, CommitmentState
 from memory.passes import lookalikes, orders
 from memory.passes.orders import Wanted
 from openwop_console.runtime import artifacts, interrupts
@@ -343,6 +343,7 @@ BODIES: dict[str, Any] = {
     "seamSeedMemory": {"memoryRef": "peopled/compacted", "entries": [{"id": "a", "content": "one"}]},
     "seamSchedulingTick": {"scenario": "single-tick"},
     "seamWorkspaceOp": {"tenant": "a", "workspace": "b", "op": "list"},
+    "restorePass": {"reason": "it merged too much"},
     "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
     "cancelCommitment": {"reason": "done by phone"},
     "writeMemoryEntry": {"memoryRef": "notes", "content": "x", "origin": {"system": "langgraph", "node": "plan"}},
@@ -390,6 +391,13 @@ def _look_alikes(world: World) -> dict[str, Any]:
     return {"decision": "keep", "pairs": [{"id": pair.id, "sha256": pair.sha256}]}
 
 
+def _doubted(world: World) -> dict[str, Any]:
+    """The world's commitment is a possible one."""
+    rows = Commitment.objects.written_by("memory.commitments").filter(id=ids.parse("cmt", world.commitment))
+    rows.update(state=CommitmentState.POSSIBLE)
+    return {}
+
+
 def _superseded(world: World) -> dict[str, Any]:
     """Another version of the world's template is installed."""
     assert world.template
@@ -400,6 +408,8 @@ def _superseded(world: World) -> dict[str, Any]:
 
 # What an operation needs beside a row to be about, done in the world; each gives the body.
 PREPARED: dict[str, Callable[[World], Any]] = {
+    "armCommitment": _doubted,
+    "dismissCommitment": _doubted,
     "decideLookAlikes": _look_alikes,
     "decideProposal": _vote,
     "createTask": lambda world: {"intent_id": world.openintent["intent"], "name": "Another"},

@@ -17,13 +17,13 @@ from uuid import UUID
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from memory.host import audit, ids, sql
-from memory.host.errors import Conflict, Invalid, KeyExpired, KeyRevoked, Unauthenticated
+from memory.host.errors import Conflict, Forbidden, Invalid, KeyExpired, KeyRevoked, Unauthenticated
 from memory.host.expiry import has_expired, unexpired
 from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
@@ -452,7 +452,13 @@ def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:
 def _key(tenant_id: UUID, key_id: UUID) -> Key | None:
     """The key as it is in the database at this moment, whether it is good or not; all that a request asks of it in one
     query."""
-    found = _key_asked().fetch(tenant_id, key_id, ids.wire("key", key_id))
+    try:
+        found = _key_asked().fetch(tenant_id, key_id, ids.wire("key", key_id))
+    except OperationalError:
+        raise
+    except DatabaseError:
+        log.exception("a key and its roles could not be resolved; access is denied")
+        raise Forbidden("What this key may do cannot be established.") from None
     if not found:
         return None
     slug, tenant_name, name, digest, agents, expires_at, revoked_at, owner, owner_active, made_by, *roles = found[0]

@@ -26,7 +26,7 @@ PAGES = {
     "/memory?state=all": 16,
     "/memory?tag=common": 15,
     "/memory?tag=rare": 15,
-    "/memory?agent=agent-1": 15,
+    "/memory?agent=agent-1": 16,
     "/memory?ref=notes": 15,
     "/retention": 20,
 }
