@@ -318,7 +318,8 @@ def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: Ledge
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
     by_writer = LedgerFilter(state=wanted.state, order=wanted.order, agent=wanted.agent, node=wanted.node)
-    if wanted == by_writer and scope.principal.agent_ids is None:
+    stated = bool(wanted.node) and adapter.is_stated(scope, node=wanted.node)  # the days count what was seen alone
+    if wanted == by_writer and not stated and scope.principal.agent_ids is None:
         return adapter.total(scope, state=wanted.state, agent_id=wanted.agent, node_id=wanted.node, now=now), True
     counted = _newest(scope, wanted, now, None).values("id")[: adapter.COUNTED + 1].count()
     return min(counted, adapter.COUNTED), counted <= adapter.COUNTED

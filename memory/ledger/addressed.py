@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
 
 from memory import addresses, event_notes, harness, reconciled, redaction
 from memory.addresses import PRIORITIES, Address, Tier
@@ -33,6 +34,7 @@ from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Redraft
 from memory.ledger.origins import Stated
 from memory.ledger.rows import WRITER, gone_at, hold, move_head
+from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
 from memory.redaction import Redactor
@@ -173,7 +175,9 @@ def locked(
 
 def locked_all(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
     """The addresses of entries that are held already, locked in the order of their ids; those there are."""
+    told = EntryOrigin.objects.filter(tenant_id=OuterRef("tenant_id"), entry_id=OuterRef("id"), current=True)
     rows = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",)).select_related("entry")
+    rows = rows.annotate(**{"is_stated": Exists(told)})  # noqa: PIE804  # mypy: the model has the attribute
     return [row for part in sql.in_chunks(sorted(entries)) for row in rows.filter(id__in=part).order_by("id")]
 
 
@@ -441,7 +445,8 @@ def rewrite_all(
         row.entry.save(by=WRITER, update_fields=OF_ENTRY)
         row.save(by=WRITER, update_fields=["version", "updated_at", "accessed_at", *OF_ADDRESS])
     _replace_tags(tenant_id, rows)
-    origins.outdate(tenant_id, [row.id for row in rows])
+    if told := [row.id for row in rows if row.is_stated]:
+        origins.outdate(tenant_id, told)
     _tell_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
     index.after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     reconciled.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))

@@ -20,7 +20,6 @@ TABLES = (
     ("memory_entrytag", "id"),
     ("memory_retirement", "entry_id"),
     ("memory_strength", "id"),
-    ("memory_entryorigin", "entry_id"),
     ("memory_lookalike", "older_id"),
     ("memory_lookalike", "newer_id"),
     ("memory_entryaddress", "id"),

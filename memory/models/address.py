@@ -29,11 +29,13 @@ class EntryAddress(TenantOwned):
     was sent. ``priority`` is an index into ``PRIORITIES``. ``hidden`` follows the entry's retirement, so that a key is
     free while its entry cannot be read. ``sealed`` is the value of a confidential or restricted entry, under ``key_id``
     of the vault; null for all others. ``size`` is the value's bytes in compact JSON.
+    ``is_stated`` is said of a locked one: whether its last write has an origin.
     """
 
     writer = "memory.ledger"
     impersonal = {"sensitivity": STATE, "tier": STATE, "ttl": TIME}
     objects: ClassVar = TenantManager.from_queryset(AddressQuerySet)()
+    is_stated: bool = False
 
     tier = models.CharField(max_length=8, choices=[(each.value, each.value) for each in Tier])
     agent_id = models.CharField(max_length=128)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memory.models import EntryOrigin
 from tests import building
 from tests.faces.test_origins import ORIGIN
 
@@ -136,3 +137,10 @@ def test_what_is_stated_of_a_confidential_entry_is_for_who_may_open_it(client: C
 def test_a_batch_takes_no_origin(agent: Agent) -> None:
     body = {"entries": [{**PLACE, "value": {}, "origin": ORIGIN}]}
     assert agent.ask("POST", "/api/v1/memory/batch", body).status_code == 400
+
+
+def test_what_was_stated_of_an_entry_goes_with_it(agent: Agent) -> None:
+    entry = agent.put({"n": 1}, origin=ORIGIN).json()["id"]
+    assert EntryOrigin.objects.exists()
+    assert agent.ask("DELETE", f"/api/v1/memory/{entry}").status_code == 200
+    assert not EntryOrigin.objects.exists()
