@@ -393,7 +393,7 @@ def _look_alikes(world: World) -> dict[str, Any]:
 
 def _doubted(world: World) -> dict[str, Any]:
     """The world's commitment is a possible one."""
-    rows = Commitment.objects.written_by("memory.commitments").filter(id=ids.parse("cmt", world.commitment))
+    rows = Commitment.objects.written_by("memory.commitments").filter(id__in=[ids.parse("cmt", world.commitment)])
     rows.update(state=CommitmentState.POSSIBLE)
     return {}
 
