@@ -44,16 +44,6 @@ def newest_tagged(
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **behind).order_by("-tagged__id")
 
 
-def newest_addressed(
-    rows: QuerySet[MemoryEntry], scope: TenantScope, *, after: UUID | None, **exact: str
-) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` with such an address behind ``after``, newest first: read from the table of addresses in the
-    order of a ``tier`` or a ``namespace``, of which one is given."""
-    wanted = {f"addressed__{name}": value for name, value in exact.items() if value}
-    behind = {} if after is None else {"addressed__id__lt": after}
-    return rows.filter(addressed__tenant_id=scope.tenant_id, **wanted, **behind).order_by("-addressed__id")
-
-
 def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
     """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given."""
     wanted = {name: value for name, value in exact.items() if value}

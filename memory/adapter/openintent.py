@@ -47,9 +47,7 @@ FEW = (1000, 20_000)
 SHARED = Q(tier=Tier.SEMANTIC)
 # True of every entry, and in no index: else SQLite would rather go through an index that has all it is asked for.
 BY_KEY = Q(version__gte=1)
-NAMED = ("task_id", "intent_id", "agent_id", "namespace")
-# The first of these that a selection names as a whole is in the index whose order its list has.
-LEADING = (("task_id",), ("intent_id",), ("agent_id", "namespace"), ("agent_id",), ("namespace",))
+LEADING = ("task_id", "intent_id", "agent_id", "namespace")
 Key = tuple[datetime, UUID]
 # Times and truths, which SQLite keeps as something else, stand behind the rest.
 ADDRESS = (
@@ -186,15 +184,15 @@ class Listing:
 def list_addressed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> Listing:
     """The addressed entries of the selection; a retired one is in no list. ``lapsing`` is ``has_lapsed`` for who has
     asked."""
-    short = bool(wanted.among or wanted.rare) or _names_address(wanted) or _are_few(wanted)
+    short = bool(wanted.among or wanted.rare) or _names_address(wanted)
     wanted, shape, values = _shaped("addressed", wanted, now)
     return Listing(partial(_addressed, wanted), "updated_at", short, wanted.tenant_id, now, lapsing, shape, values)
 
 
 def _addressed(wanted: Selection) -> AddressQuerySet:
-    near = _among(wanted, EntryAddress) or _at_address(wanted) or _under_rare_tag(wanted) or _of_few(wanted)
-    leads = () if near else next((each for each in LEADING if all(getattr(wanted, name) for name in each)), ())
-    exact = [_exact(name, getattr(wanted, name), leads) for name in (*NAMED, "key") if getattr(wanted, name)]
+    near = _among(wanted, EntryAddress) or _at_address(wanted) or _under_rare_tag(wanted)
+    leads = "" if near else next((name for name in LEADING if getattr(wanted, name)), "")
+    exact = [_exact(name, getattr(wanted, name), leads) for name in (*LEADING, "key") if getattr(wanted, name)]
     pinned = Q() if wanted.pinned is None else Q(pinned=wanted.pinned, tier=Tier.EPISODIC)
     where = [*exact, *_limits(wanted, "namespace", "updated_at"), near & BY_KEY if near else Q(), _of_tier(wanted)]
     rows: AddressQuerySet = EntryAddress.objects.filter(
@@ -218,7 +216,7 @@ def _shaped(
     apart = wanted.prefix or wanted.key or wanted.among or wanted.phrases or wanted.holding
     if wanted.seen.form is None or apart:
         return wanted, None, ()
-    named: dict[str, Any] = {name: sql.Text.of(getattr(wanted, name)) for name in NAMED if getattr(wanted, name)}
+    named: dict[str, Any] = {name: sql.Text.of(getattr(wanted, name)) for name in LEADING if getattr(wanted, name)}
     tags, tags_any = (tuple[str, ...](map(sql.Text.of, each)) for each in (wanted.tags, wanted.tags_any))
     groups: list[tuple[str, ...]] = [*((tag,) for tag in tags), tags_any]
     rarest = groups.index(wanted.rare) if wanted.rare else -1
@@ -251,7 +249,7 @@ def plain_listed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> L
 
 def _plain_rows(wanted: Selection) -> EntryQuerySet:
     near = _among(wanted, MemoryEntry) or _under_rare_tag(wanted)
-    own = _exact("agent_id", wanted.agent_id, () if near else ("agent_id",))
+    own = _exact("agent_id", wanted.agent_id, "" if near else "agent_id")
     where = [PLAIN, near or Q(), own, *_limits(wanted, "memory_ref", "created_at"), *_tagged(wanted)]
     rows: EntryQuerySet = MemoryEntry.objects.of(wanted.tenant_id).filter(*where, *_with_phrases(wanted, "search_text"))
     if wanted.namespace:
@@ -345,16 +343,14 @@ def _as_addressed(entry: MemoryEntry) -> EntryAddress:
     return row
 
 
-def _exact(name: str, value: str, leads: Collection[str]) -> Q:
+def _exact(name: str, value: str, leads: str) -> Q:
     """``name`` is ``value``; by its index where it leads, which of tasks and intents has no entry that is of none."""
-    if name not in leads:
+    if name != leads:
         return Q(Exact(Aside(name), value))
     return Q(~Q(**{name: ""}), **{name: value}) if name in ("task_id", "intent_id") else Q(**{name: value})
 
 
 def _of_tier(wanted: Selection) -> Q:
-    if _are_few(wanted):
-        return Q()
     return Q(tier=wanted.tier) if wanted.tier else ~SHARED if wanted.owned else Q()
 
 
@@ -428,19 +424,6 @@ def _under_rare_tag(wanted: Selection) -> Q | None:
     """What carries one of the rare tags; None when there are none."""
     rows = EntryTag.objects.of(wanted.tenant_id).filter(tag__in=wanted.rare)
     return Q(id__in=rows.values("id")) if wanted.rare else None
-
-
-def _are_few(wanted: Selection) -> bool:
-    """Whether it is about episodic entries of one agent, which has a capacity, and about no part of them."""
-    return wanted.tier == Tier.EPISODIC and bool(wanted.agent_id) and not (wanted.task_id or wanted.intent_id)
-
-
-def _of_few(wanted: Selection) -> Q | None:
-    """By their own index, to which SQLite is led by the owner and by each being pinned or not; and told that their tier
-    is not what distinguishes them."""
-    tier = "memory_entryaddress.tier = 'episodic'"
-    own = RawSQL(tier if sql.is_postgres() else f"likelihood({tier}, 0.9)", [], output_field=BooleanField())  # noqa: S611
-    return Q(own, agent_id=wanted.agent_id, pinned__in=(False, True)) if _are_few(wanted) else None
 
 
 class AccessOf(Func):

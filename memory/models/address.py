@@ -62,7 +62,7 @@ class EntryAddress(TenantOwned):
         "host.VaultKey", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
 
-    entry = tenant_link("memory.MemoryEntry", "id", related_name="addressed")
+    entry = tenant_link("memory.MemoryEntry", "id")
 
     @property
     def priority_word(self) -> str:
@@ -103,16 +103,10 @@ class EntryAddress(TenantOwned):
                 fields=("tenant", "agent_id", "-updated_at", "id", "hidden", "tier"), name="memory_address_agent"
             ),
             models.Index(
-                fields=("tenant", "agent_id", "namespace", "-updated_at", "id", "hidden", "tier"),
-                name="memory_address_place",
-            ),
-            models.Index(
                 fields=("tenant", "-updated_at", "id", "hidden", "tier"),
                 condition=Q(tier="semantic"),
                 name="memory_address_updated",
             ),
-            models.Index(fields=("tenant", "tier", "id"), name="memory_address_tier"),
-            models.Index(fields=("tenant", "namespace", "id", "tier"), name="memory_address_namespace"),
             models.Index(
                 fields=("tenant", "agent_id", "pinned", "priority", "accessed_at", "id"),
                 condition=Q(tier="episodic"),
