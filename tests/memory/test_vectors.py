@@ -32,7 +32,7 @@ from tests import building, embedding
 from tests.embedding import Endpoint, switch_on, vector_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
-migration = importlib.import_module("memory.migrations.0014_vectors")
+migration = importlib.import_module("memory.migrations.0013_vectors")
 ANSWER, QUESTION = "The car was repaired by Olga on Monday", "Who did the fixing of that automobile?"
 
 

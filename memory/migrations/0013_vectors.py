@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('host', '0002_host_timer'),
-        ('memory', '0013_address_orders'),
+        ('memory', '0012_replaced_values'),
     ]
 
     operations = [
