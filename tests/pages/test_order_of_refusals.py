@@ -53,7 +53,7 @@ def pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str]]:
         place = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from pages(pattern.url_patterns, place)
-        elif isinstance(pattern, URLPattern) and not place.startswith(("v1/", "api/v1/", "mcp")):
+        elif isinstance(pattern, URLPattern) and not place.startswith(("v1/", "api/v1/", "mcp", "oauth/")):
             yield str(pattern.name), place
 
 
@@ -79,6 +79,7 @@ NEEDS = {
     "consolidation-order": "passes:run",
     "pass-schedule": "passes:run",
     "pass-schedule-remove": "passes:run",
+    "look-alikes-decide": "memory:retire",
     "archives-distill": "passes:run",
     "archive-compare": "memory:read",
     "commitment-arm": "memory:retire",
@@ -124,7 +125,7 @@ NEEDS = {
     "approval-change-confirm": "policies:manage",
     "approval-change-refuse": "policies:manage",
 }
-OPEN_TO_ALL = ("account_login", "account_logout", "set-password", "password", "tenants")
+OPEN_TO_ALL = ("account_login", "account_logout", "set-password", "password", "tenants", "grant-revoke")
 ROLES = ("owner", "operator", "author", "reviewer", "viewer", "auditor")
 FORMS: tuple[dict[str, str], ...] = ({}, {"nobodysField": "x", "revision": "x", "act": "x", "action": "reject"})
 
