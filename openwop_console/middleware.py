@@ -122,9 +122,9 @@ class ConsoleMiddleware:
 
 
 def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-    """Streams and long polls wait because they were asked to."""
+    """Streams and long polls wait because they were asked to; where a store does not answer, a note would wait too."""
     route = request.resolver_match.route if request.resolver_match else ""
-    if not route or response.streaming or route.endswith("/poll"):
+    if not route or response.streaming or route.endswith("/poll") or response.status_code == 503:
         return
     slow = health.Slow(timezone.now(), str(request.method), route, response.status_code, round(seconds, 2))
     with suppress(*errors.DATABASE_FAILURES):

@@ -60,7 +60,7 @@ SECTIONS = (
         "Installed", "installed", "artifacts:read", "prompts agents chains automations schedules disable stop roll back"
     ),
     Section("Retention", "retention", "memory:read", "expiry growth policy nights"),
-    Section("Namespaces", "namespaces", "memory:read", "openintent"),
+    Section("Namespaces", "namespaces", "agents:manage", "openintent"),
     Section("Workspace files", "workspace", "workspace:read"),
     Section("Workflow files", "workflow-files", "agents:manage", "import yaml"),
     Section("Forget a subject", "forget", "memory:forget", "erase gdpr"),

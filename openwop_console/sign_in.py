@@ -285,7 +285,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     sent = pages.submit(form, lambda data: _changed(request, data)) if form.is_bound else None
     if sent and sent.result:
         messages.success(request, "Your password is changed. Your other sessions are over.")
-        return redirect("settings")
+        return redirect("password")
     context = {"nav": "settings", "form": form}
     return pages.render(request, "account/change_password.html", context, status=sent.status if sent else 200)
 

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import httpx
 import httpx2
 import pytest
@@ -18,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from tests import building
+from tests.awaiting import awaited
 from tests.fixtures_console import ConsoleProcess
 
 pytestmark = [pytest.mark.console, pytest.mark.engines]
@@ -166,7 +166,7 @@ def test_sessions_with_keys_of_two_tenants_and_a_question_that_a_person_answers(
             assert answer.structured_content["answer"] == "Blue"
             person.join(10)
 
-    anyio.run(talk)
+    awaited(talk())
     assert progress
 
 
@@ -181,8 +181,8 @@ def test_sessions_by_consent_in_two_tenants_and_a_revoked_grant_ends_at_once(con
             return await work(client)
 
     with signed_in(console_process, "acme") as ada, signed_in(console_process, "globex") as greta:
-        kept = anyio.run(talk, ada, storage, whole_session)
-        assert anyio.run(talk, greta, Storage(), whole_session) != kept
+        kept = awaited(talk(ada, storage, whole_session))
+        assert awaited(talk(greta, Storage(), whole_session)) != kept
         assert storage.tokens.expires_in <= 24 * 3600
         page = ada.get("/settings").text
         assert "SDK" in page

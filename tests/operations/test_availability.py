@@ -37,8 +37,10 @@ def unusable_database(console: ConsoleProcess) -> Iterator[None]:
     if plugin.engine() == plugin.SQLITE:
         holder = sqlite3.connect(console.data_folder / "console.sqlite3", isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        yield
-        holder.close()
+        try:
+            yield
+        finally:
+            holder.close()
         return
     name = console.environment["DATABASE_URL"].rpartition("/")[2].partition("?")[0]
     with psycopg.connect(os.environ[plugin.PG_URL], autocommit=True) as server:
