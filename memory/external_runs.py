@@ -66,7 +66,7 @@ def write_entry(
         raise Invalid("There is no such place.", errors=[{"field": "memoryRef", "message": "cannot be written"}])
     draft = replace(draft, agent_id=draft.agent_id or scope.principal.first_agent)
     run = find_or_open(scope, draft.agent_id, origin or NOWHERE, now=now)
-    return ledger.write_stated(place, draft, origin, run=run, now=now)
+    return ledger.write_stated(place, draft, origin and origin.within(scope.traceparent), run=run, now=now)
 
 
 @transaction.atomic
@@ -119,7 +119,14 @@ def _opened(scope: TenantScope, told: _Told, thread_id: str, now: datetime) -> E
     try:
         with transaction.atomic():
             text = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
-            order = RunOrder(WORKFLOW, text, scope.principal.id, agent_id=told.agent_id, external=True)
+            order = RunOrder(
+                WORKFLOW,
+                text,
+                scope.principal.id,
+                agent_id=told.agent_id,
+                external=True,
+                traceparent=scope.traceparent,
+            )
             run = runs.open_run(tenant_id, order, now=now, ready=False)
             runs.start(runs.find(tenant_id, run.id), snapshot_position=ledger.position(tenant_id), now=now)
             row = ExternalRun(

@@ -3,22 +3,20 @@
 It is a statement and no observation: this host has seen none of it. Pure.
 """
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 
+from memory.host import traces
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 
 MAX_TEXT = 128
 MAX_SOURCES = 32
 LARGEST_STEP = 2**53 - 1
-# W3C Trace Context: version, trace, parent and flags; a trace or a parent of zeros, and the version ff, are none.
-TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters without control characters"
 TEXTS = ("system", "runId", "threadId", "checkpointId", "node")
-STEP, TRACE, SOURCES = "step", "traceparent", "sourceIds"
+STEP, TRACE, SOURCES = "step", traces.HEADER, "sourceIds"
 MEMBERS = (*TEXTS, STEP, TRACE, SOURCES)
 REST = ("checkpointId", STEP, TRACE, SOURCES)
 
@@ -47,6 +45,10 @@ class Origin:
     def rest(self) -> JSONObject:
         """The part of the document that no list filters by."""
         return {name: value for name, value in self.document.items() if name in REST}
+
+    def within(self, traceparent: str) -> "Origin":
+        """The same as part of this trace, unless it names one itself."""
+        return self if self.traceparent else replace(self, traceparent=traceparent)
 
     def with_texts(self, change: Callable[[str], str]) -> "Origin":
         """The same with every text changed."""
@@ -85,7 +87,7 @@ def problems(said: object) -> Iterator[tuple[str, str]]:
             yield name, NO_TEXT
     if STEP in said and not _is_step(said[STEP]):
         yield STEP, f"must be a whole number, or {NO_TEXT.removeprefix('must be ')}"
-    if TRACE in said and not (isinstance(said[TRACE], str) and TRACEPARENT.fullmatch(said[TRACE])):
+    if TRACE in said and not traces.is_traceparent(said[TRACE]):
         yield TRACE, "must be a traceparent of W3C Trace Context"
     sources = said.get(SOURCES, [])
     if not (isinstance(sources, list) and len(sources) <= MAX_SOURCES and all(map(is_text, sources))):

@@ -75,6 +75,7 @@ class RunOrder:
     agent_id: str = ""
     system: bool = False
     external: bool = False
+    traceparent: str = ""
     scope_id: str = ""
     inputs: JSONObject = field(default_factory=dict)
     variables: JSONObject = field(default_factory=dict)
@@ -99,6 +100,7 @@ def open_run(tenant_id: UUID, order: RunOrder, *, now: datetime, ready: bool = T
         agent_id=order.agent_id,
         system=order.system,
         external=order.external,
+        traceparent=order.traceparent,
         inputs=order.inputs,
         variables=order.variables,
         configurable=order.configurable,

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory.host import access, ids
+from memory.host import access, ids, traces
 from memory.host.errors import Forbidden, Invalid, Unauthenticated
 from memory.host.models import Membership, Operator, Run, Tenant
 
@@ -54,9 +54,10 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class TenantScope:
-    """A principal inside its own tenant."""
+    """A principal inside its own tenant, and the trace that its request belongs to, which is empty for most."""
 
     principal: Principal
+    traceparent: str = ""
 
     @property
     def tenant_id(self) -> UUID:
@@ -262,8 +263,10 @@ def _well_formed(ref: str) -> bool:
 
 
 def scope_of(request: object) -> TenantScope:
-    """The scope of the principal that the middleware found for this request; refuses when there is none."""
-    principal: Principal | None = getattr(getattr(request, "_request", request), "principal", None)
+    """The scope of the principal that the middleware found for this request, within the trace that the request names;
+    refuses when there is no principal."""
+    asked: Any = getattr(request, "_request", request)
+    principal: Principal | None = getattr(asked, "principal", None)
     if principal is None:
         raise Unauthenticated
-    return tenant_scope(principal)
+    return TenantScope(principal, traces.accepted(asked.headers.get(traces.HEADER)))

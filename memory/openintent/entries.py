@@ -425,7 +425,8 @@ def _stated(caller: Caller, origin: Origin | None, now: datetime) -> Stated | No
     """The write as one of the run elsewhere that its origin names, which is open and held from here on."""
     if origin is None:
         return None
-    return Stated(external_runs.find_or_open(caller.scope, caller.agent_id, origin, now=now).id, origin)
+    run = external_runs.find_or_open(caller.scope, caller.agent_id, origin, now=now)
+    return Stated(run.id, origin.within(caller.scope.traceparent))
 
 
 @transaction.atomic

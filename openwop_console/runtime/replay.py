@@ -463,6 +463,7 @@ def _order(source: Run, definition: JSONObject, scope: TenantScope, made_from: F
         source.definition.text,
         scope.principal.id,
         agent_id=source.agent_id,
+        traceparent=scope.traceparent,
         inputs=source.inputs,
         variables={**clean(run_service.variables_of(definition, source.inputs)), **source.inputs},
         fork=made_from,

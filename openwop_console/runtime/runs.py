@@ -50,6 +50,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         definition=plan.text,
         principal=scope.principal.id,
         agent_id=request.agent_id,
+        traceparent=scope.traceparent,
         inputs=clean(request.inputs),
         variables=clean(variables),
         configurable=clean(request.configurable),

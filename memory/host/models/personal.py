@@ -13,6 +13,7 @@ NODE = "an id of the workflow's definition, which is counted under installed art
 CODE = "one of the host's own codes"
 HOLDER = "the id of a worker process"
 KIND = "one of the host's own kinds"
+TRACE = "the ids of a trace, which are random"
 TIME = "a cron expression, a duration or a time zone"
 ROLES = "names of roles and scopes"
 

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from django.db import models
 
+from memory.host import traces
 from memory.host.models.base import TenantFK, TenantOwned, tenant_link
-from memory.host.models.personal import DIGEST, HOLDER, KIND, NODE, PRINCIPAL, STATE, Personal
+from memory.host.models.personal import DIGEST, HOLDER, KIND, NODE, PRINCIPAL, STATE, TRACE, Personal
 
 
 class RunStatus(models.TextChoices):
@@ -94,7 +95,8 @@ class Run(TenantOwned):
     A paused run with ``draining`` still finishes the nodes it had begun. ``workspace`` is the snapshot of the files at
     the run's creation. A branch reads what its source wrote up to the ledger position ``inherits_until``.
     An ``external`` run is executed elsewhere, by an agent that tells of it: nothing here takes a step of it.
-    ``cancelled_by`` is the principal that asked for the end, or the host.
+    ``cancelled_by`` is the principal that asked for the end, or the host. ``traceparent`` is the trace of whoever asked
+    for the run (W3C), empty when none was named.
     """
 
     writer = "memory.host.runs"
@@ -111,6 +113,7 @@ class Run(TenantOwned):
         "holder": HOLDER,
         "principal": PRINCIPAL,
         "status": STATE,
+        "traceparent": TRACE,
         "workflow_id": NODE,
     }
 
@@ -119,6 +122,7 @@ class Run(TenantOwned):
     status = models.CharField(max_length=20, choices=RunStatus, default=RunStatus.PENDING)
     system = models.BooleanField(default=False)
     external = models.BooleanField(default=False, db_default=False)
+    traceparent = models.CharField(max_length=traces.LENGTH, default="", db_default="", blank=True)
     principal = models.CharField(max_length=64)
     agent_id = models.CharField(max_length=256, default="", blank=True)
     scope_id = models.CharField(max_length=256, default="", blank=True)

@@ -71,6 +71,7 @@ RUN: Schema = {
         "status": STATUS,
         "currentNodeId": TEXT,
         "owner": closed(tenant=TEXT, principal=TEXT),
+        "traceId": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
         "startedAt": TIME,
         "completedAt": TIME,
         "pausedAt": TIME,

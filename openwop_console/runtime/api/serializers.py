@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from memory import masking
-from memory.host import ids, runs
+from memory.host import ids, runs, traces
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
 from memory.host.http import After, Closed, Instant, Text
@@ -224,6 +224,7 @@ def run_document(state: RunState, *, origin: str = "") -> JSONObject:
         "error": run.error,
         "agent": _agent_document(run, definition),
         "kind": EXTERNAL if run.external else None,
+        "traceId": traces.trace_id(run.traceparent) or None,
         "sourceRunId": ids.wire("run", run.source_run_id) if run.source_run_id else None,
         "sourceOwner": _source_owner(run),
         "forkMode": run.fork_mode or None,
