@@ -33,7 +33,7 @@ class Entry(dict[str, Any]):
 
 
 class Entries(list[Entry]):
-    """A page of entries; ``total`` is how many there are on all pages."""
+    """A page of entries; ``total`` is how many there are on all pages, or fewer in a long list."""
 
     total: int = 0
 

@@ -49,6 +49,7 @@ from memory.adapter.forget import (
 )
 from memory.adapter.fulltext import Best, Found, best, count_matching, id_at, matching, position_of
 from memory.adapter.openintent import (
+    Counted,
     Listing,
     Seen,
     Selection,
@@ -138,6 +139,7 @@ __all__ = [
     "RELEVANCE",
     "Best",
     "CorpusEntry",
+    "Counted",
     "Counts",
     "Exported",
     "Figures",

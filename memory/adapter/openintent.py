@@ -1,8 +1,8 @@
 """Lists of entries as RFC-0015 has them (4.1, 4.2): those that have an address, and those that runs wrote without one.
 
-Each list has one order: the latest change first, then the id; of a search, the best first. Totals are exact, except of
-a search in a long list. Which index leads is decided here, as SQLite keeps no statistics: what a search asks about, the
-address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
+Each list has one order: the latest change first, then the id; of a search, the best first. Totals are exact up to
+10,000 entries (``Counted``). Which index leads is decided here, as SQLite keeps no statistics: what a search asks
+about, the address when a key is named, a tag that few entries have, the task, the intent, the agent, the namespace.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -33,6 +33,7 @@ from django.db.models.functions import Substr
 from django.db.models.lookups import Exact
 
 from memory.adapter import fulltext
+from memory.adapter.console import COUNTED
 from memory.addresses import MAX_NAME, PREFIX, SEALED, TASK_LIFETIME, Tier, canonical, size_of
 from memory.host import ids, sql
 from memory.host.expiry import has_expired
@@ -44,6 +45,8 @@ from memory.text.words import Sought
 
 # How many entries of a tenant have a rare tag: it is counted no further than the first of these, where that will do.
 FEW = (1000, 20_000)
+# Of so many entries of a list it is looked up whether they have the tags, to count those that do.
+LOOKED_AT = 50_000
 SHARED = Q(tier=Tier.SEMANTIC)
 # True of every entry, and in no index: else SQLite would rather go through an index that has all it is asked for.
 BY_KEY = Q(version__gte=1)
@@ -108,6 +111,13 @@ class Selection:
     holding: tuple[str, ...] = ()
 
 
+class Counted(NamedTuple):
+    """How many entries a list has; at least so many, when it was not counted to its end."""
+
+    entries: int
+    is_exact: bool = True
+
+
 class Aside(Func):
     """A column that leads no index: SQLite would take the first that offers itself."""
 
@@ -122,7 +132,8 @@ class Aside(Func):
 class Listing:
     """The entries of a selection. ``rows`` holds lapsed ones too; without any (``lapsing``) no entry is looked at for
     its end. Of a ``short`` one the whole is read at once, which tells how many they are. ``shape`` and ``values`` are
-    those of its statements (``sql.statement_of_shape``)."""
+    those of its statements (``sql.statement_of_shape``). ``untagged`` is the list without the ``tags`` by which a long
+    one is narrowed: it has one of each group."""
 
     query: Callable[[], AddressQuerySet | EntryQuerySet]
     moment: str
@@ -132,12 +143,14 @@ class Listing:
     lapsing: bool
     shape: tuple[Hashable, ...] | None
     values: Sequence[object]
+    tags: Sequence[tuple[str, ...]] = ()
+    untagged: "Listing | None" = None
     _told: dict[str, int] = field(default_factory=dict)
 
     def keys(self, first: int, last: int) -> list[Key]:
         """When each was changed, and its id, in the order of the list, from ``first`` to before ``last``."""
         try:
-            statement, given = self._written("keys", lambda: self._live.order_by().values_list(self.moment, "id"))
+            statement, given = self.written("keys", lambda: self._live.order_by().values_list(self.moment, "id"))
         except EmptyResultSet:  # the ORM knows without asking that nothing fits
             self._told["whole"] = 0
             return []
@@ -150,18 +163,28 @@ class Listing:
             self._told["whole"] = found[0][2] if found else 0
         return [(sql.as_utc(moment), sql.as_uuid(entry_id)) for moment, entry_id, *_ in found]
 
-    def count(self) -> int:
-        """How many there are: all, less the few that have lapsed and are not swept yet."""
+    def count(self) -> Counted:
+        """How many there are: all up to ``COUNTED``, among the first ``LOOKED_AT`` where tags are to be looked up, less
+        the few that have lapsed and are not swept yet."""
         if self.short:
-            return self._told["whole"] if "whole" in self._told else int(self._live.count())
-        statement, given = self._written("count", lambda: self.rows.order_by().values("id"))
-        ((found,),) = sql.rows(f"SELECT COUNT(*) FROM ({statement}) AS counted", given)  # noqa: S608
-        if not self.lapsing:
-            return int(found)
-        lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
-        return int(found) - int(self.rows.filter(id__in=lapsed.values("id")).count())
+            return Counted(self._told["whole"] if "whole" in self._told else int(self._live.count()))
+        source, most = (self.untagged, LOOKED_AT) if self.untagged else (self, COUNTED)
+        statement, given = source.written("count", lambda: source.rows.order_by().values("id"))
+        tags, named = _having(self.tenant_id, self.tags, "seen.id")
+        fitting = f"SELECT 1 FROM seen WHERE {tags} LIMIT %s"  # noqa: S608
+        ((seen, found),) = sql.rows(
+            f"WITH seen(id) AS MATERIALIZED ({statement} LIMIT %s) "  # noqa: S608
+            f"SELECT (SELECT COUNT(*) FROM seen), (SELECT COUNT(*) FROM ({fitting}) AS fitting)",
+            [*given, most + 1, *named, COUNTED + 1],
+        )
+        is_exact = seen <= most and found <= COUNTED
+        if self.lapsing:
+            lapsed = MemoryEntry.objects.of(self.tenant_id).expired(self.now)
+            found = max(found - self.rows.filter(id__in=lapsed.values("id")).count(), 0)
+        return Counted(min(int(found), COUNTED), is_exact)
 
-    def _written(self, part: str, query: Callable[[], Any]) -> tuple[str, list[Any]]:
+    def written(self, part: str, query: Callable[[], Any]) -> tuple[str, list[Any]]:
+        """The statement of a part of what is asked, and its parameters."""
         return sql.statement_of_shape(self.shape and (part, self.lapsing, *self.shape), self.values, query)
 
     def ids(self) -> list[UUID]:
@@ -185,8 +208,12 @@ def list_addressed(wanted: Selection, *, lapsing: bool = True, now: datetime) ->
     """The addressed entries of the selection; a retired one is in no list. ``lapsing`` is ``has_lapsed`` for who has
     asked."""
     short = bool(wanted.among or wanted.rare) or _names_address(wanted)
+    tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
+    untagged = list_addressed(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
     wanted, shape, values = _shaped("addressed", wanted, now)
-    return Listing(partial(_addressed, wanted), "updated_at", short, wanted.tenant_id, now, lapsing, shape, values)
+    return Listing(
+        partial(_addressed, wanted), "updated_at", short, wanted.tenant_id, now, lapsing, shape, values, tags, untagged
+    )
 
 
 def _addressed(wanted: Selection) -> AddressQuerySet:
@@ -243,8 +270,12 @@ def plain_listed(wanted: Selection, *, lapsing: bool = True, now: datetime) -> L
     Such entries are episodic, of no task, and never pinned.
     """
     short = bool(wanted.among or wanted.rare)
+    tags = () if short else _groups_of(wanted.tags, wanted.tags_any)
+    untagged = plain_listed(replace(wanted, tags=(), tags_any=()), lapsing=lapsing, now=now) if tags else None
     wanted, shape, values = _shaped("plain", wanted, now)
-    return Listing(partial(_plain_rows, wanted), "created_at", short, wanted.tenant_id, now, lapsing, shape, values)
+    return Listing(
+        partial(_plain_rows, wanted), "created_at", short, wanted.tenant_id, now, lapsing, shape, values, tags, untagged
+    )
 
 
 def _plain_rows(wanted: Selection) -> EntryQuerySet:
@@ -400,12 +431,28 @@ def _names_address(wanted: Selection) -> bool:
 
 def rare_tags(tenant_id: UUID, tags: tuple[str, ...], tags_any: tuple[str, ...]) -> tuple[str, ...]:
     """The rarest of ``tags``, or all of ``tags_any``, when no more than a few entries of the tenant have it."""
-    groups = [(tag,) for tag in tags] + ([tags_any] if tags_any else [])
+    groups = _groups_of(tags, tags_any)
     for most in FEW if groups else ():
         fewest, rarest = min(zip(_counts_of_tags(tenant_id, groups, most), groups, strict=True))
         if fewest <= most:
             return rarest
     return ()
+
+
+def _groups_of(tags: tuple[str, ...], tags_any: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """An entry has one tag of each."""
+    return [*((tag,) for tag in tags), *([tags_any] if tags_any else [])]
+
+
+def _having(tenant_id: UUID, groups: Sequence[tuple[str, ...]], entry: str) -> tuple[str, list[Any]]:
+    """That the entry of the id in this column has one tag of each group, with its parameters."""
+    tests, given = ["1 = 1"], list[Any]()
+    for group in groups:
+        marks = ", ".join(["%s"] * len(group))
+        tags = f"SELECT 1 FROM memory_entrytag t WHERE t.tenant_id = %s AND t.id = {entry} AND t.tag IN ({marks})"  # noqa: S608
+        tests.append(f"EXISTS ({tags})")
+        given += [sql.key(tenant_id), *group]
+    return " AND ".join(tests), given
 
 
 def _counts_of_tags(tenant_id: UUID, groups: Sequence[tuple[str, ...]], most: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory import adapter, embeddings, ledger
-from memory.adapter import Figures, Listing, Seen, Selection
+from memory.adapter import Counted, Figures, Listing, Seen, Selection
 from memory.addresses import MAX_NAME, Tier
 from memory.embeddings import Meaning
 from memory.host import ids, sql
@@ -226,8 +226,8 @@ def _is_sound(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list, and how long all of it is. Those of its rows that are of ``inherited_from``, a task, are seen
-    through a task under it. ``meaning`` is by what a search was ranked."""
+    """A part of a list, and how long all of it is, or at least is unless ``total_is_exact``. Those of its rows that are
+    of ``inherited_from``, a task, are seen through a task under it. ``meaning`` is by what a search was ranked."""
 
     rows: "list[EntryAddress]"
     total: int
@@ -235,6 +235,7 @@ class Page:
     offset: int
     inherited_from: str = ""
     meaning: Meaning | None = None
+    total_is_exact: bool = True
 
 
 def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
@@ -244,6 +245,7 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
     parent = _parent_of(caller, wanted)
     selections = _selections(caller, wanted, parent, now)
     plain, first, meaning, words = _plain(caller, wanted, selections[0].rare), wanted.offset, None, None
+    is_exact = True
     if wanted.q:
         meaning = embeddings.meaning_of(caller.tenant_id, wanted.q)
         words = replace(sought(wanted.q), meaning=meaning.vector)
@@ -255,11 +257,11 @@ def page(caller: Caller, wanted: Wanted, *, now: datetime) -> Page:
         lapsing = adapter.has_lapsed(caller.tenant_id, now=now)
         listings = [adapter.list_addressed(each, lapsing=lapsing, now=now) for each in selections]
         listings += [adapter.plain_listed(plain, lapsing=lapsing, now=now)] if plain is not None else []
-        keys, total = _merged(listings, first, wanted.limit)
+        keys, (total, is_exact) = _merged(listings, first, wanted.limit)
         found = [entry_id for _, entry_id in keys]
     rows = _rows(caller.tenant_id, found, plain is not None)
     entries.refresh(caller, [row for row in rows if not adapter.is_plain(row)], now=now)
-    return Page(rows, total, wanted.limit, wanted.offset, parent, meaning)
+    return Page(rows, total, wanted.limit, wanted.offset, parent, meaning, is_exact)
 
 
 def _filtered(
@@ -375,19 +377,28 @@ def _parent_of(caller: Caller, wanted: Wanted) -> str:
     return ids.wire("task", parent_id) if task and parent_id and work.inherits(task) else ""
 
 
-def _merged(listings: Sequence[Listing], offset: int, limit: int) -> tuple[list[tuple[datetime, UUID]], int]:
-    """A part of all the lists in one order, and how long they are together."""
+def _merged(listings: Sequence[Listing], offset: int, limit: int) -> tuple[list[tuple[datetime, UUID]], Counted]:
+    """A part of all the lists in one order, and how long they are together: more than was shown while there is more."""
     last = offset + limit
     filled = [each for each in listings if each.keys(0, 1)] if last > DEEP else listings
     if len(filled) == 1:
         found = filled[0].keys(offset, last + 1)
         ends = len(found) <= limit and bool(found or not offset)
-        return found[:limit], offset + len(found) if ends else filled[0].count()
+        there = offset + len(found) if found else 0
+        return found[:limit], Counted(offset + len(found)) if ends else _at_least(there, filled[0].count())
     heads = [each.keys(0, last + 1) for each in filled]
-    counts = [len(head) if len(head) <= last else each.count() for each, head in zip(filled, heads, strict=True)]
+    counts = [
+        Counted(len(head)) if len(head) <= last else each.count() for each, head in zip(filled, heads, strict=True)
+    ]
     together = sorted((key for head in heads for key in head), key=lambda key: key[1])
     together.sort(key=lambda key: key[0], reverse=True)
-    return together[offset:last], sum(counts)
+    counted = Counted(sum(each.entries for each in counts), all(each.is_exact for each in counts))
+    return together[offset:last], _at_least(min(len(together), last + 1), counted)
+
+
+def _at_least(shown: int, counted: Counted) -> Counted:
+    """As many as were counted, or as were found, of which there may be more."""
+    return counted if counted.is_exact else Counted(max(shown, counted.entries), is_exact=False)
 
 
 def _rows(tenant_id: UUID, wanted: list[UUID], with_plain: bool) -> "list[EntryAddress]":

@@ -290,6 +290,37 @@ def test_a_tag_that_many_have_is_looked_up_along_the_agent_s_index(
 
 
 @pytest.mark.engines
+def test_a_total_is_counted_so_far_and_is_larger_than_what_was_shown_while_there_is_more(
+    client: Client, caller: Caller, remember: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.adapter.openintent.FEW", (1, 1))
+    remember(9)
+    remember(2, Tier.SEMANTIC)
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+
+    def total(**asked: str | int) -> tuple[int, bool]:
+        body = client.get("/api/v1/memory", {"limit": 2, **asked}, **headers).json()
+        return body["total"], body.get("total_is_exact", True)
+
+    lists: list[dict[str, str | int]] = [{}, {"tags": "common"}, {"tags_any": "common,tag-0"}]
+    for asked in ({"agent_id": ME, **each} for each in lists):
+        monkeypatch.setattr("memory.adapter.openintent.COUNTED", 11)
+        monkeypatch.setattr("memory.adapter.openintent.LOOKED_AT", 11)
+        assert [total(**asked, offset=offset) for offset in (0, 8, 12)] == [(11, True)] * 3
+        monkeypatch.setattr("memory.adapter.openintent.COUNTED", 4)
+        counted = [total(**asked, offset=offset) for offset in (0, 2, 6, 8, 10, 30)]
+        assert counted == [(4, False), (5, False), (9, False), (11, False), (11, True), (4, False)]
+    monkeypatch.setattr("memory.adapter.openintent.COUNTED", 11)
+    monkeypatch.setattr("memory.adapter.openintent.LOOKED_AT", 5)
+    assert [total(agent_id=ME, tags="common", offset=offset) for offset in (0, 6)] == [(6, False), (9, False)]
+    assert total(agent_id=ME) == (11, True)
+    monkeypatch.setattr("memory.adapter.openintent.COUNTED", 1)
+    assert total() == (3, False)
+    listed = client.get(f"/api/v1/agents/{ME}/memory", {"limit": 2}, **headers)
+    assert (listed.headers["X-Total-Count"], listed.headers["X-Total-Is-Exact"]) == ("3", "false")
+
+
+@pytest.mark.engines
 def test_rows_read_by_hand_are_those_of_the_orm(caller: Caller, remember: Callable[..., None]) -> None:
     remember(2, task_id=TASK, intent_id=INTENT)
     remember(1, Tier.EPISODIC, pinned=True, priority="high", sensitivity="restricted")

@@ -36,7 +36,7 @@ def envelope(request: Request) -> HttpResponse:
     wanted = queries.parse(request.query_params)
     found = queries.page(_reader(request, wanted.agent_id), wanted, now=timezone.now())
     paging = {"total": found.total, "limit": found.limit, "offset": found.offset}
-    return json_response({"entries": _documents(found), **paging, **_ranking(found)})
+    return json_response({"entries": _documents(found), **paging, **_beside(found)})
 
 
 @described("listAgentMemory", scope=READ, query=schemas.SearchedOfAgent, gives={200: listed(schemas.ENTRY)})
@@ -45,8 +45,8 @@ def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
     """What fits of one agent's memory, as the client wants it: an array, its total in a header."""
     wanted = queries.parse(request.query_params, agent_id=agent_id)
     found = queries.page(_reader(request, agent_id), wanted, now=timezone.now())
-    ranking = {f"X-{name.title().replace('_', '-')}": value for name, value in _ranking(found).items()}
-    return json_response(_documents(found), headers={"X-Total-Count": str(found.total), **ranking})
+    beside = {f"X-{name.title().replace('_', '-')}": str(value).lower() for name, value in _beside(found).items()}
+    return json_response(_documents(found), headers={"X-Total-Count": str(found.total), **beside})
 
 
 @described("summarizeAgentMemory", scope=READ, gives={200: schemas.SUMMARY})
@@ -70,8 +70,11 @@ def _documents(found: Page) -> list[JSONObject]:
     ]
 
 
-def _ranking(found: Page) -> dict[str, str]:
-    """How a search was ordered; where it was to be by meaning too and was not, why."""
+def _beside(found: Page) -> dict[str, str | bool]:
+    """That the total is less than there are; how a search was ordered, and where it was to be by meaning too and was
+    not, why."""
+    if not found.total_is_exact:
+        return {"total_is_exact": False}
     if found.meaning is None:
         return {}
     reason = {"ranking_reason": found.meaning.reason} if found.meaning.reason else {}

@@ -63,6 +63,7 @@ ENTRY = also(
 )
 ENTRIES = also(
     closed("OpenIntentEntries", entries=listed(ENTRY), total=COUNT, limit=COUNT, offset=COUNT),
+    total_is_exact={"const": False},
     ranking=words(RANKINGS),
     ranking_reason=words(WHY),
 )
