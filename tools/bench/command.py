@@ -26,6 +26,7 @@ from tools.bench import (
     searching,
     serving,
     throwaway,
+    unseen,
     writing,
 )
 from tools.bench.outcomes import Outcome, comparison, table
@@ -58,9 +59,14 @@ ROWS: dict[str, Callable[[Plan], Iterable[Outcome]]] = {
     "B26": attacking.under_attack,
     "Q1": reconciling.judged,
     "Q2": distilling.judged,
+    "Q3": unseen.reconciled,
+    "Q4": unseen.committed,
+    "Q5": unseen.fired,
+    "Q6": unseen.searched,
+    "Q7": unseen.distilled,
 }
 # Rows without a database are measured once.
-PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2"}
+PURE = {"B10", "B11", "B20", "B21", "Q1", "Q2", "Q3", "Q4", "Q5", "Q7"}
 # What takes its subject away is measured once, and is no ratio.
 ONCE = {"B18"}
 ENGINES = ("sqlite", "postgres")
@@ -85,6 +91,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--quick", action="store_true", help=f"no ref over {QUICK:,} entries, no pass over {QUICK_PASSES:,}"
         )
+        parser.add_argument("--texts", type=Path, help="a folder of labelled texts that Q3 to Q7 judge by as well")
         parser.add_argument("--json", type=Path, dest="kept", help="a file that keeps what was measured")
         parser.add_argument("--against", type=Path, help="such a file of another run, to compare this one with")
         parser.add_argument("--answer-to", type=Path, help=SUPPRESS)
@@ -97,7 +104,8 @@ class Command(BaseCommand):
         if min(options["rounds"], options["calls"]) < 1 or min(largest, options["passes"]) < 1000:
             raise CommandError("--rounds and --calls must be at least 1, --largest and --passes at least 1000.")
         if answer_to is not None:
-            plan = Plan(options["engine"], largest, options["rounds"], options["calls"], options["passes"])
+            sizes = options["rounds"], options["calls"], options["passes"]
+            plan = Plan(options["engine"], largest, *sizes, options["texts"])
             answer_to.write_text(json.dumps([outcome.document() for outcome in self._measured(plan, names)]))
             return
         engines = ENGINES if options["engine"] == "both" else (options["engine"],)
@@ -144,6 +152,7 @@ def _known(rows: str) -> list[str]:
 def _outcomes(engines: Sequence[str], names: list[str], largest: int, options: dict[str, Any]) -> list[Outcome]:
     arguments = ["--largest", str(largest)]
     arguments += [word for name in ("rounds", "calls", "passes") for word in (f"--{name}", str(options[name]))]
+    arguments += ["--texts", str(options["texts"].resolve())] if options["texts"] else []
     try:
         return [
             outcome

@@ -1,6 +1,7 @@
 """What one process is to measure."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 DECADES = (1000, 100, 10, 1)
 FEWEST = 50
@@ -8,13 +9,15 @@ FEWEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """On which engine, how large, and how often; ``passes`` is the size of the largest ref that a pass goes over."""
+    """On which engine, how large, and how often; ``passes`` is the size of the largest ref that a pass goes over,
+    ``texts`` a folder of more texts to judge by."""
 
     engine: str
     largest: int
     rounds: int
     calls: int
     passes: int
+    texts: Path | None = None
 
     @property
     def sizes(self) -> list[int]:

@@ -21,7 +21,7 @@ EXAMPLES = 40
 class Share:
     """So many of so many. Of nothing, all."""
 
-    found: int = 0
+    found: float = 0
     of: int = 0
 
     def count(self, found: bool) -> None:

@@ -1,0 +1,152 @@
+"""Texts that the rules were not written for, with what is to be made of them.
+
+Those of ``data/unseen.json`` were written before the rules were looked at, and are not to be looked at when a rule is
+written. A folder of one's own may hold more: ``*pairs.json``, ``*commitments.json``, ``*firing.json``,
+``*questions.json`` and ``locomo*.json.gz``, in the form of LoCoMo-10.
+"""
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from memory.text.distillers import ranking
+from tools.bench.quality import slots
+
+SAME, NEWER, DIFFERENT, CONTRARY = "same", "newer", "different", "contrary"
+LABELS = {"merge": SAME, "supersede": NEWER, "keep": DIFFERENT}
+NO_ANSWER = 5  # LoCoMo's category of questions that the talk does not answer
+WORDS = re.compile(r"\w+")
+
+
+class Pair(NamedTuple):
+    """Two statements. ``CONTRARY`` ones may never be merged, and the newer one may replace the older."""
+
+    label: str
+    older: str
+    newer: str
+
+
+class Order(NamedTuple):
+    """A sentence, and whether it commits anybody to anything."""
+
+    text: str
+    commits: bool
+
+
+class Condition(NamedTuple):
+    """A commitment with a condition, what is said later, and whether the condition is met by it."""
+
+    text: str
+    later: str
+    fires: bool
+
+
+class Question(NamedTuple):
+    """``places`` are the turns that have to do with the answer."""
+
+    text: str
+    answer: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    turns: tuple[str, ...]
+    questions: tuple[Question, ...]
+
+    def answering(self) -> Iterator[str]:
+        """For each question and each of its turns the sentence that has most words of the answer, and then of the
+        question."""
+        for question in self.questions:
+            for place in question.places:
+                yield max(
+                    ranking.split(self.turns[place]) or [self.turns[place]],
+                    key=lambda said: (_shared(said, question.answer), _shared(said, question.text)),
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """``name`` says where they come from. ``notes`` are statements with questions about them."""
+
+    name: str
+    pairs: tuple[Pair, ...] = ()
+    orders: tuple[Order, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    talks: tuple[Talk, ...] = ()
+    notes: tuple[Talk, ...] = ()
+
+
+def _shared(one: str, other: str) -> int:
+    return len(set(WORDS.findall(one.casefold())) & set(WORDS.findall(other.casefold())))
+
+
+def shipped() -> Texts:
+    found = slots.data("unseen")
+    return Texts(
+        "own texts",
+        tuple(Pair(label, *pair) for label in (SAME, NEWER, DIFFERENT, CONTRARY) for pair in found[label]),
+        tuple(Order(text, name == "commitments") for name in ("commitments", "no_commitments") for text in found[name]),
+        tuple(Condition(*each) for each in found["firings"]),
+        (
+            Talk(
+                tuple(found["talk"]),
+                tuple(Question(text, answer, tuple(places)) for text, answer, places in found["questions"]),
+            ),
+        ),
+    )
+
+
+def of_folder(folder: Path) -> Texts:
+    """What the folder has of them; what it lacks is not measured."""
+    pairs = list(_all_in(folder, "*pairs.json"))
+    places = {each["id"]: 2 * number for number, each in enumerate(pairs)}
+    said = tuple(text for each in pairs for text in (each["older"], each["newer"]))
+    asked = tuple(
+        Question(each["question"], "", (places[each["pair"]], places[each["pair"]] + 1))
+        for each in _all_in(folder, "*questions.json")
+        if each["pair"] in places
+    )
+    return Texts(
+        "texts from outside",
+        tuple(Pair(LABELS[each["label"]], each["older"], each["newer"]) for each in pairs),
+        tuple(Order(each["text"], each["commitment"]) for each in _all_in(folder, "*commitments.json")),
+        tuple(Condition(each["commitment"], each["follow"], each["fires"]) for each in _all_in(folder, "*firing.json")),
+        tuple(_talk(each) for each in _all_in(folder, "locomo*.json.gz")),
+        (Talk(said, asked),) if asked else (),
+    )
+
+
+def _all_in(folder: Path, pattern: str) -> Iterator[Any]:
+    for file in sorted(folder.glob(pattern)):
+        read = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        yield from orjson.loads(read)
+
+
+def _talk(document: dict[str, Any]) -> Talk:
+    turns = list(_turns(document["conversation"]))
+    places = {turn["dia_id"]: place for place, turn in enumerate(turns)}
+    return Talk(
+        tuple(f"{turn['speaker']}: {turn['text']}" for turn in turns),
+        tuple(
+            Question(each["question"], str(each.get("answer", "")), found)
+            for each in document["qa"]
+            if each["category"] != NO_ANSWER and (found := tuple(_placed(each["evidence"], places)))
+        ),
+    )
+
+
+def _turns(conversation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    number = 1
+    while f"session_{number}_date_time" in conversation:
+        yield from conversation.get(f"session_{number}", ())
+        number += 1
+
+
+def _placed(evidence: Iterable[str], places: dict[str, int]) -> Iterator[int]:
+    return (places[name] for each in evidence for name in re.split(r"[;,\s]+", each) if name in places)

@@ -1,0 +1,179 @@
+"""Q3 to Q7: what the memory makes of texts that the rules were not written for.
+
+The texts that the project ships, and those of a folder of one's own when ``--texts`` names one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from random import Random
+from statistics import mean
+from uuid import UUID
+
+from django.utils import timezone
+
+from memory import adapter, ledger
+from memory.host import ids, tenancy
+from memory.text import distillers, intentions, token_budget
+from memory.text.distillers import Source
+from memory.text.similarity import Statement, reconcile
+from memory.text.words import sought
+from tools.bench import ground
+from tools.bench.outcomes import Outcome
+from tools.bench.plan import Plan
+from tools.bench.quality import texts
+from tools.bench.quality.judging import Share
+from tools.bench.quality.labels import Labelled
+from tools.bench.quality.texts import CONTRARY, DIFFERENT, NEWER, SAME, Condition, Talk, Texts
+
+REF = "bench/talk"
+MERGED, REPLACED, LEFT = "merged", "replaced", "left"
+WROTE = datetime(2026, 11, 22, 9, tzinfo=UTC)
+FIRST, CONTEXT, PERCENT = 10, 2000, 25
+RANDOM_TIMES = 5
+
+
+def _texts(plan: Plan) -> list[Texts]:
+    return [texts.shipped(), *([texts.of_folder(plan.texts)] if plan.texts else [])]
+
+
+def fate_of(older: str, newer: str) -> str:
+    """What a pass would make of the two."""
+    said = [
+        Statement(UUID(int=number), text, WROTE + timedelta(hours=number)) for number, text in enumerate((older, newer))
+    ]
+    found = reconcile(said)
+    if found.merges:
+        return MERGED
+    return REPLACED if found.superseded else LEFT
+
+
+def reconciled(plan: Plan) -> Iterator[Outcome]:
+    """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
+    for given in _texts(plan):
+        found = {
+            label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
+            for label in (SAME, NEWER, DIFFERENT, CONTRARY)
+        }
+        wrong = sum(fate != LEFT for fate in found[DIFFERENT]) + sum(fate == MERGED for fate in found[CONTRARY])
+        for what, label, fate in (
+            ("of one meaning, merged", SAME, MERGED),
+            ("with a newer value, replaced", NEWER, REPLACED),
+        ):
+            share = Share(found[label].count(fate), len(found[label]))
+            yield _share("Q3", f"pairs {what}", given, plan, share, 0.55)
+        kept = Share(wrong, len(found[DIFFERENT]) + len(found[CONTRARY]))
+        yield _share("Q3", "pairs that differ, merged or replaced", given, plan, kept, 0.005, at_least=False)
+
+
+def committed(plan: Plan) -> Iterator[Outcome]:
+    """Q4: sentences that commit somebody to something, found; those in doubt do not count."""
+    for given in _texts(plan):
+        found = [each.commits for each in given.orders if intentions.found_in(each.text, zone="UTC", written_at=WROTE)]
+        right, there = sum(found), sum(each.commits for each in given.orders)
+        yield _share("Q4", "commitments, precision", given, plan, Share(right, len(found)), 0.95)
+        yield _share("Q4", "commitments, recall", given, plan, Share(right, there), 0.75)
+
+
+def fired(plan: Plan) -> Iterator[Outcome]:
+    """Q5: conditions that are met, and that are not."""
+    for given in _texts(plan):
+        for wanted, what, goal in ((True, "met", 0.8), (False, "not met", 1 / 30)):
+            said = [fires(each) for each in given.conditions if each.fires is wanted]
+            share = Share(sum(said), len(said))
+            yield _share("Q5", f"conditions {what} that fired", given, plan, share, goal, at_least=wanted)
+
+
+def fires(condition: Condition) -> bool:
+    """Whether what is said later is taken to say that the condition of the first is met."""
+    for found in intentions.found_in(condition.text, zone="UTC", written_at=WROTE):
+        holds = intentions.verdict(found.words, condition.later) if found.words else None
+        if holds is not None and holds != found.negated:
+            return True
+    return False
+
+
+def searched(plan: Plan) -> Iterator[Outcome]:
+    """Q6: what answers a question, among the first of a search and in what goes into a context: of a talk the share
+    of the turns that a question needs, of notes whether there is one."""
+    for given in _texts(plan):
+        for name, talks, every, goal in (("a talk", given.talks, True, 0.6), ("notes", given.notes, False, 0.9)):
+            found = [each for talk in talks for each in _answers(talk, every=every)]
+            first, context = ([each[place] for each in found] for place in (0, 1))
+            yield _mean("Q6", f"evidence in {name}, in the first {FIRST} of a search", given, plan, first, goal)
+            wanted = f"evidence in {name}, inside {CONTEXT:,} tokens, or a quarter of less"
+            yield _mean("Q6", wanted, given, plan, context, 0.77)
+
+
+def _answers(talk: Talk, *, every: bool) -> Iterator[tuple[float, float]]:
+    """For each question what the first of a search have, and what the context has."""
+    owner = ground.tenant()
+    entries = tuple(
+        Labelled(ids.new_id(), text, WROTE + timedelta(minutes=number), (), 0, 0, "", "", False, None)
+        for number, text in enumerate(talk.turns)
+    )
+    scope = ground.tell(ground.running_run(owner), REF, entries)
+    while ledger.catch_up(owner.id, most=1000):
+        pass
+    reading = tenancy.host_scope(owner)
+    budget = min(CONTEXT, sum(map(token_budget.count, talk.turns)) // 4)
+    for question in talk.questions:
+        best = adapter.best(reading, None, sought(question.text), limit=FIRST).positions
+        wanted = adapter.Injection(budget, adapter.RELEVANCE, question.text)
+        put_in = {each.id for each in adapter.list_entries(scope, now=timezone.now(), wanted=wanted)}
+        first = [place + 1 in best for place in question.places]
+        context = [entries[place].id in put_in for place in question.places]
+        yield (mean(first), mean(context)) if every else (any(first), any(context))
+
+
+def distilled(plan: Plan) -> Iterator[Outcome]:
+    """Q7: of the sentences that answer a question, those that stay when a talk is distilled to a quarter."""
+    ways: Sequence[tuple[str, Callable[[Talk], str], float]] = (
+        ("targetTokens", partial(_distilled, by_target=True), 0.4),
+        ("a tokenBudget", partial(_distilled, by_target=False), 0.2),
+    )
+    for given in _texts(plan):
+        for name, way, goal in ways:
+            kept, drawn = Share(), Share()
+            for talk in given.talks:
+                said, answering = way(talk), list(talk.answering())
+                for sentence in answering:
+                    kept.count(sentence in said)
+                _count_drawn(talk, len(said), answering, drawn)
+            what = f"sentences with an answer kept by {name} of {PERCENT} % (random turns {drawn.value:.2f})"
+            yield _share("Q7", what, given, plan, kept, goal)
+
+
+def _distilled(talk: Talk, *, by_target: bool) -> str:
+    given = [
+        Source(str(number), text, WROTE + timedelta(minutes=number), token_budget.count(text))
+        for number, text in enumerate(talk.turns)
+    ]
+    tokens = sum(each.tokens for each in given)
+    target = tokens * PERCENT // 100
+    found = distillers.distil(given, 3 * tokens if by_target else target, target=target if by_target else None)
+    return "\n".join(sentence.text for section in found.sections for sentence in section.sentences)
+
+
+def _count_drawn(talk: Talk, length: int, answering: Sequence[str], drawn: Share) -> None:
+    for seed in range(RANDOM_TIMES):
+        taken = ""
+        for turn in Random(seed).sample(talk.turns, len(talk.turns)):  # noqa: S311
+            if len(taken) + len(turn) > length:
+                break
+            taken += f"\n{turn}"
+        for sentence in answering:
+            drawn.count(sentence in taken)
+
+
+def _share(
+    row: str, what: str, given: Texts, plan: Plan, share: Share, goal: float, *, at_least: bool = True
+) -> Outcome:
+    workload = f"{given.name}: {what} ({share.of:,})"
+    if not share.of:
+        return Outcome(row, workload, plan.engine, None, goal, at_least, unit="", note="no such texts")
+    return Outcome(row, workload, plan.engine, share.value, goal, at_least, unit="")
+
+
+def _mean(row: str, what: str, given: Texts, plan: Plan, found: Sequence[float], goal: float) -> Outcome:
+    return _share(row, what, given, plan, Share(sum(found), len(found)), goal)
