@@ -267,7 +267,7 @@ def _word(text: str, capital: int) -> Token:
     base = CANONICAL.get(text, text)
     if base in values.WEEKDAYS or base in values.MONTHS:
         unsure = base in ("may", "march") and not capital
-        return _value(base, text, "" if unsure else "date")[0]
+        return _value(base, text, "" if unsure else "date")[0].with_kind(IDIOM if text in IDIOMATIC else 0)
     number = _number_of(text)
     if number:
         return value_token(number, text, "number")

@@ -248,6 +248,12 @@ IDIOMS = {
         "to": "in order to, so as to",
         "and": "as well as",
         "many": "a lot of, lots of, plenty of, a large number of, a great deal of",
+        "a-few": "a few",
+        "a-little": "a little",
+        **{
+            f"coming {day}": f"this {day}" for day in "monday tuesday wednesday thursday friday saturday sunday".split()
+        },
+        **{f"current {span}": f"this {span}" for span in "week month quarter year".split()},
         "several": "a number of, a couple of, a handful of",
         "hate": "can not stand, can not bear",
         "hates": "can not stands",
