@@ -39,10 +39,11 @@ SECTIONS = {
         "suspects",
         "duplicates",
     ),
-    "commitments": ("possible",),
     "proposals": ("votes", "drafts", "changes"),
+    "nights": ("possible", "duplicates"),
+    "commitments": ("possible",),
+    "look_alikes": ("duplicates",),
     "forget": ("forgets", "previews", "suspects"),
-    "consolidation": ("duplicates",),
 }
 
 

@@ -52,8 +52,10 @@ SECTIONS = (
     Section("Agents", "agents", "agents:read", "health degraded"),
     Section("Memory", "memory", "memory:read", "ledger entries search"),
     Section("Runs", "runs", "runs:read", "workflows trail failed"),
+    Section("Passes", "nights", "memory:read", "last night report consolidation distillation"),
     Section("Archives", "archives", "memory:read", "dreams distillation"),
     Section("Consolidation", "consolidation", "memory:read", "passes merges night"),
+    Section("Possible duplicates", "look-alikes", "memory:read", "passes pairs merge"),
     Section("Commitments", "commitments", "memory:read", "reminders armed"),
     Section("Proposals", "proposals", "proposals:read", "inbox review vote"),
     Section(
@@ -69,6 +71,7 @@ SECTIONS = (
     Section("Operators", "operators", "operators:manage", "people invite roles sessions password"),
     Section("API keys", "keys", "keys:manage", "tokens credentials rotate revoke"),
     Section("Secrets", "secrets", "secrets:manage", "vault credentials"),
+    Section("Webhooks", "webhooks", "webhooks:manage", "deliveries events"),
     Section("Health", "host-health", "passes:run", "workers queue disk database slow status"),
     Section("API reference", "api", "manifest:read", "openapi"),
     Section("Run a consolidation", "consolidation", "passes:run", "pass now merge"),

@@ -16,7 +16,7 @@ from memory.forms import PassForm, PassScheduleForm
 from memory.host import access, advertised, exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.models import Pass, PassSchedule
-from memory.passes import distillation, lookalikes, orders, pass_reports, schedules
+from memory.passes import distillation, orders, pass_reports, schedules
 from memory.passes.orders import KINDS, Wanted
 from memory.passes.schedules import PassTimes
 from memory.views.passes import document
@@ -92,7 +92,6 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
         "refs": adapter.values_of(scope, "ref", limit=REFS_OFFERED),
         "schedules": [Scheduled(row, last.get(row.id)) for row in page.rows],
         "schedules_total": page.total,
-        "duplicates": lookalikes.count(scope, now=timezone.now()),
         "policy": policy,
         "next_night": policy.night_after(timezone.now()),
         "repeat": pass_reports.last_repeat(scope),

@@ -48,7 +48,7 @@ def _page(scope: TenantScope, request: HttpRequest, *, size: int) -> Page[Pair]:
 def _shown(request: HttpRequest, scope: TenantScope, *, conflict: Conflict | None = None) -> HttpResponse:
     found, cursor = _page(scope, request, size=SHOWN), pages.Cursor.of(request, "dup")
     context = {
-        "nav": "consolidation",
+        "nav": "look-alikes",
         "now": timezone.now(),
         "pairs": found.rows,
         "total": found.total,

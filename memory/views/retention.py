@@ -82,7 +82,7 @@ def _page(
     agents, nodes = growth.by(scope, "agent", now=now), growth.by(scope, "node", now=now)
     outlook = growth.outlook(scope, now=now)
     context = {
-        "nav": "memory",
+        "nav": "retention",
         "now": now,
         "outlook": outlook,
         "vectors": embeddings.progress_of(scope.tenant_id, outlook.policy),

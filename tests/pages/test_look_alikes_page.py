@@ -110,10 +110,10 @@ def test_another_tenant_sees_no_pair_and_decides_none(sign_in: SignIn, desk: Des
     assert len(desk.texts()) == 4
 
 
-def test_the_pairs_are_reached_from_the_first_page_consolidation_and_the_entry(ada: Client, desk: Desk) -> None:
+def test_the_pairs_are_reached_from_the_first_page_the_navigation_and_the_entry(ada: Client, desk: Desk) -> None:
     pair = with_text(desk, KEPT)
     mem = ids.wire("mem", pair.older.id)
-    assert 'Possible duplicates <span class="count">2</span>' in body_of(ada.get("/consolidation"))
+    assert 'Duplicates <span class="count">2</span>' in body_of(ada.get("/consolidation"))
     assert f'href="{URL}?entry={mem}">1 possible duplicate</a> waits for a decision' in body_of(
         ada.get(f"/memory/{mem}")
     )
