@@ -89,6 +89,17 @@ class Attention:
     days: list[date]
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to do for this principal."""
+        lists = any(few.total for few in self.waiting.values() if few)
+        return not (lists or self.policies or self.agents or self.anomalies)
+
+    @property
+    def totals(self) -> list[tuple[date, int]]:
+        """The entries of all agents together, by day."""
+        return [(day, sum(each.points[place][1] for each in self.writes)) for place, day in enumerate(self.days)]
+
+    @property
     def anomalies(self) -> int:
         return len(self.residue) + len(self.overridden) + bool(self.chain_is_broken)
 

@@ -208,8 +208,8 @@ def waiting(scope: TenantScope, *, now: datetime) -> QuerySet[LookAlike]:
     return _open(scope, now=now)
 
 
-def count(scope: TenantScope, *, entry_id: UUID | None = None, now: datetime) -> int:
-    """How many pairs wait, of all or with one entry."""
+def count(scope: TenantScope, *, entry_id: UUID, now: datetime) -> int:
+    """How many pairs with that entry wait."""
     return _with_entry(_open(scope, now=now), entry_id).count()
 
 

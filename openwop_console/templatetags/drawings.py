@@ -21,10 +21,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """A sparkline: its width in drawing units, and its bars."""
+    """A sparkline: its width in drawing units, its bars, and the value of the highest."""
 
     width: int
     bars: Sequence[Bar]
+    top: float = 0
 
 
 def bars(points: Iterable[tuple[object, float]]) -> Bars:
@@ -36,7 +37,7 @@ def bars(points: Iterable[tuple[object, float]]) -> Bars:
         Bar(place * BAR_STEP, round(BAR_TOP - heights[place], 2), heights[place], label, value)
         for place, (label, value) in enumerate(listed)
     ]
-    return Bars(max(len(drawn) * BAR_STEP - (BAR_STEP - BAR), BAR), drawn)
+    return Bars(max(len(drawn) * BAR_STEP - (BAR_STEP - BAR), BAR), drawn, top)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def needs(browser: Client) -> Any:
 
 
 def listed(browser: Client, name: str) -> str:
-    return body_of(browser.get("/")).partition(f'id="{name}"')[2].partition("</section>")[0]
+    return body_of(browser.get("/")).partition(f'<tbody id="{name}"')[2].partition("</tbody>")[0]
 
 
 def counted(browser: Client, section: str) -> str:
@@ -124,6 +124,25 @@ def test_the_navigation_counts_what_waits_and_stops_counting_at_ninety_nine(ada:
         first.insert(by="proposals.lifecycle")
     assert (counted(ada, "/"), counted(ada, "/proposals")) == ("99+", "99+")
     assert needs(ada)["drafts"] == 99
+
+
+def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(ada: Client) -> None:
+    assert "Nothing needs you" in body_of(ada.get("/"))
+    failed_run()
+    proposing.propose()
+    forgetting.preview(building.scope(), [MARTA], now=timezone.now())
+    building.remember("acme", f"of jo{MARTA}")
+    forgetting.preview(building.scope(), [MARTA], now=timezone.now())
+    shown = body_of(ada.get("/"))
+    assert "Nothing needs you" not in shown
+    assert re.findall(r'<tbody id="(\w+)"', shown) == ["previews", "failed", "drafts"]
+
+
+def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:
+    building.remember("acme", "one", "two", "three")
+    shown = body_of(ada.get("/"))
+    assert "Entries written per day: at most 3 in a day" in shown
+    assert shown.count("<svg viewBox") == 1
 
 
 def test_what_the_navigation_costs_is_fixed_and_a_fragment_pays_none_of_it(ada: Client) -> None:
