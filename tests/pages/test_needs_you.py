@@ -22,7 +22,9 @@ from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
 from tests.memory.test_forgetting import MARTA, forget
+from tests.memory.test_look_alikes import HELD, KEPT, Desk
 from tests.pages.conftest import HTMX, SignIn, body_of
+from tests.pages.test_commitments_page import remembered
 
 pytestmark = pytest.mark.django_db
 
@@ -130,12 +132,16 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(ada
     assert "Nothing needs you" in body_of(ada.get("/"))
     failed_run()
     proposing.propose()
-    forgetting.preview(building.scope(), [MARTA], now=timezone.now())
     building.remember("acme", f"of jo{MARTA}")
+    remembered("Maybe I'll call Bob in 3 days.")
+    desk = Desk()
+    desk.say(KEPT, HELD)
+    desk.look()
     forgetting.preview(building.scope(), [MARTA], now=timezone.now())
     shown = body_of(ada.get("/"))
     assert "Nothing needs you" not in shown
-    assert re.findall(r'<tbody id="(\w+)"', shown) == ["previews", "failed", "drafts"]
+    assert re.findall(r'<tbody id="(\w+)"', shown) == ["previews", "failed", "drafts", "possible", "duplicates"]
+    assert '<span class="count">2</span>' in body_of(ada.get("/nights")).partition('href="/nights"')[2].partition("</a>")[0]
 
 
 def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:
