@@ -164,7 +164,7 @@ class PassScheduleForm(forms.Form):
         max_value=2**31 - 1,
         help_text="For distilling alone: how long the archive may be. Left empty, it stays as it was.",
     )
-    rests = forms.BooleanField(label="Let it rest", required=False, help_text="Kept, but it makes no pass.")
+    rests = forms.BooleanField(label="Paused", required=False, help_text="Saved, but runs no passes.")
 
 
 class PolicyForm(forms.Form):

@@ -311,7 +311,7 @@ def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:
     shown = body_of(ada.get("/"))
     assert "acme.writer" in shown
     assert "3 other agents" in shown
-    assert "Show as a table" in shown
+    assert "By agent" in shown
 
 
 def test_a_workspace_file_is_shown_with_every_version_that_is_kept(ada: Client) -> None:
