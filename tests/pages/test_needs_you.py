@@ -141,7 +141,10 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(ada
     shown = body_of(ada.get("/"))
     assert "Nothing needs you" not in shown
     assert re.findall(r'<tbody id="(\w+)"', shown) == ["previews", "failed", "drafts", "possible", "duplicates"]
-    assert '<span class="count">2</span>' in body_of(ada.get("/nights")).partition('href="/nights"')[2].partition("</a>")[0]
+    assert (
+        '<span class="count">2</span>'
+        in body_of(ada.get("/nights")).partition('href="/nights"')[2].partition("</a>")[0]
+    )
 
 
 def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:
