@@ -3,6 +3,7 @@
 A flow is a generator: it yields requests, is sent the answers, and returns what came of it.
 """
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -21,15 +22,18 @@ from openwop_console_client.errors import (
 )
 
 ENTRIES = "/api/v1/memory"
-DISCOVERY, SEARCH = "/.well-known/openintent.json", "memory-search"
+DISCOVERY = "/.well-known/openintent.json"
+# What a server has to advertise before it is asked by one of these: another would ignore it and answer with everything.
+ADVERTISED = {"q": "memory-search", "filter": "memory-filter"}
 WORKING, SEMANTIC = "working", "semantic"
 DEFAULT_NAMESPACE = "default"
 ATTEMPTS = 5
-# What a list is asked by (RFC-0015 4.1), and ``q``.
+LONGEST_STATED = 128
+# What a list is asked by (RFC-0015 4.1), and ``q`` and ``filter``, which are additions of this console.
 PARAMETERS = frozenset(
     (
         "agent_id", "namespace", "key", "memory_type", "tags", "tags_any", "scope.task_id", "scope.intent_id", "pinned",
-        "updated_after", "updated_before", "limit", "offset", "q",
+        "updated_after", "updated_before", "limit", "offset", "q", "filter",
     )
 )  # fmt: skip
 
@@ -51,6 +55,36 @@ class Request:
 Flow = Generator[Request, httpx.Response, T]
 
 
+def carry_out(http: Any, flow: Flow[T]) -> T:
+    """What comes of the flow, whose requests are sent by ``http``: an ``httpx.Client``, or what has its ``request``."""
+    try:
+        request = next(flow)
+        while True:
+            request = flow.send(http.request(**_call(request)))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def carry_out_async(http: Any, flow: Flow[T]) -> T:
+    """The same, by an ``httpx.AsyncClient``."""
+    try:
+        request = next(flow)
+        while True:
+            request = flow.send(await http.request(**_call(request)))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _call(request: Request) -> Json:
+    given: Json = {"method": request.method, "url": request.path}
+    for name in ("params", "json", "headers"):
+        if (value := getattr(request, name)) or (name == "json" and value is not None):
+            given[name] = value
+    return given
+
+
 @dataclass(frozen=True)
 class Task:
     """The task that working memory belongs to."""
@@ -67,7 +101,7 @@ class Flows:
     """The flows of one agent. ``agent_id`` is "" until it is known who that is."""
 
     def __init__(self, agent_id: str, versions: Versions) -> None:
-        self.agent_id, self.versions, self._searches = agent_id, versions, False
+        self.agent_id, self.versions, self._advertised = agent_id, versions, frozenset[str]()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -89,9 +123,10 @@ class Flows:
     def page(self, wanted: Json) -> Flow[Entries]:
         """The entries that match, at most ``limit`` of them from ``offset`` on, and how many there are."""
         params = {name: _spelled(value) for name, value in wanted.items() if value not in (None, "", [], ())}
-        if wanted.get("q") is not None:
-            yield from self._require_search()
-            params["q"] = wanted["q"]  # an empty one, too: without it the answer would be everything
+        for name in ADVERTISED:
+            if wanted.get(name) is not None:
+                yield from self._require_advertised(name)
+                params[name] = _spelled(wanted[name])  # an empty one, too: without it the answer would be everything
         answer = yield Request("GET", ENTRIES, params=params)
         raise_for(answer)
         body = body_of(answer)
@@ -103,13 +138,12 @@ class Flows:
             self._note(entry)
         return page
 
-    def _require_search(self) -> Flow[None]:
-        """A server that does not know ``q`` ignores it, and would answer with everything."""
-        if not self._searches:
+    def _require_advertised(self, name: str) -> Flow[None]:
+        if ADVERTISED[name] not in self._advertised:
             answer = yield Request("GET", DISCOVERY)
-            self._searches = SEARCH in (body_of(answer).get("capabilities") or ())
-        if not self._searches:
-            raise MemoryInvalidError("This server does not search: it would ignore q.")
+            self._advertised = frozenset(body_of(answer).get("capabilities") or ())
+        if ADVERTISED[name] not in self._advertised:
+            raise MemoryInvalidError(f"This server does not have {ADVERTISED[name]}: it would ignore {name}.")
 
     def _pick(self, page: list[Entry], namespace: str | None, key: str, agent_id: str) -> Entry | None:
         """One's own entry, or else what one may read: another agent's of the task, an inherited or a shared one."""
@@ -143,6 +177,22 @@ class Flows:
             except MemoryNotFoundError:
                 self._drop(place, known.id)
         return (yield from self._make(place, memory_type, given, task))
+
+    def upsert(
+        self,
+        place: Place,
+        memory_type: str | None,
+        given: Json,
+        *,
+        version: int | None = None,
+        task: Task | None = None,
+    ) -> Flow[Entry]:
+        """The entry is as given, in one request: made or changed by the server, and the last one who writes wins; or
+        changed only at ``version``."""
+        headers = {} if version is None else {"If-Match": str(version)}
+        answer = yield Request("PUT", ENTRIES, json=_new(place, memory_type, given, task), headers=headers)
+        raise_for(answer)
+        return self._note(Entry(body_of(answer)))
 
     def store(self, place: Place, memory_type: str, given: Json) -> Flow[Entry]:
         """Like ``put``, for who has no use for versions: the last one who writes wins."""
@@ -200,12 +250,7 @@ class Flows:
 
     def _make(self, place: Place, memory_type: str | None, given: Json, task: Task | None) -> Flow[Entry]:
         """A new entry; or, when the key turns out to be taken, the one that is there, changed."""
-        body = {"namespace": place.namespace, "key": place.key, "memory_type": memory_type or WORKING, **given}
-        if place.agent_id:
-            body["agent_id"] = place.agent_id
-        if task and body["memory_type"] == WORKING:
-            body.setdefault("scope", task.scope)
-        answer = yield Request("POST", ENTRIES, json=body)
+        answer = yield Request("POST", ENTRIES, json=_new(place, memory_type, given, task))
         said = body_of(answer)
         if answer.status_code == 409 and said.get("error") == "KEY_EXISTS":
             there = self._there(said, memory_type, task)
@@ -255,6 +300,16 @@ class Flows:
             self.versions.forget(place._replace(agent_id=agent_id), entry_id)
 
 
+def _new(place: Place, memory_type: str | None, given: Json, task: Task | None) -> Json:
+    """The body that makes the entry."""
+    body = {"namespace": place.namespace, "key": place.key, "memory_type": memory_type or WORKING, **given}
+    if place.agent_id:
+        body["agent_id"] = place.agent_id
+    if task and body["memory_type"] == WORKING:
+        body.setdefault("scope", task.scope)
+    return body
+
+
 def _place_of(entry: Entry) -> Place:
     owner = "" if entry.is_shared else str(entry.get("agent_id", ""))
     return Place(owner, str(entry.get("namespace", "")), str(entry.get("key", "")))
@@ -265,9 +320,16 @@ def _is_working(entry: Entry) -> bool:
 
 
 def _spelled(value: Any) -> Any:
-    """A parameter as the wire has it: tags with commas, truths in lower case, moments in ISO 8601."""
+    """A parameter as the wire has it: tags with commas, truths in lower case, moments in ISO 8601, objects in JSON."""
+    if isinstance(value, dict):
+        return json.dumps(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple, set, frozenset)):
         return ",".join(map(str, value))
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def as_stated(value: object) -> str:
+    """The text as an origin may have it."""
+    return "".join(letter for letter in str(value) if letter.isprintable())[:LONGEST_STATED]

@@ -12,7 +12,17 @@ from typing import Any, TypeVar
 import httpx
 
 from openwop_console_client.entries import Entries, Entry, Place, Versions
-from openwop_console_client.flows import DEFAULT_NAMESPACE, PARAMETERS, SEMANTIC, WORKING, Flow, Flows, Request, Task
+from openwop_console_client.flows import (
+    DEFAULT_NAMESPACE,
+    PARAMETERS,
+    SEMANTIC,
+    WORKING,
+    Flow,
+    Flows,
+    Task,
+    carry_out,
+    carry_out_async,
+)
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -53,6 +63,12 @@ class MemoryFlows:
         place, task = Place(agent_id, namespace, key), self.task
         return (yield from self._flows.put(place, memory_type, given, version=version, task=task))
 
+    def _put(self, namespace: str, key: str, value: Json, options: Json) -> Flow[Entry]:
+        memory_type, version = options.pop("memory_type"), options.pop("version")
+        place = Place(options.pop("agent_id") or "", namespace, key)
+        given = {"value": value, **{name: each for name, each in options.items() if each is not None}}
+        return (yield from self._flows.upsert(place, memory_type, given, version=version, task=self.task))
+
     def _find(self, namespace: str, key: str, memory_type: str | None, agent_id: str | None) -> Flow[Entry | None]:
         return (yield from self._flows.find(namespace, key, memory_type, agent_id or "", self.task))
 
@@ -85,14 +101,6 @@ class MemoryFlows:
         return (yield from self._flows.pin(entry, pinned))
 
 
-def _call(request: Request) -> Json:
-    given: Json = {"method": request.method, "url": request.path}
-    for name in ("params", "json", "headers"):
-        if (value := getattr(request, name)) or (name == "json" and value is not None):
-            given[name] = value
-    return given
-
-
 class Memory(MemoryFlows):
     """``client.memory`` of a synchronous client. One may be used by many threads."""
 
@@ -112,6 +120,27 @@ class Memory(MemoryFlows):
         given = {"memory_type": memory_type, "tags": tags, "version": version, "agent_id": agent_id, **fields}
         return self._run(self._set(namespace, key, value, given))
 
+    def put(
+        self,
+        namespace: str,
+        key: str,
+        value: Json,
+        *,
+        memory_type: str | None = None,
+        tags: list[str] | None = None,
+        origin: Json | None = None,
+        version: int | None = None,
+        agent_id: str | None = None,
+        **fields: Any,
+    ) -> Entry:
+        """The entry at this address is as given, made or changed in one request; the last write wins.
+
+        ``origin`` says where the write comes from: ``system``, and ``threadId``, ``node``, ``step`` and the like. Only
+        with a ``version`` it is refused when the entry has another one by now.
+        """
+        own = {"memory_type": memory_type, "tags": tags, "origin": origin, "version": version, "agent_id": agent_id}
+        return self._run(self._put(namespace, key, value, {**own, **fields}))
+
     def get(self, namespace: str, key: str, *, memory_type: str | None = None, agent_id: str | None = None) -> Any:
         """The value, or None when there is no such entry that this agent may read."""
         found = self.entry(namespace, key, memory_type=memory_type, agent_id=agent_id)
@@ -126,7 +155,8 @@ class Memory(MemoryFlows):
     def query(self, namespace: str | None = None, **wanted: Any) -> Entries:
         """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too.
 
-        With ``q`` those that the words of ``q`` are about, the best first; refused by a server that does not search.
+        With ``q`` those that the words of ``q`` are about, the best first; with ``filter`` those whose values have
+        these fields: ``{"kind": "note", "pages": {"$gt": 3}}``. Both are refused for a server that would ignore them.
         """
         return self._run(self._query({"namespace": namespace, **wanted}))
 
@@ -160,13 +190,7 @@ class Memory(MemoryFlows):
         return TaskMemory(self, task_id, intent_id)
 
     def _run(self, flow: Flow[T]) -> T:
-        try:
-            request = next(flow)
-            while True:
-                request = flow.send(self.http.request(**_call(request)))
-        except StopIteration as end:
-            result: T = end.value
-            return result
+        return carry_out(self.http, flow)
 
 
 class AsyncMemory(MemoryFlows):
@@ -188,6 +212,27 @@ class AsyncMemory(MemoryFlows):
         given = {"memory_type": memory_type, "tags": tags, "version": version, "agent_id": agent_id, **fields}
         return await self._run(self._set(namespace, key, value, given))
 
+    async def put(
+        self,
+        namespace: str,
+        key: str,
+        value: Json,
+        *,
+        memory_type: str | None = None,
+        tags: list[str] | None = None,
+        origin: Json | None = None,
+        version: int | None = None,
+        agent_id: str | None = None,
+        **fields: Any,
+    ) -> Entry:
+        """The entry at this address is as given, made or changed in one request; the last write wins.
+
+        ``origin`` says where the write comes from: ``system``, and ``threadId``, ``node``, ``step`` and the like. Only
+        with a ``version`` it is refused when the entry has another one by now.
+        """
+        own = {"memory_type": memory_type, "tags": tags, "origin": origin, "version": version, "agent_id": agent_id}
+        return await self._run(self._put(namespace, key, value, {**own, **fields}))
+
     async def get(
         self, namespace: str, key: str, *, memory_type: str | None = None, agent_id: str | None = None
     ) -> Any:
@@ -204,7 +249,8 @@ class AsyncMemory(MemoryFlows):
     async def query(self, namespace: str | None = None, **wanted: Any) -> Entries:
         """The entries that match, the latest first; the parameters are those of RFC-0015 4.1, ``scope_task_id`` too.
 
-        With ``q`` those that the words of ``q`` are about, the best first; refused by a server that does not search.
+        With ``q`` those that the words of ``q`` are about, the best first; with ``filter`` those whose values have
+        these fields: ``{"kind": "note", "pages": {"$gt": 3}}``. Both are refused for a server that would ignore them.
         """
         return await self._run(self._query({"namespace": namespace, **wanted}))
 
@@ -240,13 +286,7 @@ class AsyncMemory(MemoryFlows):
         return AsyncTaskMemory(self, task_id, intent_id)
 
     async def _run(self, flow: Flow[T]) -> T:
-        try:
-            request = next(flow)
-            while True:
-                request = flow.send(await self.http.request(**_call(request)))
-        except StopIteration as end:
-            result: T = end.value
-            return result
+        return await carry_out_async(self.http, flow)
 
 
 class TaskMemory(Memory):

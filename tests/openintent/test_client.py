@@ -261,6 +261,41 @@ def test_a_query_with_words_finds_what_they_are_about_the_best_first(served: Ser
             assert [each["field"] for each in refused.value.errors] == ["q"]
 
 
+@pytest.mark.engines
+def test_a_query_with_a_filter_finds_what_has_these_fields(served: Served) -> None:
+    with client_of(served) as client:
+        client.memory.set("bills", "one", {"kind": "paid", "pages": 2, "text": "a refund"})
+        client.memory.set("bills", "two", {"kind": "open", "pages": 5, "text": "a refund"})
+        found = client.memory.query("bills", filter={"kind": "open", "pages": {"$gt": 2}})
+        assert ([each["key"] for each in found], found.total) == (["two"], 1)
+        assert [each["key"] for each in client.memory.query(q="refunds", filter={"kind": "paid"})] == ["one"]
+        for nothing in ({}, {"pages": {"$near": 2}}):
+            with pytest.raises(MemoryInvalidError) as refused:
+                client.memory.query("bills", filter=nothing)
+            assert [each["field"] for each in refused.value.errors] == ["filter"]
+
+
+@pytest.mark.engines
+def test_put_is_one_request_and_the_last_write_wins(served: Served) -> None:
+    agent, requests = served.agent(), []
+    with client_of(served, agent) as client, client_of(served, agent) as other:
+        client._client.event_hooks["request"].append(lambda request: requests.append(request.method))
+        first = client.memory.put("ns", "key", {"n": 1}, tags=["a"])
+        other.memory.put("ns", "key", {"n": 2})
+        third = client.memory.put("ns", "key", {"n": 3}, origin={"system": "cron", "node": "night", "step": "4"})
+        assert (third.id, third.version, third.value, third["tags"]) == (first.id, 3, {"n": 3}, ["a"])
+        assert requests == ["PUT", "PUT"]
+        with pytest.raises(MemoryConflictError) as raised:
+            client.memory.put("ns", "key", {"n": 4}, version=1)
+        assert raised.value.current_value == {"n": 3}
+        assert client.memory.set("ns", "key", {"n": 5}).version == 4  # at the version that put was told
+        shared = client.memory.put("rules", "refunds", {"days": 14}, memory_type="semantic")
+        assert shared.is_shared
+    task_id, _ = a_task(served, agent)
+    with client_of(served, agent) as client:
+        assert client.memory.for_task(task_id).put("ns", "of_task", {"n": 1}).task_id == task_id
+
+
 def test_the_words_of_a_query_are_looked_for_in_the_task_of_a_worker(served: Served) -> None:
     agent = served.agent()
     task_id, _ = a_task(served, agent)
@@ -272,7 +307,8 @@ def test_the_words_of_a_query_are_looked_for_in_the_task_of_a_worker(served: Ser
 
 
 @pytest.mark.parametrize("known", [{"json": {"capabilities": ["memory", "memory-query"]}}, {"status_code": 404}])
-def test_a_server_that_would_ignore_the_words_is_not_asked(known: dict[str, Any]) -> None:
+@pytest.mark.parametrize("wanted", [{"q": "refund"}, {"filter": {"done": True}}])
+def test_a_server_that_would_ignore_the_words_is_not_asked(known: dict[str, Any], wanted: dict[str, Any]) -> None:
     asked = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -281,9 +317,9 @@ def test_a_server_that_would_ignore_the_words_is_not_asked(known: dict[str, Any]
 
     with (
         httpx.Client(base_url="http://none", transport=httpx.MockTransport(answer)) as http,
-        pytest.raises(MemoryInvalidError, match="does not search"),
+        pytest.raises(MemoryInvalidError, match=f"would ignore {next(iter(wanted))}"),
     ):
-        ours.Memory(http, "a").query(q="refund")
+        ours.Memory(http, "a").query(**wanted)
     assert asked == ["/.well-known/openintent.json"]
 
 
@@ -292,7 +328,7 @@ def test_a_word_that_a_query_does_not_know_is_refused_before_any_request() -> No
         raise AssertionError(request.url)
 
     with httpx.Client(base_url="http://none", transport=httpx.MockTransport(down)) as http:
-        for unknown in ({"search": "refund"}, {"query": "refund"}, {"task_id": "t"}, {"filter": {"a": 1}}):
+        for unknown in ({"search": "refund"}, {"query": "refund"}, {"task_id": "t"}, {"filters": {"a": 1}}):
             with pytest.raises(TypeError, match=next(iter(unknown))):
                 ours.Memory(http, "a").query("ns", **unknown)
 

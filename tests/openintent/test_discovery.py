@@ -14,6 +14,7 @@ PROOFS: dict[str, tuple[str, str, Any]] = {
     "memory": ("GET", "/api/v1/memory/mem_{none}", None),
     "memory-query": ("GET", "/api/v1/memory?agent_id={agent}&tags=a&limit=1", None),
     "memory-search": ("GET", "/api/v1/memory?q=refunds", None),
+    "memory-filter": ("GET", '/api/v1/memory?filter={{"done":true}}', None),
     "memory-namespaces": ("GET", "/api/v1/memory/namespaces", None),
     "memory-summary": ("GET", "/api/v1/agents/{agent}/memory/summary", None),
     "memory-batch": ("POST", "/api/v1/memory/batch", {"entries": [{"namespace": "n", "key": "b", "value": {}}]}),

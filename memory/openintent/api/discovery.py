@@ -28,6 +28,7 @@ READS = (
     "memory",
     "memory-query",
     "memory-search",
+    "memory-filter",
     "memory-namespaces",
     "memory-summary",
     "intents",
