@@ -4,11 +4,15 @@ A worker and the clock carry out what is due whenever a client reads, and whenev
 that a test does not ask to sleep. All of it happens in the test's own transaction, which is rolled back.
 """
 
+import asyncio
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import httpx
@@ -28,6 +32,7 @@ from tests.fixtures_queue import Drain
 # Fixtures that give a host: in process, or as a real console where the test is marked ``console``.
 HOSTS = {"host", "seamed", "served"}
 URL = "http://console.test"
+T = TypeVar("T")
 
 
 class Application(httpx.BaseTransport):
@@ -46,6 +51,44 @@ class Application(httpx.BaseTransport):
             self._work()
         with override_settings(**self._settings):
             return _answer(request)
+
+
+class Crossing(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """The same console for coroutines and for threads, whose requests are answered in the thread of the test: that one
+    has the database."""
+
+    def __init__(self, application: Application) -> None:
+        self._application, self._home = application, threading.current_thread()
+        self._asked: queue.Queue[tuple[httpx.Request, Future[httpx.Response]] | None] = queue.Queue()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._application.handle_request(request) if self._is_home() else self._cross(request).result()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        answer = await asyncio.wrap_future(self._cross(request))
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.read())
+
+    def run(self, work: Callable[[], T]) -> T:
+        """What ``work`` comes to in a thread of its own, while this one answers it."""
+        with ThreadPoolExecutor(max_workers=1) as aside:
+            done = aside.submit(work)
+            done.add_done_callback(lambda _: self._asked.put(None))
+            while (asked := self._asked.get()) is not None:
+                request, answer = asked
+                try:
+                    answer.set_result(self._application.handle_request(request))
+                except Exception as problem:  # noqa: BLE001  # it belongs to whoever asked
+                    answer.set_exception(problem)
+            return done.result()
+
+    def _is_home(self) -> bool:
+        return threading.current_thread() is self._home
+
+    def _cross(self, request: httpx.Request) -> Future[httpx.Response]:
+        answer: Future[httpx.Response] = Future()
+        self._asked.put((request, answer))
+        return answer
 
 
 @cache

@@ -1,0 +1,112 @@
+"""A session for the OpenAI Agents SDK whose items are entries of the console.
+
+    session = ConsoleSession("conversation-7", "http://localhost:8000", KEY)
+    await Runner.run(agent, "Hello", session=session)
+
+Each item is an entry of the shared namespace ``sessions/<session_id>/``, with the session as the thread of its origin.
+"""
+
+import asyncio
+import time
+from itertools import count
+from typing import Any, TypeVar
+
+import httpx
+
+from openwop_console_client.errors import body_of, raise_for
+from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out_async
+
+SYSTEM = "openai-agents"
+PAGE = 1000
+T = TypeVar("T")
+
+
+class ConsoleSession:
+    """The history of one conversation, by the SDK's ``Session`` protocol.
+
+    ``agent_id`` is needed for a key that may act as several agents. Two that add to one session at once are both kept,
+    in the order of their clocks.
+    """
+
+    session_settings: Any = None
+
+    def __init__(
+        self,
+        session_id: str,
+        base_url: str,
+        api_key: str,
+        *,
+        agent_id: str | None = None,
+        timeout: float = 30.0,
+        **options: Any,
+    ) -> None:
+        self.session_id = session_id
+        self._namespace = f"sessions/{session_id}/"
+        headers = {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}
+        self._options = {"base_url": base_url, "headers": headers, "timeout": timeout, **options}
+        self._http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
+        self._added = count()
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """The items in the order they were added; the latest ``limit`` of them where one is given here or set."""
+        found = await self._run(self._entries())
+        most = getattr(self.session_settings, "limit", None) if limit is None else limit
+        if most is not None and most >= 0:
+            found = found[len(found) - min(most, len(found)) :]
+        return [each["value"] for each in found]
+
+    async def add_items(self, items: list[Any]) -> None:
+        """Add the items behind those that are there."""
+        for item in items:
+            await self._run(self._add(dict(item)))
+
+    async def pop_item(self) -> Any:
+        """Remove the latest item and return it; None when there is none."""
+        found = await self._run(self._entries())
+        if not found:
+            return None
+        await self._run(_delete(found[-1]))
+        return found[-1]["value"]
+
+    async def clear_session(self) -> None:
+        """Remove all items."""
+        for each in await self._run(self._entries()):
+            await self._run(_delete(each))
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http[1].aclose()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        loop = asyncio.get_running_loop()
+        if self._http is None or self._http[0] is not loop:  # ``Runner.run_sync`` may have another loop each time
+            self._http = (loop, httpx.AsyncClient(**self._options))
+        return await carry_out_async(self._http[1], flow)
+
+    def _entries(self) -> Flow[list[Json]]:
+        """All entries of the session by their keys, which rise with the time they were added."""
+        found: list[Json] = []
+        while True:
+            params = {"memory_type": SEMANTIC, "namespace": self._namespace, "limit": PAGE, "offset": len(found)}
+            answer = yield Request("GET", ENTRIES, params=params)
+            raise_for(answer)
+            page: list[Json] = body_of(answer).get("entries", [])
+            found += page
+            if len(page) < PAGE:
+                return sorted(found, key=lambda each: str(each["key"]))
+
+    def _add(self, item: Json) -> Flow[None]:
+        body = {
+            "memory_type": SEMANTIC,
+            "namespace": self._namespace,
+            "key": f"{time.time_ns():020d}-{next(self._added):06d}",
+            "value": item,
+            "origin": {"system": SYSTEM, "threadId": as_stated(self.session_id)},
+        }
+        raise_for((yield Request("PUT", ENTRIES, json=body)))
+
+
+def _delete(entry: Json) -> Flow[None]:
+    answer = yield Request("DELETE", f"{ENTRIES}/{entry['id']}")
+    if answer.status_code != httpx.codes.NOT_FOUND:  # another client was faster
+        raise_for(answer)

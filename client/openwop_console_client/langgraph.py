@@ -1,0 +1,214 @@
+"""A LangGraph store whose items are entries of the console: each write says which thread, node and step made it.
+
+    graph = builder.compile(checkpointer=saver, store=ConsoleStore("http://localhost:8000", KEY))
+
+The items of the namespace ``("users", "u1")`` are entries of the shared namespace ``users.u1.`` of semantic memory.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import httpx
+from langgraph.config import get_config
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from openwop_console_client.errors import body_of, raise_for
+from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out, carry_out_async
+
+SYSTEM = "langgraph"
+NAMESPACES = f"{ENTRIES}/namespaces"
+# Behind every label, so that a prefix ends where a label ends. No label of a namespace has one.
+SEPARATOR = "."
+PAGE = 1000
+
+
+class ConsoleStore(BaseStore):
+    """A ``BaseStore``, synchronous and asynchronous, over one key of a console.
+
+    Searches and filters run on the server: a search with a ``query`` is ranked by its words (and by meaning where the
+    tenant has that), any other has the latest change first. ``index`` is ignored, since the server indexes every value.
+    ``agent_id`` is needed for a key that may act as several agents. Errors are those of ``client.memory``.
+    """
+
+    supports_ttl = False
+
+    def __init__(
+        self, base_url: str, api_key: str, *, agent_id: str | None = None, timeout: float = 30.0, **options: Any
+    ) -> None:
+        headers = {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}
+        self._options = {"base_url": base_url, "headers": headers, "timeout": timeout, **options}
+        self._http = httpx.Client(**self._options)
+        self._async_http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """What comes of each operation; all that read come first."""
+        return carry_out(self._http, _batch(list(ops)))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """The same, awaited."""
+        loop = asyncio.get_running_loop()
+        if self._async_http is None or self._async_http[0] is not loop:  # connections belong to one loop
+            self._async_http = (loop, httpx.AsyncClient(**self._options))
+        return await carry_out_async(self._async_http[1], _batch(list(ops)))
+
+    def close(self) -> None:
+        self._http.close()
+
+    async def aclose(self) -> None:
+        self._http.close()
+        if self._async_http is not None:
+            await self._async_http[1].aclose()
+
+    def __enter__(self) -> "ConsoleStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def origin_of_graph() -> Json | None:
+    """Where in a graph this is called; None outside of one. Asynchronous nodes are told from Python 3.11 on."""
+    try:
+        config: Any = get_config()
+    except RuntimeError:
+        return None
+    metadata, configurable = config.get("metadata") or {}, config.get("configurable") or {}
+    graph, _, _ = str(configurable.get("checkpoint_ns") or "").rpartition("|")
+    found = {
+        "runId": configurable.get("run_id") or metadata.get("run_id"),
+        "threadId": configurable.get("thread_id"),
+        "checkpointId": (configurable.get("checkpoint_map") or {}).get(graph),
+        "node": metadata.get("langgraph_node"),
+    }
+    step = metadata.get("langgraph_step")
+    named = {name: as_stated(value) for name, value in found.items() if value is not None and as_stated(value)}
+    return {"system": SYSTEM, **named, **({} if step is None else {"step": step})}
+
+
+def _batch(ops: Sequence[Op]) -> Flow[list[Result]]:
+    results: list[Result] = [None] * len(ops)
+    puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
+    for place, op in enumerate(ops):
+        if isinstance(op, GetOp):
+            results[place] = yield from _get(op)
+        elif isinstance(op, SearchOp):
+            results[place] = yield from _search(op)
+        elif isinstance(op, ListNamespacesOp):
+            results[place] = yield from _list_namespaces(op)
+        elif isinstance(op, PutOp):
+            puts[op.namespace, op.key] = op
+        else:
+            raise ValueError(f"Unknown operation type: {type(op)}")
+    origin = origin_of_graph() if puts else None
+    for op in puts.values():
+        yield from _put(op, origin)
+    return results
+
+
+def _name(namespace: Iterable[str]) -> str:
+    return "".join(f"{label}{SEPARATOR}" for label in namespace)
+
+
+def _labels(name: str) -> tuple[str, ...]:
+    return tuple(name.removesuffix(SEPARATOR).split(SEPARATOR))
+
+
+def _entries(**wanted: Any) -> Flow[list[Json]]:
+    answer = yield Request("GET", ENTRIES, params={"memory_type": SEMANTIC, **wanted})
+    raise_for(answer)
+    entries: list[Json] = body_of(answer).get("entries", [])
+    return entries
+
+
+def _entry(namespace: Iterable[str], key: str) -> Flow[Json | None]:
+    found = yield from _entries(namespace=_name(namespace), key=key, limit=1)
+    return found[0] if found else None
+
+
+def _get(op: GetOp) -> Flow[Item | None]:
+    entry = yield from _entry(op.namespace, op.key)
+    return Item(**_item(entry)) if entry else None
+
+
+def _item(entry: Json) -> Json:
+    return {
+        "namespace": _labels(entry["namespace"]),
+        "key": entry["key"],
+        "value": entry["value"],
+        "created_at": _moment(entry["created_at"]),
+        "updated_at": _moment(entry["updated_at"]),
+    }
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))  # noqa: FURB162  # Python 3.10 reads no Z
+
+
+def _search(op: SearchOp) -> Flow[list[SearchItem]]:
+    if op.query and not any(letter.isalnum() for letter in op.query):
+        return []
+    params: Json = {"q": op.query} if op.query else {}
+    if op.filter:
+        params["filter"] = json.dumps(op.filter)
+    # Without a prefix there are entries of no store among those that the server lists: they are left out here.
+    mixed = not op.namespace_prefix
+    if not mixed:
+        params["namespace"] = f"{_name(op.namespace_prefix)}*"
+    found: list[Json] = []
+    offset, wanted = (0, op.offset + op.limit) if mixed else (op.offset, op.limit)
+    while len(found) < wanted:
+        page = yield from _entries(**params, limit=min(wanted - len(found), PAGE), offset=offset)
+        found += [entry for entry in page if entry["namespace"].endswith(SEPARATOR)]
+        offset += len(page)
+        if not page:
+            break
+    return [SearchItem(**_item(entry)) for entry in (found[op.offset :] if mixed else found)]
+
+
+def _put(op: PutOp, origin: Json | None) -> Flow[None]:
+    """One request for a value; two to delete, since an entry is deleted by its id."""
+    if op.value is None:
+        entry = yield from _entry(op.namespace, op.key)
+        if entry:
+            answer = yield Request("DELETE", f"{ENTRIES}/{entry['id']}")
+            if answer.status_code != httpx.codes.NOT_FOUND:  # another client was faster
+                raise_for(answer)
+        return
+    body = {"memory_type": SEMANTIC, "namespace": _name(op.namespace), "key": op.key, "value": op.value}
+    raise_for((yield Request("PUT", ENTRIES, json={**body, **({"origin": origin} if origin else {})})))
+
+
+def _list_namespaces(op: ListNamespacesOp) -> Flow[list[tuple[str, ...]]]:
+    found: set[tuple[str, ...]] = set()
+    offset, total = 0, 1
+    while offset < total:
+        answer = yield Request("GET", NAMESPACES, params={"limit": PAGE, "offset": offset})
+        raise_for(answer)
+        body = body_of(answer)
+        page: list[Json] = body.get("namespaces", [])
+        found |= {_labels(each["namespace"]) for each in page if each["namespace"].endswith(SEPARATOR)}
+        offset, total = offset + len(page), int(body.get("total", 0)) if page else 0
+    matching = {labels for labels in found if all(_matches(each, labels) for each in op.match_conditions or ())}
+    if op.max_depth is not None:
+        matching = {labels[: op.max_depth] for labels in matching}
+    return sorted(matching)[op.offset : op.offset + op.limit]
+
+
+def _matches(condition: MatchCondition, labels: tuple[str, ...]) -> bool:
+    path = tuple(condition.path)
+    part = labels[: len(path)] if condition.match_type == "prefix" else labels[max(len(labels) - len(path), 0) :]
+    return len(part) == len(path) and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

@@ -1,0 +1,97 @@
+"""The session for the OpenAI Agents SDK, run by the real package with a model of this process."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, SessionSettings, SQLiteSession, Usage
+from agents.memory import Session
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+
+from openwop_console_client.agents import ConsoleSession
+from tests import building, in_process
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+
+
+class Echo(Model):
+    """Says how many items it was given, and the last of them."""
+
+    async def get_response(self, system_instructions: Any, *given: Any, **named: Any) -> ModelResponse:
+        items = given[0] if given else named["input"]
+        text = ResponseOutputText(text=f"{len(items)} {items[-1]['content']}", type="output_text", annotations=[])
+        said = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+        return ModelResponse(output=[said], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def transport(application: in_process.Application) -> in_process.Crossing:
+    return in_process.Crossing(application)
+
+
+def session_of(transport: in_process.Crossing, session_id: str = "talk-7", slug: str = "acme") -> ConsoleSession:
+    return ConsoleSession(session_id, in_process.URL, building.key(slug, "agent"), agent_id="desk", transport=transport)
+
+
+def test_a_conversation_goes_on_where_it_stopped_and_shows_its_thread(transport: in_process.Crossing) -> None:
+    agent = Agent(name="desk", model=Echo())
+    first, second = session_of(transport), session_of(transport)
+
+    def ask(text: str, session: ConsoleSession) -> str:
+        done = asyncio.run(Runner.run(agent, text, session=session, run_config=RunConfig(tracing_disabled=True)))
+        return str(done.final_output)
+
+    assert isinstance(first, Session)
+    told = transport.run(lambda: [ask("a refund", first), ask("a voucher", first), ask("and now?", second)])
+    assert told == ["1 a refund", "3 a voucher", "5 and now?"]
+    headers = {"X-API-Key": building.key(role="viewer")}
+    with httpx.Client(base_url=in_process.URL, headers=headers, transport=transport) as operator:
+        wanted = {"threadId": "talk-7", "system": "openai-agents"}
+        entries = operator.get("/v1/host/console/memory", params=wanted).json()["entries"]
+        assert len(entries) == 6
+        found = operator.get(f"/v1/host/console/memory/{entries[0]['id']}").json()["provenance"]
+        assert (found["verdict"], found["origin"]["threadId"]) == ("stated", "talk-7")
+
+
+async def used(session: Any) -> list[Any]:
+    """What a session says at each step."""
+    said: list[Any] = [await session.get_items(), await session.pop_item()]
+    await session.add_items([])
+    await session.add_items([{"role": "user", "content": f"{number}"} for number in range(12)])
+    said += [await session.get_items(), await session.pop_item()]
+    said += [await session.get_items(limit) for limit in (3, 0, -1, 100)]
+    session.session_settings = SessionSettings(limit=2)
+    said += [await session.get_items(), await session.get_items(4)]
+    session.session_settings = None
+    await session.clear_session()
+    await session.add_items([{"role": "user", "content": "again"}])
+    said.append(await session.get_items())
+    await session.clear_session()
+    return said
+
+
+def test_it_answers_as_the_session_of_the_package(transport: in_process.Crossing) -> None:
+    other = SQLiteSession("talk-7")
+    session = session_of(transport)
+    ours = transport.run(lambda: asyncio.run(used(session)))
+    theirs = asyncio.run(used(other))
+    other.close()
+    assert ours == theirs
+
+
+def test_sessions_and_tenants_do_not_see_each_other(transport: in_process.Crossing) -> None:
+    sessions = [session_of(transport), session_of(transport, "talk-70"), session_of(transport, slug="globex")]
+
+    async def talk() -> list[Any]:
+        await sessions[0].add_items([{"role": "user", "content": "mine"}])
+        found = [await each.get_items() for each in sessions]
+        for each in sessions:
+            await each.close()
+        return found
+
+    assert [len(each) for each in transport.run(lambda: asyncio.run(talk()))] == [1, 0, 0]

@@ -1,0 +1,277 @@
+"""The store for LangGraph: what it answers, beside ``InMemoryStore``, and what a real graph leaves in the ledger."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, TypedDict, cast
+
+import httpx
+import pytest
+from django.test import Client
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_store
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from openwop_console_client.errors import MemoryInvalidError
+from openwop_console_client.langgraph import ConsoleStore
+from tests import building, in_process
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+USERS, FIRST, SECOND = ("users",), ("users", "u1"), ("users", "u1", "likes")
+
+
+class Counting(in_process.Crossing):
+    """The console, with the requests that it was sent."""
+
+    def __init__(self, application: in_process.Application) -> None:
+        super().__init__(application)
+        self.sent: list[str] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(f"{request.method} {request.url.path}")
+        return super().handle_request(request)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(f"{request.method} {request.url.path}")
+        return await super().handle_async_request(request)
+
+
+@pytest.fixture
+def transport(application: in_process.Application) -> Counting:
+    return Counting(application)
+
+
+@pytest.fixture
+def store(transport: Counting) -> Iterator[ConsoleStore]:
+    with ConsoleStore(in_process.URL, building.key(role="agent"), agent_id="planner", transport=transport) as made:
+        yield made
+
+
+@pytest.fixture
+def operator(transport: Counting, client: Client) -> Iterator[httpx.Client]:
+    """A person who is signed in, and has a key."""
+    client.force_login(building.operator())
+    cookies = {name: each.value for name, each in client.cookies.items()}
+    headers = {"X-API-Key": building.key(role="owner")}
+    with httpx.Client(base_url=in_process.URL, headers=headers, cookies=cookies, transport=transport) as made:
+        yield made
+
+
+def said(found: Any) -> Any:
+    """What a store answered, without the moments of it and without an order of the items."""
+    if isinstance(found, list) and found and not isinstance(found[0], tuple):
+        return sorted((said(each) for each in found), key=repr)
+    return (found.namespace, found.key, found.value) if hasattr(found, "namespace") else found
+
+
+def filled(store: BaseStore) -> None:
+    store.put(FIRST, "a", {"kind": "note", "n": 1, "done": True, "meta": {"lang": "de", "page": 3}})
+    store.put(FIRST, "b", {"kind": "note", "n": 2, "done": False, "meta": {"lang": "en"}, "gone": None})
+    store.put(SECOND, "a", {"kind": "task", "n": 2.5, "tags": ["x", "y"]})
+    store.put(("usersx",), "a", {"kind": "note", "n": 7})
+    store.put(("teams", "blue"), "Ünïcode key / %", {"kind": 'a "note"', "n": 0, "text": "grüße"})
+
+
+READS: dict[str, Callable[[BaseStore], Any]] = {
+    "an item": lambda store: store.get(FIRST, "a"),
+    "an item that is not there": lambda store: store.get(FIRST, "z"),
+    "a key of any characters": lambda store: store.get(("teams", "blue"), "Ünïcode key / %"),
+    "all below a prefix": lambda store: store.search(USERS),
+    "a whole namespace": lambda store: store.search(SECOND),
+    "everything": lambda store: store.search(()),
+    "a namespace that is not there": lambda store: store.search(("nobody",)),
+    "as many as asked for": lambda store: len(store.search(USERS, limit=2)),
+    "those behind them": lambda store: len(store.search(USERS, limit=10, offset=2)),
+    "the last of everything": lambda store: len(store.search((), limit=3, offset=4)),
+    "a field": lambda store: store.search((), filter={"kind": "note"}),
+    "two fields": lambda store: store.search(USERS, filter={"kind": "note", "done": False}),
+    "a nested field": lambda store: store.search(USERS, filter={"meta": {"lang": "de"}}),
+    "a field that is null": lambda store: store.search(USERS, filter={"gone": None}),
+    "a list": lambda store: store.search(USERS, filter={"tags": ["x", "y"]}),
+    "equal": lambda store: store.search(USERS, filter={"n": {"$eq": 2}}),
+    "not equal": lambda store: store.search(USERS, filter={"kind": {"$ne": "note"}}),
+    "between": lambda store: store.search((), filter={"n": {"$gt": 1, "$lte": 2.5}}),
+    "a part of those with a field": lambda store: len(store.search((), filter={"n": {"$gte": 2}}, limit=9, offset=2)),
+    "the namespaces": lambda store: store.list_namespaces(),
+    "those with a prefix": lambda store: store.list_namespaces(prefix=USERS),
+    "those with a suffix": lambda store: store.list_namespaces(suffix=("likes",)),
+    "those with any label": lambda store: store.list_namespaces(prefix=("*", "u1"), suffix=("*",)),
+    "to a depth": lambda store: store.list_namespaces(max_depth=1),
+    "a part of them": lambda store: store.list_namespaces(limit=2, offset=1),
+    "several at once": lambda store: [said(each) for each in store.batch([GetOp(FIRST, "a"), SearchOp(SECOND)])],
+}
+
+
+def test_every_read_is_answered_as_by_the_store_in_memory(store: ConsoleStore) -> None:
+    other = InMemoryStore()
+    filled(store)
+    filled(other)
+    assert {name: said(read(store)) for name, read in READS.items()} == {
+        name: said(read(other)) for name, read in READS.items()
+    }
+
+
+def test_writes_come_to_the_same_as_in_the_store_in_memory(store: ConsoleStore) -> None:
+    def written(to: BaseStore) -> list[Any]:
+        filled(to)
+        to.put(FIRST, "a", {"n": 9})
+        to.delete(FIRST, "b")
+        to.delete(FIRST, "never there")
+        read, *_ = to.batch(
+            [GetOp(FIRST, "a"), PutOp(FIRST, "a", {"n": 10}), PutOp(FIRST, "a", {"n": 11}), PutOp(SECOND, "a", None)]
+        )
+        return [said(read), *(said(to.search(where)) for where in (USERS, ("teams",)))]
+
+    assert written(store) == written(InMemoryStore())
+    item = store.get(FIRST, "a")
+    assert item.created_at < item.updated_at
+
+
+def test_what_the_store_in_memory_refuses_is_refused(store: ConsoleStore, transport: Counting) -> None:
+    for to in (store, InMemoryStore()):
+        for namespace in cast("list[tuple[str, ...]]", [(), ("a.b",), ("",), ("langgraph",), (1,)]):
+            with pytest.raises(InvalidNamespaceError):
+                to.put(namespace, "a", {})
+        with pytest.raises(NotImplementedError):
+            to.put(FIRST, "a", {}, ttl=5)
+    assert transport.sent == []
+    with pytest.raises(MemoryInvalidError) as refused:
+        store.search(USERS, filter={"n": {"$near": 2}})
+    assert [each["field"] for each in refused.value.errors] == ["filter"]
+
+
+def test_a_put_is_one_request_and_so_is_a_search(store: ConsoleStore, transport: Counting) -> None:
+    store.put(FIRST, "a", {"n": 1})
+    store.put(FIRST, "a", {"n": 2})
+    store.search(FIRST, query="anything", filter={"n": 2})
+    store.get(FIRST, "a")
+    assert transport.sent == ["PUT /api/v1/memory"] * 2 + ["GET /api/v1/memory"] * 2
+
+
+def test_a_search_with_words_is_ranked_by_the_server(store: ConsoleStore) -> None:
+    store.put(FIRST, "ask", {"text": "Refunds need the order number"})
+    store.put(FIRST, "late", {"text": "A late refund is refunded with a voucher"})
+    store.put(FIRST, "noon", {"text": "The office closes at noon"})
+    assert [each.key for each in store.search(USERS, query="refunding vouchers")] == ["late", "ask"]
+    assert store.search(USERS, query="zebra") == store.search(USERS, query=" ?") == []
+
+
+def test_entries_of_no_store_are_not_among_its_items(store: ConsoleStore, transport: Counting) -> None:
+    headers = {"X-API-Key": building.key(role="agent"), "X-Agent-ID": "planner"}
+    with httpx.Client(base_url=in_process.URL, headers=headers, transport=transport) as plain:
+        body = {"namespace": "users", "key": "a", "memory_type": "semantic", "value": {"n": 1}}
+        assert plain.put("/api/v1/memory", json=body).status_code == 201
+    store.put(FIRST, "a", {"n": 2})
+    store.put(FIRST, "b", {"n": 3})
+    assert [each.key for each in store.search((), limit=1, offset=1)] == ["a"]
+    assert len(store.search(())) == 2
+    assert store.list_namespaces() == [FIRST]
+
+
+def test_more_than_a_page_of_the_server_is_fetched(store: ConsoleStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openwop_console_client.langgraph.PAGE", 2)
+    filled(store)
+    assert len(store.search((), limit=10)) == len(store.list_namespaces()) + 1 == 5
+    assert len(store.search(USERS, limit=3)) == 3
+
+
+def test_another_tenant_has_none_of_it(store: ConsoleStore, transport: Counting) -> None:
+    filled(store)
+    with ConsoleStore(in_process.URL, building.key("globex", "agent"), transport=transport) as other:
+        assert (other.search(()), other.get(FIRST, "a"), other.list_namespaces()) == ([], None, [])
+
+
+# --- a graph ----------------------------------------------------------------------------------------------------------
+
+
+class State(TypedDict):
+    topic: str
+    notes: list[str]
+
+
+NODES = ("plan", "research", "answer")
+
+
+def note(state: State, node: str) -> tuple[tuple[str, ...], str, dict[str, str]]:
+    return (("notes", state["topic"]), node, {"text": f"{node} knows about {state['topic']}"})
+
+
+def graph(store: ConsoleStore, saver: InMemorySaver, *, awaited: bool = False) -> Any:
+    """Three nodes, each of which writes one item."""
+
+    def writing(node: str) -> Any:
+        def write(state: State) -> dict[str, Any]:
+            get_store().put(*note(state, node))
+            return {"notes": [*state["notes"], node]}
+
+        async def write_async(state: State) -> dict[str, Any]:
+            await get_store().aput(*note(state, node))
+            return {"notes": [*state["notes"], node]}
+
+        return write_async if awaited else write
+
+    builder = StateGraph(State)
+    for node, before in zip(NODES, (START, *NODES), strict=False):
+        builder.add_node(node, writing(node))
+        builder.add_edge(before, node)
+    builder.add_edge(NODES[-1], END)
+    return builder.compile(checkpointer=saver, store=store)
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_six_writes_of_a_graph_show_their_thread_node_and_step_and_are_found_again(
+    store: ConsoleStore, transport: Counting, operator: httpx.Client, awaited: bool
+) -> None:
+    made = graph(store, InMemorySaver(), awaited=awaited)
+    threads = {"thread-1": "refunds", "thread-2": "vouchers"}
+
+    def work() -> None:
+        for thread, topic in threads.items():
+            state: State = {"topic": topic, "notes": []}
+            config: Any = {"configurable": {"thread_id": thread}}
+            done = asyncio.run(made.ainvoke(state, config)) if awaited else made.invoke(state, config)
+            assert done["notes"] == list(NODES)
+
+    transport.run(work)
+    assert transport.sent == ["PUT /api/v1/memory"] * 6
+    for thread, topic in threads.items():
+        history = made.get_state_history({"configurable": {"thread_id": thread}})
+        checkpoints = {each.metadata["step"]: each.config["configurable"]["checkpoint_id"] for each in history}
+        for step, node in enumerate(NODES, start=1):
+            [item] = store.search(("notes",), query=f"{node} {topic}", limit=1)
+            assert (item.namespace, item.key) == (("notes", topic), node)
+            wanted = {"threadId": thread, "nodeId": node, "system": "langgraph"}
+            [entry] = operator.get("/v1/host/console/memory", params=wanted).json()["entries"]
+            provenance = operator.get(f"/v1/host/console/memory/{entry['id']}").json()["provenance"]
+            assert provenance["verdict"] == "stated"
+            assert provenance["origin"] == {
+                "system": "langgraph",
+                "threadId": thread,
+                "checkpointId": checkpoints[step - 1],
+                "node": node,
+                "step": step,
+            }
+            page = operator.get(f"/memory/{entry['id']}").text
+            assert all(text in page for text in ("stated by the agent", thread, f"<code>{node}</code>"))
+        run = operator.get(f"/runs/{provenance['writes'][0]['runId']}").text
+        assert all(f"<code>{node}</code>" in run for node in NODES)
+
+
+def test_a_graph_in_a_graph_states_its_own_node_and_checkpoint(store: ConsoleStore, operator: httpx.Client) -> None:
+    run, saver, state = str(uuid.uuid4()), InMemorySaver(), State(topic="refunds", notes=[])
+    outer = StateGraph(State)
+    outer.add_node("outer", graph(store, saver))
+    outer.add_edge(START, "outer")
+    made = outer.compile(checkpointer=saver, store=store)
+    made.invoke(state, {"configurable": {"thread_id": "deep\nthread", "run_id": run}})
+    [entry] = operator.get("/v1/host/console/memory", params={"nodeId": "research"}).json()["entries"]
+    origin = operator.get(f"/v1/host/console/memory/{entry['id']}").json()["provenance"]["origin"]
+    assert (origin["threadId"], origin["step"], origin["runId"]) == ("deepthread", 2, run)
+
+
+def test_a_write_outside_of_a_graph_has_no_origin(store: ConsoleStore, operator: httpx.Client) -> None:
+    store.put(FIRST, "a", {"n": 1})
+    [entry] = operator.get("/v1/host/console/memory").json()["entries"]
+    assert "origin" not in operator.get(f"/v1/host/console/memory/{entry['id']}").json()["provenance"]
