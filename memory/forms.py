@@ -100,6 +100,12 @@ class ConfirmForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Kept with the receipt, so it must not name the subject.",
     )
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        help_text="Asked again because nothing that is erased comes back.",
+    )
 
 
 class RangeForm(forms.Form):

@@ -26,7 +26,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from memory.host import access, audit, ids, operators, pages, tenancy, throttle
-from memory.host.errors import Invalid, NotFound
+from memory.host.errors import NotFound
 from memory.host.models import Membership, Operator
 from memory.host.pages import PlainForm
 from memory.host.tenancy import Principal
@@ -291,18 +291,8 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 
 def _changed(request: HttpRequest, data: dict[str, Any]) -> bool:
-    """Tries are counted like those to sign in: a session that was left open is no way to guess the password."""
-    operator, now = access.operator_by_email(request.user.get_username()), timezone.now()
-    if operator is None:
-        raise NotFound
-    tries = throttle.bucket("password", operator.id.hex, free=FREE_OF_ACCOUNT)
-    wait = ceil(throttle.reserve([tries], now=now).total_seconds())
-    if wait:
-        message = f"Too many failed attempts. Try again in {wait} seconds."
-        raise Invalid(message, errors=[{"field": "current", "message": message}])
-    if not operator.check_password(data["current"]):
-        raise Invalid(errors=[{"field": "current", "message": "is not your password"}])
-    throttle.succeeded(tries)
+    now = timezone.now()
+    operator = access.require_password(request.user.get_username(), data["current"], field="current", now=now)
     access.set_password(operator, data["password"], action="operator.password_changed", now=now)
     auth.update_session_auth_hash(request, operator)
     return True

@@ -22,6 +22,7 @@ from django.db.models import QuerySet
 
 from memory import harness, ledger, passes
 from memory.forget import journal, plans, receipts, requests
+from memory.forget.copies import SubjectCopy
 from memory.host import audit, erasure, ids, sql, vault
 from memory.host.erasure import Eraser, Holding, Identifiers, Remains
 from memory.host.errors import Conflict, Invalid, PassCancelled
@@ -273,8 +274,7 @@ def confirm(
     terms = _remembered(request)
     _require_confirmable(request, terms, typed=typed, reason=reason)
     journal.require_writable()
-    subject = plans.subject_of(request, terms)
-    fresh = plans.plan_of(plans.holdings_of(request.tenant_id, subject))
+    fresh = plans.plan_of(_look_again(request, terms))
     with transaction.atomic():
         request = _locked(request)
         _require_ready(request, now)
@@ -297,6 +297,33 @@ def confirm(
             queue(request)
         transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
     return request
+
+
+def open_copy(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> SubjectCopy:
+    """What memory holds of the subject of a preview, to be handed out; that this was asked for is on record.
+
+    Refuses where ``confirm`` would: what is handed out is what the preview shows, with the suspects that were chosen.
+    """
+    request = requests.find(scope, request_id)
+    _require_ready(request, now)
+    terms = _remembered(request)
+    holdings = _look_again(request, terms)
+    _require_unchanged(request, plans.plan_of(holdings))
+    found = SubjectCopy(request, terms, holdings, _rows(request, Decision.TICKED), now)
+    with transaction.atomic():
+        audit.append(
+            request.tenant_id,
+            actor=scope.principal.id,
+            action="forget.copied",
+            target=ids.wire("fgt", request.id),
+            details={"subjectKey": request.subject_key, "planSha256": request.plan_sha256, "rows": found.total},
+            now=now,
+        )
+    return found
+
+
+def _look_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holding]:
+    return list(plans.holdings_of(request.tenant_id, plans.subject_of(request, terms)))
 
 
 def _keep_in_journal(request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from math import ceil
 from typing import Any
 from uuid import UUID
 
@@ -22,14 +23,15 @@ from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery, T
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
-from memory.host import audit, ids, sql
-from memory.host.errors import Conflict, Forbidden, Invalid, KeyExpired, KeyRevoked, Unauthenticated
+from memory.host import audit, ids, sql, throttle
+from memory.host.errors import Conflict, Forbidden, Invalid, KeyExpired, KeyRevoked, NotFound, Unauthenticated
 from memory.host.expiry import has_expired, unexpired
 from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
 OWNER = "owner"
+FREE_TRIES = 5  # wrong passwords of somebody who is signed in, before each further one waits
 
 READS = frozenset(
     {
@@ -301,6 +303,22 @@ def _new_operator(email: str, password: str | None, *, now: datetime) -> Operato
             operator.save(force_insert=True)
     except IntegrityError:
         raise Conflict("An operator with this e-mail address was created just now; try again.") from None
+    return operator
+
+
+def require_password(email: str, password: str, *, field: str, now: datetime) -> Operator:
+    """The operator, whose password it is. Tries are counted like those to sign in: a session that was left open is no
+    way to guess the password."""
+    operator = operator_by_email(email)
+    if operator is None:
+        raise NotFound
+    tries = throttle.bucket("password", operator.id.hex, free=FREE_TRIES)
+    if wait := ceil(throttle.reserve([tries], now=now).total_seconds()):
+        message = f"Too many failed attempts. Try again in {wait} seconds."
+        raise Invalid(message, errors=[{"field": field, "message": message}])
+    if not operator.check_password(password):
+        raise Invalid(errors=[{"field": field, "message": "is not your password"}])
+    throttle.succeeded(tries)
     return operator
 
 

@@ -1,9 +1,14 @@
 """A request to forget a subject: its frozen plan, its progress and its receipt. The subject itself is not kept."""
 
+from datetime import datetime, timedelta
+
 from django.db import models
 
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
 from memory.host.models.personal import DIGEST, PRINCIPAL, STATE
+
+# A subject's request is answered within a month of its arrival (GDPR, article 12.3).
+DUE_AFTER = timedelta(days=30)
 
 
 class ForgetState(models.TextChoices):
@@ -67,6 +72,15 @@ class ForgetRequest(TenantOwned):
     signature = models.CharField(max_length=128, default="", blank=True)
 
     background = tenant_link("memory.Pass", "pass_id", null=True)
+
+    @property
+    def due_at(self) -> datetime:
+        return self.created_at + DUE_AFTER
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of a confirmed request is still to be done."""
+        return self.state in (ForgetState.CONFIRMED, ForgetState.RESIDUE) or self.undecided > 0
 
     class Meta:
         constraints = (TenantFK(column="pass_id", to="memory_pass", name="a_forget_is_done_by_a_pass_of_its_tenant"),)

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -19,6 +19,7 @@ from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
 from memory.host.errors import Conflict
 from memory.host.json_types import JSONObject
+from memory.host.pages import PlainForm
 from memory.host.tenancy import TenantScope
 from memory.models import Decision, ForgetRequest, ForgetState
 from memory.passes import archive_reports
@@ -38,7 +39,7 @@ STEPS = {
 ARCHIVES_SHOWN = 200
 FIELD = "decision-"
 SAMPLE = 2000
-COLUMNS = ("id", "state", "subjectKey", "requestedBy", "confirmedAt", "finishedAt", "reason")
+COLUMNS = ("id", "state", "subjectKey", "requestedBy", "confirmedAt", "dueAt", "finishedAt", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def _row(found: ForgetRequest) -> dict[str, object]:
         "requestedBy": found.requested_by,
         "reason": found.reason,
         "confirmedAt": instant(found.confirmed_at) if found.confirmed_at else None,
+        "dueAt": instant(found.due_at),
         "finishedAt": instant(found.finished_at) if found.finished_at else None,
     }
 
@@ -184,7 +186,7 @@ def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sam
     texts, places = eraser.texts(found.tenant_id, rows), eraser.found_in(found.tenant_id, rows)
     redact = harness.for_tenant(found.tenant_id).redact
     return [
-        Sample("\n".join(redact(text[:SAMPLE]).text for text in texts[row][:1]), page_of(places.get(row, "")))
+        Sample(redact("\n".join(texts[row])[:SAMPLE]).text, page_of(places.get(row, "")))
         for row in rows
         if texts.get(row)
     ]
@@ -267,30 +269,40 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
         return redirect("forget-request", forget_id)
     if request.method == "POST":
         return _confirm(request, scope, found, ConfirmForm(request.POST))
-    return _ask(request, found, ConfirmForm())
+    return _ask(request, scope, found, ConfirmForm())
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:
-    sent = pages.submit(form, lambda data: _carry_out(scope, found, data))
+    sent = pages.submit(form, lambda data: _carry_out(scope, found, data, request.user.get_username()))
     forget_id = ids.wire("fgt", found.id)
     if sent.result:
         return redirect("forget-request", forget_id)
     if sent.conflict:
-        context = _context(request, found, forget_id) | {"changes": _changes(sent.conflict), "conflict": sent.conflict}
-        return pages.render(request, "memory/forget_conflict.html", context, status=409)
-    return _ask(request, found, form, status=422)
+        return _changed(request, found, sent.conflict)
+    return _ask(request, scope, found, form, status=422)
 
 
-def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any]) -> ForgetRequest:
-    """Confirmed and queued together, or neither."""
-    given = {"typed": data["typed"], "reason": data["reason"], "now": timezone.now()}
+def _changed(request: HttpRequest, found: ForgetRequest, conflict: Conflict) -> HttpResponse:
+    context = _context(request, found, ids.wire("fgt", found.id))
+    context |= {"changes": _changes(conflict), "conflict": conflict}
+    return pages.render(request, "memory/forget_conflict.html", context, status=409)
+
+
+def _carry_out(scope: TenantScope, found: ForgetRequest, data: dict[str, Any], email: str) -> ForgetRequest:
+    """Confirmed and queued together, or neither; by a person who knows the password of the session."""
+    now = timezone.now()
+    access.require_password(email, data["password"], field="password", now=now)
+    given = {"typed": data["typed"], "reason": data["reason"], "now": now}
     return forgetting.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
 
 
-def _ask(request: HttpRequest, found: ForgetRequest, form: ConfirmForm, status: int = 200) -> HttpResponse:
+def _ask(
+    request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm, status: int = 200
+) -> HttpResponse:
     certain, decided = _totals(found)["erase"], _decided(found)
     context = _context(request, found, ids.wire("fgt", found.id)) | {
         "step": "Confirm",
+        "subject": ", ".join(forgetting.terms_of(scope, found)),
         "form": form,
         "certain": certain,
         "decided": decided,
@@ -308,6 +320,21 @@ def _changes(conflict: Conflict) -> list[str]:
         for kind, number in moved.items()
         if number or kind == "erase"
     ]
+
+
+@require_POST
+def copy(request: HttpRequest, forget_id: str) -> HttpResponseBase:
+    """Everything about the subject of a preview, as a download. A POST, since it is put on record."""
+    scope = tenancy.scope_of(request)
+    found = requests.find(scope, ids.parse("fgt", forget_id))
+    sent = pages.submit(PlainForm({}), lambda _: forgetting.open_copy(scope, found.id, now=timezone.now()))
+    if sent.conflict:
+        return _changed(request, found, sent.conflict)
+    assert sent.result is not None, "an empty form holds nothing invalid"
+    response = StreamingHttpResponse(sent.result.pieces(), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{forget_id}.zip"'
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 @require_POST

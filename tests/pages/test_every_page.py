@@ -123,6 +123,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
         (f"{prop}/ask", {"revision": 1}),
         (f"{prop}/reject", {"reason": "no"}),
         (f"{fgt}/confirm", {"typed": "somebody", "reason": "r"}),
+        (f"{fgt}/copy", {}),
         (f"{fgt}/again", {}),
         (f"{fgt}/retry", {}),
     ]

@@ -1,8 +1,11 @@
 """Forgetting in the browser, step by step, without scripts: find, preview, confirm, run, verify, receipt."""
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +17,8 @@ from memory.forget import forgetting
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import ids, pages, vault
 from memory.host.erasure import Remains, registered
-from memory.models import Archive, Suspect
+from memory.host.models import AuditRecord
+from memory.models import Archive, ForgetRequest, Suspect
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
@@ -43,7 +47,9 @@ def preview(drain: Drain) -> Preview:
 
 
 def confirm(browser: Client, url: str, **more: Any) -> Any:
-    return browser.post(f"{url}/confirm", {"typed": MARTA, "reason": "ticket 17", **more})
+    return browser.post(
+        f"{url}/confirm", {"typed": MARTA, "reason": "ticket 17", "password": building.PASSWORD, **more}
+    )
 
 
 def suspected_in(page: str) -> list[str]:
@@ -229,6 +235,122 @@ def test_an_untyped_subject_removes_nothing(ada: Client, memories: None, drain: 
     assert "is not the subject of this preview" in body_of(answer)
     drain()
     assert len(building.contents(building.scope())) == 3
+
+
+def test_nothing_is_removed_without_the_password_of_the_session(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    url = preview(ada)
+    answer = confirm(ada, url, password="somebody else's")
+    assert answer.status_code == 422
+    assert "is not your password" in body_of(answer)
+    assert "somebody else&#x27;s" not in body_of(answer)
+    assert confirm(ada, url, password="").status_code == 422
+    drain()
+    assert len(building.contents(building.scope())) == 3
+    assert confirm(ada, url).status_code == 302
+
+
+def test_a_session_that_was_left_open_does_not_guess_the_password(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    url = preview(ada)
+    for _ in range(6):
+        confirm(ada, url, password="a guess")
+    answer = confirm(ada, url)
+    assert answer.status_code == 422
+    assert "Too many failed attempts" in body_of(answer)
+
+
+def test_an_open_request_says_when_its_answer_is_due_and_that_it_is_overdue(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    url = preview(ada)
+    assert "Answer due" in body_of(ada.get(url))
+    confirm(ada, url)
+    request = ForgetRequest.objects.get()
+    shown = body_of(ada.get(url))
+    assert "Answer due" in shown
+    assert "overdue" not in shown
+    assert json.loads(ada.get(f"{url}?format=json").content)["dueAt"][:10] == f"{request.due_at:%Y-%m-%d}"
+    assert request.due_at - request.created_at == timedelta(days=30)
+    request.created_at -= timedelta(days=31)
+    request.save(by=forgetting.WRITER, update_fields=["created_at"])
+    assert "overdue" in body_of(ada.get(url))
+    assert "overdue" in body_of(ada.get("/forget"))
+    drain()
+    forgotten = preview(ada)
+    ada.post(f"{forgotten}/suspects", {"rest": "spared"})
+    confirm(ada, forgotten)
+    drain()
+    assert "overdue" not in body_of(ada.get("/forget"))
+    assert "Answer due" not in body_of(ada.get(forgotten))
+
+
+def test_the_suspects_are_amber_until_each_is_decided(ada: Client, memories: None, preview: Preview) -> None:
+    url = preview(ada)
+    assert "panel attention" in body_of(ada.get(url))
+    ada.post(f"{url}/suspects", {suspected_in(body_of(ada.get(url)))[0]: "spared"})
+    assert "panel attention" in body_of(ada.get(url))
+    ada.post(f"{url}/suspects", {"rest": "spared"})
+    shown = body_of(ada.get(url))
+    assert "panel attention" not in shown
+    assert "all decided" in shown
+
+
+def test_the_confirmation_names_the_subject(ada: Client, memories: None, preview: Preview) -> None:
+    assert f"about <span hx-disable>{MARTA}</span> will be erased" in body_of(ada.get(f"{preview(ada)}/confirm"))
+
+
+def copied(browser: Client, url: str) -> tuple[dict[str, Any], str]:
+    """The two files of the copy that a preview gives."""
+    answer: Any = browser.post(f"{url}/copy")
+    assert answer.status_code == 200
+    assert answer["Content-Disposition"] == f'attachment; filename="{url.removeprefix("/forget/")}.zip"'
+    bundle = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content)))
+    return json.loads(bundle.read("subject.json")), bundle.read("subject.html").decode()
+
+
+@pytest.mark.engines
+def test_a_copy_for_the_subject_has_every_exact_match_and_the_chosen_suspects(ada: Client, preview: Preview) -> None:
+    secret = "tok-8h3k-q7w9-aa11"
+    for told in (f"{MARTA} likes <b>tea</b>", f"{MARTA} has {secret}", f"ana{MARTA} is another"):
+        building.remember("acme", told)
+    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
+    url = preview(ada)
+    data, page = copied(ada, url)
+    [entries] = [store["rows"] for store in data["stores"] if store["store"] == ENTRIES.store]
+    assert {text for row in entries for text in row["texts"]} >= {
+        f"{MARTA} likes <b>tea</b>",
+        f"{MARTA} has [REDACTED:crm]",
+    }
+    assert data["names"] == [MARTA]
+    assert data["rows"] == sum(len(store["rows"]) for store in data["stores"])
+    assert f"{MARTA} likes &lt;b&gt;tea&lt;/b&gt;" in page
+    assert "is another" not in json.dumps(data) + page
+    assert secret not in json.dumps(data) + page
+    ada.post(f"{url}/suspects", {"rest": "ticked"})
+    data, page = copied(ada, url)
+    assert "is another" in json.dumps(data)
+    assert "is another" in page
+    assert len(building.contents(building.scope())) == 3
+
+
+def test_a_copy_is_on_record_without_the_name(ada: Client, memories: None, preview: Preview) -> None:
+    url = preview(ada)
+    copied(ada, url)
+    record = AuditRecord.objects.get(action="forget.copied")
+    assert record.target == url.removeprefix("/forget/")
+    assert record.details["rows"] == 2  # the entry, and what its run was given
+    assert MARTA not in json.dumps(record.details)
+
+
+def test_a_copy_of_a_preview_that_fits_no_more_is_refused(ada: Client, memories: None, preview: Preview) -> None:
+    url = preview(ada)
+    building.remember("acme", f"{MARTA} called again")
+    answer = ada.post(f"{url}/copy")
+    assert answer.status_code == 409
+    assert "memory entries: +1 rows to erase" in body_of(answer)
 
 
 def test_a_reason_may_not_name_the_subject(ada: Client, memories: None, preview: Preview) -> None:

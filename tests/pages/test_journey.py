@@ -14,11 +14,14 @@ MARTA = "marta.kowalska@example.com"
 TOTAL = re.compile(r"of ([\d,]+)")
 
 
+def password_of(console: ConsoleProcess, email: str) -> str:
+    return next(line for line in console.output.splitlines() if email in line).split()[1]
+
+
 def sign_in(page: Page, console: ConsoleProcess, email: str) -> None:
     """The operator signs in with what the console printed."""
-    printed = next(line for line in console.output.splitlines() if email in line)
     page.goto(f"{console.url}/")
-    type_in(page, email, printed.split()[1])
+    type_in(page, email, password_of(console, email))
     expect(page.get_by_role("heading", level=1)).to_have_text("Needs you")
 
 
@@ -167,9 +170,11 @@ def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everyt
     page.get_by_role("button", name="Continue to confirm").click()
     page.get_by_label("Type the subject").fill("somebody else")
     page.get_by_label("Reason or ticket").fill("ticket 4711")
+    page.get_by_label("Your password").fill(password_of(console, "ada@acme.example"))
     page.get_by_role("button", name="Forget for good").click()
     expect(page.locator(".error-summary")).to_contain_text("is not the subject")
     page.get_by_label("Type the subject").fill(MARTA)
+    page.get_by_label("Your password").fill(password_of(console, "ada@acme.example"))
     page.get_by_role("button", name="Forget for good").click()
     expect(page.get_by_role("heading", name="Forgotten and verified")).to_be_visible(timeout=30_000)
     forget_path = page.url.removeprefix(console.url)

@@ -105,6 +105,7 @@ NEEDS = {
     "forget": "memory:forget",
     "forget-suspects": "memory:forget",
     "forget-confirm": "memory:forget",
+    "forget-copy": "memory:forget",
     "forget-again": "memory:forget",
     "forget-retry": "memory:forget",
     "audit-verify": "audit:read",

@@ -56,6 +56,7 @@ def test_a_subject_is_forgotten(plain: Page, live_server: Any, drain: Callable[.
     plain.get_by_role("button", name="Continue to confirm").click()
     plain.get_by_label("Type the subject").fill(ANA)
     plain.get_by_label("Reason or ticket").fill("ticket 1")
+    plain.get_by_label("Your password").fill(building.PASSWORD)
     plain.get_by_role("button", name="Forget for good").click()
     drain()
     plain.reload()
