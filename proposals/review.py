@@ -99,6 +99,11 @@ class Detail:
         return self.ballots[0] if self.ballots else None
 
     @property
+    def installs_next(self) -> bool:
+        """Whether one more approval grants the gate under way, and so installs."""
+        return bool(self.gate and self.last and self.last.grants + 1 >= self.gate.quorum)
+
+    @property
     def approval(self) -> Gate | None:
         """The gate whose grant was installed."""
         return next((each.gate for each in self.ballots if each.gate.id == self.proposal.approval_id), None)

@@ -88,11 +88,15 @@ class Short:
 
 
 def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, object]:
-    """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views."""
+    """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views.
+
+    Compared is what is installed unless another side is asked for; where nothing is, the revision before.
+    """
     new = told.revision(pages.number_of(request, "to") or 0) or told.current
     offered = _offered(told, impact.duplicate_of(told.proposal))
     before = _first(offered, _in_production(told))
-    old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], str(new.number - 1), before.value))
+    installed = "" if before.value == NOTHING else before.value
+    old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], installed, str(new.number - 1), before.value))
     mode = "side" if request.GET.get("mode") == "side" else "unified"
     shorts = list(_shorts(told, before, old, new, now))
     return {

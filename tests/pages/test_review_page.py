@@ -236,6 +236,18 @@ def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
     assert "Ask for activation" in shown
 
 
+def test_the_button_says_that_the_last_approval_installs(ada: Client, sign_in: SignIn) -> None:
+    made = proposing.propose()
+    assert "Approve</button>" in body_of(ada.get(url_of(made)))
+    proposing.policy(quorum=2)
+    proposing.opened(made)
+    assert "Approve</button>" in body_of(ada.get(url_of(made)))
+    ada.post(f"{url_of(made)}/decide", seen(made, decision="granted"))
+    shown = body_of(sign_in(role="reviewer").get(url_of(made)))
+    assert "Approve and install</button>" in shown
+    assert "Approve</button>" not in shown
+
+
 def test_who_has_voted_is_told_so(ada: Client) -> None:
     made = proposing.propose()
     proposing.policy(quorum=2)
@@ -666,7 +678,11 @@ def test_after_a_revision_what_production_loses_is_told_before_what_the_revision
     proposing.applied(text=proposing.artifact(version="1.0.0"))
     made = revise(proposing.propose(text=proposing.artifact(variables=[])), variables=[], text="Other {{ticket}}.")
     for _ in range(2):
-        shown = body_of(ada.get(url_of(made)))
+        whole = body_of(ada.get(url_of(made)))
+        assert 'value="installed" selected' in whole
+        assert "Compared with revision 1" not in whole
+        shown = body_of(ada.get(f"{url_of(made)}?from=1"))
+        assert 'value="1" selected' in shown
         short = shown[shown.index('id="summary"') : shown.index("diff-region")]
         installed, _, revised = short.partition("Compared with revision 1")
         assert "Compared with installed prompt:triage.summary@1.0.0" in installed
