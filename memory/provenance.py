@@ -108,7 +108,7 @@ def provenance_of_entry(scope: TenantScope, entry: "MemoryEntry") -> Provenance:
     scope.check("runs:read")
     facts = [fact for fact in event_log.about(scope.tenant_id, entry.id) if fact.type == FACT]
     runs = Run.objects.of(scope.tenant_id).in_bulk_by_id([fact.stream_id for fact in facts])
-    told = origins_of(scope.tenant_id, entry.id) if any(run.external for run in runs.values()) else {}
+    told = origins_of(scope.tenant_id, entry.id) if any(run.may_state for run in runs.values()) else {}
     shown = {} if _is_closed(scope, entry) else told
     writes = [_write(fact, runs[fact.stream_id], shown.get((fact.stream_id, fact.sequence))) for fact in facts]
     strip = _strip(scope, writes[-1]) if writes else []
@@ -145,8 +145,10 @@ def _write(fact: RunEvent, run: Run, origin: Origin | None) -> Write:
 def _verdict(writes: list[Write], *, is_stated: bool) -> VerdictKind:
     if not writes:
         return VerdictKind.NOT_OBSERVABLE
+    if is_stated:
+        return VerdictKind.STATED
     if writes[-1].run.external:
-        return VerdictKind.STATED if is_stated else VerdictKind.UNATTRIBUTED
+        return VerdictKind.UNATTRIBUTED
     if writes[-1].node_id:
         return VerdictKind.NODE
     by_host = writes[-1].run.system or writes[-1].is_run_summary

@@ -1,8 +1,8 @@
 """The ledger as a file of JSON lines: out of one host, and into another with the same ids.
 
 A line is one entry. What is imported is written by a run of the host's own, which no node is named for: which run wrote
-an entry elsewhere was not seen here. An entry that is here already, or was here and is gone, is left as it is, so an
-import that broke off is simply begun again.
+an entry elsewhere was not seen here, and where its agent said that it came from stays what was stated. An entry that is
+here already, or was here and is gone, is left as it is, so an import that broke off is simply begun again.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, ledger
+from memory import adapter, addresses, ledger, origins
 from memory.addresses import Address, Sensitivity, Tier
 from memory.drafts import EntryDraft
 from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
+from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given, Imported
 from memory.openintent import namespaces
 
-WORKFLOW = "host-import"
 DEFINITION = {
-    "id": WORKFLOW,
+    "id": IMPORT,
     "name": "An import of memory",
     "version": "1.0",
     "nodes": [],
@@ -61,6 +61,7 @@ def _line_of(entry: Any) -> str:
         "agentId": entry.agent_id,
         "createdAt": entry.created_at.isoformat(),
         "expiresAt": entry.expires_at and entry.expires_at.isoformat(),
+        **({"origin": entry.origin.document} if entry.origin else {}),
     }
     if entry.address is None:
         return json.dumps({**told, "content": entry.content}, ensure_ascii=False)
@@ -111,13 +112,14 @@ def _of_ours(said: JSONObject, now: datetime) -> Incoming:
         raise ValueError
     created_at, expires_at = _time(said["createdAt"], now), _time(said["expiresAt"]) if said.get("expiresAt") else None
     tags = tuple(map(_text, said.get("tags", [])))
+    origin = origins.parse(said["origin"]) if "origin" in said else None
     if "address" in said:
         given = Given(_address(said["address"]), _object(said["value"]), tags, expires_at)
-        return Incoming(Imported(entry_id, created_at, given), "")
+        return Incoming(Imported(entry_id, created_at, given, origin), "")
     draft = EntryDraft(
         _text(said["content"]), tags, _text(said.get("subject", "")), _text(said.get("agentId", "")), expires_at
     )
-    return Incoming(Imported(entry_id, created_at, draft), _text(said["memoryRef"]))
+    return Incoming(Imported(entry_id, created_at, draft, origin), _text(said["memoryRef"]))
 
 
 def _of_mem0(said: JSONObject, now: datetime) -> Incoming:
@@ -195,7 +197,7 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
         definition = json.dumps(DEFINITION, separators=(",", ":"), sort_keys=True)
-        order = RunOrder(WORKFLOW, definition, scope.principal.id, system=True, scope_id=scope_id)
+        order = RunOrder(IMPORT, definition, scope.principal.id, system=True, scope_id=scope_id)
         there = runs.open_run(scope.tenant_id, order, now=now, ready=False)
         runs.start(there, snapshot_position=ledger.position(scope.tenant_id), now=now)
     return runs.find(scope.tenant_id, there.id)

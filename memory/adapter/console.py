@@ -19,6 +19,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
+from memory.origins import Origin
 
 COUNTED = 10_000
 Owned = TypeVar("Owned", bound=TenantOwned)
@@ -88,13 +89,18 @@ def _told_to(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> QuerySet[Memory
 
 def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
     """``rows`` with what was stated of their last writes, in one query where any can have that."""
-    wanted = [row.id for row in rows if row.run.external or row.memory_ref.startswith(PREFIX)]
+    wanted = [row.id for row in rows if row.run.may_state or row.memory_ref.startswith(PREFIX)]
     if wanted:
-        told = EntryOrigin.objects.of(scope.tenant_id).filter(entry_id__in=wanted, current=True)
-        found = {each.entry_id: each.origin for each in told}
+        found = _origins_of(scope, wanted)
         for row in rows:
-            row.origin = None if row.sealed and not scope.can("memory:retire") else found.get(row.id)
+            row.origin = found.get(row.id)
     return rows
+
+
+def _origins_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, Origin]:
+    """What was stated of the last writes of these, where that is not confidential to the principal."""
+    rows = _last_origins(scope, {} if scope.can("memory:retire") else {"entry__sealed": False})
+    return {row.entry_id: row.origin for part in sql.in_chunks(entry_ids) for row in rows.filter(entry_id__in=part)}
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
@@ -108,11 +114,15 @@ def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEn
 
 
 def live_in_order(scope: TenantScope, *, now: datetime) -> Iterator[MemoryEntry]:
-    """Every entry that can be read now, with its address, in the order in which they were written; read in chunks."""
+    """Every entry that can be read now, with its address and what was stated of its last write, in the order in which
+    they were written; read in chunks."""
     scope.check("memory:read")
     rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
     while chunk := list(rows.filter(position__gt=position)[: sql.CHUNK]):
-        yield from with_addresses(scope, chunk)
+        found = _origins_of(scope, [row.id for row in chunk])
+        for row in with_addresses(scope, chunk):
+            row.origin = found.get(row.id)
+            yield row
         position = chunk[-1].position
 
 
@@ -131,10 +141,11 @@ class Exported(NamedTuple):
     expires_at: str
     retired_at: str
     address: EntryAddress | None
+    origin: Origin | None
 
 
 def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
-    """``rows`` in their order, with the addresses that they have."""
+    """``rows`` in their order, with the addresses that they have, and what was stated of their last writes."""
     times = [Cast(name, TextField()) for name in Exported._fields[7:10]]
     try:
         found = sql.rows(*rows.values_list(*Exported._fields[:7], *times).query.sql_with_params())
@@ -143,6 +154,7 @@ def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
     keyed = [sql.as_uuid(row[0]) for row in found if row[1].startswith(PREFIX)]
     addresses = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key")
     known = {each.id.hex: each for part in sql.in_chunks(keyed) for each in addresses.filter(id__in=part)}
+    stated = {key.hex: told for key, told in _origins_of(scope, [sql.as_uuid(row[0]) for row in found]).items()}
     digits, instant, document = sql.digits, sql.wire_instant, sql.as_document
     return [
         Exported(
@@ -157,6 +169,7 @@ def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
             instant(ends) if ends else "",
             instant(retired) if retired else "",
             known.get(own) if known else None,
+            stated.get(own) if stated else None,
         )
         for row_id, ref, content, tags, run_id, node, agent, made, ends, retired in found
     ]

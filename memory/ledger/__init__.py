@@ -18,7 +18,7 @@ from memory.ledger.addressed import (
     touch,
     write_addressed,
 )
-from memory.ledger.bulk import Imported, import_drafts, known_ids, write_entries
+from memory.ledger.bulk import Imported, known_ids, write_entries
 from memory.ledger.derived import Derivation, protect, strengthen, write_derived
 from memory.ledger.entries import (
     Written,
@@ -41,7 +41,7 @@ from memory.ledger.erase import (
     removed_since,
 )
 from memory.ledger.index import behind, catch_up
-from memory.ledger.origins import Stated, write_stated
+from memory.ledger.origins import Stated, import_drafts, write_stated
 from memory.ledger.retirement import (
     Hidden,
     hide_entries,

@@ -337,7 +337,11 @@ class _Ready:
 
 def import_addressed(scope: TenantScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
     """``write_addressed`` for entries from elsewhere, by a run of the host."""
-    new = [New(each.what, run.id, "", each) for each in imported if isinstance(each.what, Given)]
+    new = [
+        New(each.what, run.id, "", each, Stated(run.id, each.origin) if each.origin else None)
+        for each in imported
+        if isinstance(each.what, Given)
+    ]
     write_addressed(scope, new, actor="", now=now)
 
 

@@ -1,7 +1,7 @@
 """Many entries stored in one go: looked through together, as rows instead of objects, one statement for each table."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from memory.ledger import entries, index
 from memory.ledger.entries import COLUMNS, SEARCH_TEXT, Redraft, Written
 from memory.ledger.rows import WRITER, move_head
 from memory.models.entry import EntryTag, MemoryEntry, Tombstone
+from memory.origins import Origin
 from memory.redaction import Redactor, unchanged
 from memory.text.matching import hidden_form
 
@@ -79,23 +80,7 @@ class Imported:
     entry_id: UUID
     created_at: datetime
     what: "EntryDraft | Given"
-
-
-def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
-    """The entries are under ``scope``, without any secret of the tenant, each with its fact on ``run``; all or none."""
-    entries.require_plain_ref(scope)
-    entries.require_writable(scope, run)
-    redactor = harness.for_tenant(run.tenant_id)
-    made = []
-    for part in sql.in_chunks(imported, TOGETHER):
-        drafts = [each.what for each in part if isinstance(each.what, EntryDraft)]
-        redact = redactor_of(redactor, (scope.memory_ref, *(text for draft in drafts for text in draft.texts)))
-        for each, draft in zip(part, drafts, strict=True):
-            entry = replace(entries.redacted(scope, draft, redact, now), id=each.entry_id)
-            made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
-    with transaction.atomic():
-        event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
-        insert_entries(run.tenant_id, made, now=now)
+    origin: Origin | None = None
 
 
 def known_ids(tenant_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, str]:

@@ -1,7 +1,7 @@
 """Where a write came from, as the agent states it: stored beside the entry, redacted with it (SR-1)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from memory.host.events import MemoryWritten
 from memory.host.models import Run
 from memory.host.tenancy import MemoryScope
 from memory.ledger import bulk, entries
-from memory.ledger.bulk import Prepared
+from memory.ledger.bulk import Imported, Prepared
 from memory.ledger.entries import Redact, Written
 from memory.ledger.rows import WRITER
 from memory.models import EntryOrigin
@@ -53,6 +53,29 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
         _put(run.tenant_id, [(*each, sequence) for each in stated])
     [written] = bulk.written([made], rows, now)
     return written
+
+
+def import_drafts(scope: MemoryScope, imported: Sequence[Imported], *, run: Run, now: datetime) -> None:
+    """The entries are under ``scope``, without any secret of the tenant, each with its fact on ``run``, and with what
+    was stated of it elsewhere; all or none."""
+    entries.require_plain_ref(scope)
+    entries.require_writable(scope, run)
+    redactor = harness.for_tenant(run.tenant_id)
+    made: list[Prepared] = []
+    stated: dict[int, tuple[UUID, Stated]] = {}
+    for part in sql.in_chunks(imported, bulk.TOGETHER):
+        drafts = [each.what for each in part if isinstance(each.what, EntryDraft)]
+        redact = bulk.redactor_of(redactor, (scope.memory_ref, *(text for draft in drafts for text in draft.texts)))
+        for each, draft in zip(part, drafts, strict=True):
+            entry = replace(entries.redacted(scope, draft, redact, now), id=each.entry_id)
+            if each.origin:
+                stated[len(made)] = each.entry_id, Stated(run.id, each.origin).redacted(redactor.redact)
+            made.append(Prepared(entry, draft, run.id, created_at=each.created_at))
+    with transaction.atomic():
+        last = event_log.append(run.tenant_id, run.id, *(each.fact for each in made), now=now)
+        bulk.insert_entries(run.tenant_id, made, now=now)
+        first = last - len(made) + 1
+        _put(run.tenant_id, [(*each, first + place) for place, each in stated.items()])
 
 
 def tell(tenant_id: UUID, told: Iterable[tuple[MemoryWritten, Stated]], redact: Redact, *, now: datetime) -> None:

@@ -11,10 +11,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import adapter, search
+from memory import adapter, origins, search
 from memory.addresses import Sensitivity, Tier
 from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
+from memory.origins import Origin
 from memory.search import LedgerFilter
 from memory.wire import address_document
 
@@ -53,9 +54,10 @@ WORDS = {
 LISTED, OFFERED = 8, 500
 OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
 NO_ADDRESS = ("",) * len(OF_ADDRESS)
+NO_ORIGIN = ("",) * len(origins.MEMBERS)
 COLUMNS = (
     "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
-    *OF_ADDRESS,
+    *OF_ADDRESS, *(f"origin.{name}" for name in origins.MEMBERS),
 )  # fmt: skip
 
 
@@ -158,7 +160,8 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
 
 
 def _cells(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[list[str]]:
-    """The cells of ``COLUMNS`` of each entry; in a table the parts of an address have columns of their own."""
+    """The cells of ``COLUMNS`` of each entry; in a table the parts of an address and of an origin have columns of their
+    own."""
     cell = exports.cell
     for entry in search.export_entries(scope, wanted, now=now):
         at = entry.address
@@ -174,12 +177,18 @@ def _cells(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[
             entry.expires_at,
             "retired" if entry.retired_at else "present",
             *(NO_ADDRESS if at is None else _address_cells(at)),
+            *(NO_ORIGIN if entry.origin is None else _origin_cells(entry.origin)),
         ]
 
 
 def _address_cells(at: "EntryAddress") -> list[str]:
     document = address_document(at)["address"]
     return [exports.cell(document[name]) for name in OF_ADDRESS]
+
+
+def _origin_cells(origin: Origin) -> list[str]:
+    document = origin.document
+    return [exports.cell(document.get(name)) for name in origins.MEMBERS]
 
 
 def row_of(entry: adapter.Exported) -> dict[str, Any]:
@@ -199,4 +208,5 @@ def row_of(entry: adapter.Exported) -> dict[str, Any]:
         "state": "retired" if entry.retired_at else "present",
         **retired,
         **address_document(entry.address),
+        **({"origin": entry.origin.document} if entry.origin else {}),
     }

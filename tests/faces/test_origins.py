@@ -1,5 +1,7 @@
 """What agents that run elsewhere write over the host extension, and what they state of where it came from."""
 
+import csv
+import io
 import json
 from datetime import timedelta
 from typing import Any
@@ -348,3 +350,18 @@ def test_a_key_finds_what_its_own_agents_stated(client: Client, told: Agent) -> 
     bound = Agent(client, role="agent", agents=("billing-01",))
     bound.wrote("mine", origin={"system": "a", "node": "act"})
     assert found(bound, nodeId="act") == found(bound, system="a") == ["mine"]
+
+
+def test_files_of_the_ledger_hold_what_is_stated_in_columns_of_its_own(client: Client, agent: Agent) -> None:
+    agent.wrote("said", origin=ORIGIN)
+    agent.wrote("plain")
+    client.force_login(building.operator())
+    plain, said = json.loads(client.get("/memory?format=json").getvalue())["entries"]
+    assert (said["origin"], "origin" in plain) == (ORIGIN, False)
+    text = client.get("/memory?format=csv").getvalue().decode()
+    plain, said = csv.DictReader(io.StringIO(text))
+    assert (said["origin.node"], said["origin.step"], said["origin.sourceIds"]) == ("call_model", "2", "doc-1 doc-2")
+    assert {name: said[f"origin.{name}"] for name in ("system", "runId", "threadId", "traceparent")} == {
+        name: ORIGIN[name] for name in ("system", "runId", "threadId", "traceparent")
+    }
+    assert {value for name, value in plain.items() if name.startswith("origin.")} == {""}

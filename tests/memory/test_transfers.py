@@ -9,13 +9,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from memory import ledger, transfers
+from memory import adapter, external_runs, ledger, provenance, search, transfers
 from memory.addresses import Address, Tier
+from memory.drafts import EntryDraft
 from memory.host import audit, ids, runs, vault
 from memory.ledger import Given, New
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
+from memory.origins import Origin
+from memory.search import LedgerFilter
 from tests import building
+from tests.faces.test_origins import forget
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -191,3 +197,53 @@ def test_memories_of_other_stores_keep_one_id_however_often_they_come(tmp_path: 
         assert run_import(capsys, tmp_path / form, "--format", form) == ["1: already here"]
         assert stored("globex")[-1][1:5] == expected
         assert stored("globex")[-1][6].isoformat().startswith("2025-01-02T")
+
+
+ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",))
+
+
+def test_what_was_stated_of_an_entry_is_exported_and_stays_stated_elsewhere(tmp_path: Path, capsys: Any) -> None:
+    acme, now = building.scope(), timezone.now()
+    said = external_runs.write_entry(acme, "notes", EntryDraft("a"), ORIGIN, now=now)
+    plain = external_runs.write_entry(acme, "notes", EntryDraft("b"), None, now=now)
+    place = Address(Tier.EPISODIC, "bot", "facts", "k", created_by="bot")
+    kept = entries.create(Caller(acme, "bot"), Given(place, {"n": 1}), origin=ORIGIN, now=now)
+    (tmp_path / "memory").write_text(export(capsys))
+    lines = [json.loads(each) for each in (tmp_path / "memory").read_text().splitlines()]
+    assert [each.get("origin") for each in lines] == [ORIGIN.document, None, ORIGIN.document]
+    assert run_import(capsys, tmp_path / "memory") == ["1: stored", "2: stored", "3: stored"]
+    assert run_import(capsys, tmp_path / "memory") == ["1: already here", "2: already here", "3: already here"]
+    assert sorted(export(capsys, "globex").splitlines()) == sorted((tmp_path / "memory").read_text().splitlines())
+    globex = building.scope("globex")
+    for entry_id, origin, verdict in (
+        (said.id, ORIGIN, "stated"),
+        (plain.id, None, "host"),
+        (kept.id, ORIGIN, "stated"),
+    ):
+        found = adapter.entry(globex, entry_id, now=timezone.now())
+        assert found
+        told = provenance.provenance_of_entry(globex, found)
+        assert (told.verdict, told.origin, len(told.writes)) == (verdict, origin, 1)
+    listed = search.ledger_page(globex, LedgerFilter(thread="t-1"), now=timezone.now()).entries
+    assert [(row.id, row.origin) for row in listed] == [(kept.id, ORIGIN), (said.id, ORIGIN)]
+
+
+def test_an_origin_that_is_none_is_refused_by_its_field_and_one_with_a_secret_is_redacted(
+    tmp_path: Path, capsys: Any
+) -> None:
+    vault.put(building.tenant("globex").id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    origin = {"system": "x", "node": "tok-93fb0c1d7e"}
+    (tmp_path / "memory").write_text("\n".join([line(1, origin={"system": "x", "node": 7}), line(2, origin=origin)]))
+    with pytest.raises(CommandError, match="1 lines"):
+        run_import(capsys, tmp_path / "memory")
+    report = capsys.readouterr().out.splitlines()
+    assert report[0].startswith("1: refused: The origin of the memory entry is not valid. (origin.node")
+    assert report[1] == "2: stored"
+    assert json.loads(export(capsys, "globex"))["origin"] == {"system": "x", "node": "[REDACTED:crm]"}
+
+
+def test_a_forgotten_person_is_gone_from_the_origin_of_an_import(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "memory").write_text(line(1, origin={"system": "x", "threadId": "ana@acme.example"}))
+    run_import(capsys, tmp_path / "memory")
+    forget("globex", "ana@acme.example")
+    assert "ana@acme.example" not in export(capsys, "globex")

@@ -88,6 +88,9 @@ class ForkMode(models.TextChoices):
     BRANCH = "branch"
 
 
+IMPORT = "host-import"  # the workflow of the runs that write what a file brings
+
+
 class Run(TenantOwned):
     """One execution of a workflow. Status moves only through ``memory.host.runs``.
 
@@ -153,6 +156,11 @@ class Run(TenantOwned):
 
     definition = tenant_link("host.Definition", "definition_id")
     source_run = tenant_link("host.Run", "source_run_id", null=True)
+
+    @property
+    def may_state(self) -> bool:
+        """Whether its log can have writes of which somebody stated the origin: an agent elsewhere, or a file."""
+        return self.external or self.workflow_id == IMPORT
 
     class Meta:
         constraints = (
