@@ -47,8 +47,10 @@ def unusable_database(console: ConsoleProcess) -> Iterator[None]:
         allow = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
         server.execute(allow.format(sql.Identifier(name), sql.SQL("false")))
         server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        yield
-        server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
+        try:
+            yield
+        finally:
+            server.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
 
 
 @pytest.fixture(scope="module")

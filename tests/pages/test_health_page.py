@@ -1,11 +1,13 @@
 """Health: what an operator sees of the host at two in the morning."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.cache import caches
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ
@@ -58,6 +60,21 @@ def test_a_slow_request_is_listed_by_its_route_and_never_by_what_was_asked_for(
     assert (slow["method"], slow["route"], slow["status"]) == ("GET", "memory", 200)
     assert "a-secret-word" not in json.dumps(state(ada))
     assert "GET /memory" in body_of(ada.get("/health"))
+
+
+def test_a_request_that_the_database_refused_does_not_wait_for_it_again_to_be_listed_as_slow(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(execute: Callable[..., Any], sql: str, *given: Any) -> Any:
+        if "memory_memoryentry" in sql:
+            raise OperationalError("database is locked")
+        return execute(sql, *given)
+
+    caches["default"].delete(health.SLOW)
+    with monkeypatch.context() as patched, connection.execute_wrapper(refuse):
+        patched.setattr(health, "SLOW_S", 0.0)
+        assert ada.get("/memory").status_code == 503
+    assert state(ada)["slowRequests"] == []
 
 
 def test_the_list_of_slow_requests_keeps_the_newest_twenty(ada: Client) -> None:
