@@ -21,6 +21,7 @@ from memory.host.events import Event, MemoryWritten, RunCancelled, RunPaused, Ru
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
 from memory.models import EntryOrigin, EventNote
+from memory.origins import Origin
 
 WRITER = "memory.event_notes"
 Note = JSONObject
@@ -110,14 +111,25 @@ def with_stated_nodes(tenant_id: UUID, events: list[Recorded]) -> list[Recorded]
     told = [event.sequence for event in events if event.type == MemoryWritten.type and not event.node_id]
     if not told:
         return events
-    rows = EntryOrigin.objects.of(tenant_id).filter(run_id=events[0].run_id, sequence__in=told, entry__sealed=False)
-    nodes = dict(rows.exclude(node="").values_list("sequence", "node"))
+    nodes = dict(_origins(tenant_id, events[0].run_id, told).exclude(node="").values_list("sequence", "node"))
     return [
         replace(event, node_id=node, payload={**event.payload, "nodeId": node})
         if (node := nodes.get(event.sequence))
         else event
         for event in events
     ]
+
+
+def origins_of(tenant_id: UUID, writes: Sequence[Recorded]) -> dict[int, Origin]:
+    """What is stated of these writes of one run, by sequence."""
+    if not writes:
+        return {}
+    rows = _origins(tenant_id, writes[0].run_id, [each.sequence for each in writes])
+    return {row.sequence: row.origin for row in rows}
+
+
+def _origins(tenant_id: UUID, run_id: UUID, sequences: list[int]) -> QuerySet[EntryOrigin]:
+    return EntryOrigin.objects.of(tenant_id).filter(run_id=run_id, sequence__in=sequences, entry__sealed=False)
 
 
 def notes_of(tenant_id: UUID, told: Sequence[Recorded]) -> dict[int, Note]:

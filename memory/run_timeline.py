@@ -17,6 +17,7 @@ from memory.host.events import VENDOR, MemoryArchived
 from memory.host.models import Interrupt, InterruptVote, Resolution, Run, RunStatus
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
+from memory.origins import Origin
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry, Tombstone
@@ -33,12 +34,14 @@ DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class TrailWrite:
-    """A write as the log recorded it, with the entry as it is now, or what remains of it."""
+    """A write as the log recorded it, with the entry as it is now, or what remains of it; on the log of an external run
+    with what its agent states."""
 
     event: Recorded
     memory_id: str
     entry: "MemoryEntry | None"
     tombstone: "Tombstone | None"
+    origin: Origin | None = None
 
     @property
     def fate(self) -> str:
@@ -91,7 +94,7 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
-    writes = _writes(scope, events, now)
+    writes = _writes(scope, run, events, now)
     names = list(dict.fromkeys(name for event in events if (name := _place(event))))
     lanes = [_lane(name, events, writes) for name in (*names, "")]
     length = event_log.length(scope.tenant_id, run.id)
@@ -134,14 +137,17 @@ def question_of(interrupt: Interrupt) -> Question:
     return Question(interrupt, interrupts.votes_at(interrupt) if several else [])
 
 
-def _writes(scope: TenantScope, events: list[Recorded], now: datetime) -> list[TrailWrite]:
-    """By the ids in the events, in two queries however many there are."""
+def _writes(scope: TenantScope, run: Run, events: list[Recorded], now: datetime) -> list[TrailWrite]:
+    """By the ids in the events, in three queries however many there are."""
     facts = [event for event in events if event.type == "memory.written"]
     wanted = [entry_id for event in facts if (entry_id := ids.parse("mem", event.payload["memoryId"]))]
     found = adapter.by_ids(scope, wanted, now=now) if scope.can("memory:read") else {}
     gone = adapter.tombstones(scope, wanted) if scope.can("memory:read") else {}
+    stated = event_notes.origins_of(scope.tenant_id, facts) if run.external else {}
     return [
-        TrailWrite(event, event.payload["memoryId"], found.get(entry_id), gone.get(entry_id))
+        TrailWrite(
+            event, event.payload["memoryId"], found.get(entry_id), gone.get(entry_id), stated.get(event.sequence)
+        )
         for event, entry_id in zip(facts, wanted, strict=True)
     ]
 

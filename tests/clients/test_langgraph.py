@@ -256,7 +256,9 @@ def test_six_writes_of_a_graph_show_their_thread_node_and_step_and_are_found_aga
             page = operator.get(f"/memory/{entry['id']}").text
             assert all(text in page for text in ("stated by the agent", thread, f"<code>{node}</code>"))
         run = operator.get(f"/runs/{provenance['writes'][0]['runId']}").text
-        assert all(f"<code>{node}</code>" in run for node in NODES)
+        for step, node in enumerate(NODES, start=1):
+            assert f"<code>{node}</code>" in run
+            assert f"<code>{thread}</code></a>, step <code>{step}</code>, stated by the agent" in run
 
 
 def test_a_graph_in_a_graph_states_its_own_node_and_checkpoint(store: ConsoleStore, operator: httpx.Client) -> None:
