@@ -105,6 +105,7 @@ hooks: list[URLPattern] = [
 ]
 
 entrances: list[URLPattern] = [
+    path("connect", access.connect, name="connect"),
     path("settings/keys", access.key_list, name="keys"),
     path("settings/keys/<str:key_id>/revoke", access.key_revoke, name="key-revoke"),
     path("settings/keys/<str:key_id>/rotate", access.key_rotate, name="key-rotate"),

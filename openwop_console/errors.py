@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 import psycopg
-from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -23,7 +22,7 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from memory.host import denials, errors, ids, slots
+from memory.host import denials, errors, ids, pages, slots
 from memory.host.errors import Forbidden, Refusal
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
@@ -167,13 +166,8 @@ def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         return _page(request, refusal, status)
     headers = _headers(refusal, status)
     if face == "mcp" and status == 401:
-        headers["WWW-Authenticate"] = f'Bearer resource_metadata="{public_url(request)}{RESOURCE_METADATA}"'
+        headers["WWW-Authenticate"] = f'Bearer resource_metadata="{pages.public_url(request)}{RESOURCE_METADATA}"'
     return JsonResponse(_body(face, refusal), status=status, headers=headers)
-
-
-def public_url(request: HttpRequest) -> str:
-    """The address of this host as the request's client knows it."""
-    return settings.OPENWOP_PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def _headers(refusal: Refusal, status: int) -> dict[str, str]:

@@ -181,7 +181,7 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
 def _require_own_origin(request: HttpRequest) -> None:
     """Refuse what the page of another site sends: a name that it may lead to this host (DNS rebinding)."""
     origin = request.headers.get("Origin")
-    if origin is not None and origin not in {f"{request.scheme}://{request.get_host()}", errors.public_url(request)}:
+    if origin is not None and origin not in {f"{request.scheme}://{request.get_host()}", pages.public_url(request)}:
         raise Forbidden("This address is not for pages of other sites.")
 
 

@@ -70,6 +70,7 @@ SECTIONS = (
     Section("Settings", "settings", "manifest:read", "roles permissions policies"),
     Section("Operators", "operators", "operators:manage", "people invite roles sessions password"),
     Section("API keys", "keys", "keys:manage", "tokens credentials rotate revoke"),
+    Section("Connect an agent", "connect", "manifest:read", "client sdk langgraph mcp curl examples"),
     Section("Secrets", "secrets", "secrets:manage", "vault credentials"),
     Section("Webhooks", "webhooks", "webhooks:manage", "deliveries events"),
     Section("Health", "host-health", "passes:run", "workers queue disk database slow status"),

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms, shortcuts
+from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
@@ -48,6 +49,11 @@ def render(
     response = shortcuts.render(request, fragment if partial else template, {**around, **context}, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def public_url(request: HttpRequest) -> str:
+    """The address of this host as the request's client knows it."""
+    return settings.OPENWOP_PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:

@@ -1,7 +1,10 @@
 """Who and what may come in: operators, API keys, and the secrets that runs resolve by name."""
 
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,23 +19,69 @@ from memory.host.operators import Invitation
 from memory.host.tenancy import TenantScope
 
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
+CONNECT = "manifest:read"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program of ``examples/``, and what has to be installed for it."""
+
+    title: str
+    file: str
+    installs: str
+    text: str = ""
+
+
+EXAMPLES = (
+    Example("Plain Python", "plain.py", "./client"),
+    Example("LangGraph", "langgraph_store.py", "'./client[langgraph]'"),
+    Example("OpenAI Agents SDK", "agents_session.py", "'./client[agents]'"),
+    Example("Model Context Protocol", "mcp_client.py", "mcp"),
+    Example("curl", "curl.sh", ""),
+)
 
 
 @pages.parameters("after", "seen")
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_list(request: HttpRequest) -> HttpResponse:
     """The API keys, the newest first; a POST makes one, whose text the answer shows once."""
-    scope, now = tenancy.scope_of(request), timezone.now()
+    scope = tenancy.scope_of(request)
     keys.check_manager(scope, keys.SCOPE)
+    form, made, status = _submitted_key(request, scope)
+    return _keys_page(request, scope, form, made=made, status=status)
+
+
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def connect(request: HttpRequest) -> HttpResponse:
+    """How an agent that runs elsewhere writes here; a POST makes a key, which the examples of the answer then have."""
+    scope = tenancy.scope_of(request)
+    scope.check(CONNECT)
+    form, made, status = None, None, 200
+    if request.method == "POST" or scope.can(keys.SCOPE):
+        keys.check_manager(scope, keys.SCOPE)
+        form, made, status = _submitted_key(request, scope)
+    folder = Path(settings.BASE_DIR) / "examples"
+    context = {
+        "nav": "settings",
+        "form": form,
+        "made": made,
+        "address": pages.public_url(request),
+        "examples": [replace(each, text=(folder / each.file).read_text()) for each in EXAMPLES],
+    }
+    return pages.render(request, "memory/connect.html", context, status=status)
+
+
+def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, NewKey | None, int]:
+    """The form as it is shown, the key that it made, if any, and the status of the answer."""
     form = _key_form(scope, request.POST if request.method == "POST" else None)
     if not form.is_bound:
-        return _keys_page(request, scope, form)
+        return form, None, 200
+    now = timezone.now()
     sent = pages.submit(form, lambda data: keys.create(scope, **data, now=now), called=FIELDS, not_found="person")
     if sent.conflict:
         messages.error(request, sent.conflict.message)
-    if not sent.result:
-        return _keys_page(request, scope, form, status=sent.status)
-    return _keys_page(request, scope, _key_form(scope), made=sent.result)
+    return (_key_form(scope), sent.result, 200) if sent.result else (form, None, sent.status)
 
 
 def _key_form(scope: TenantScope, given: Any = None) -> KeyForm:

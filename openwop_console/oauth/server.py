@@ -17,11 +17,10 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 
-from memory.host import access, ids, keys, tenancy
+from memory.host import access, ids, keys, pages, tenancy
 from memory.host.errors import Unauthenticated
 from memory.host.models import ApiKey
 from memory.host.tenancy import Principal, TenantScope
-from openwop_console import errors
 
 RESOURCE = "/mcp"
 SCOPE = "mcp"
@@ -46,7 +45,7 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
         return random_secrets.token_urlsafe(48)
 
     def get_issuer(self) -> str:
-        return errors.public_url(self.request)
+        return pages.public_url(self.request)
 
     def validate_client_registration(self, *, client: Any, client_metadata: Any, **_: object) -> None:
         """A client is given what clients of ``/mcp`` need, whatever it asked for."""
@@ -94,7 +93,7 @@ def form_target(uri: str) -> str:
 def is_for_us(request: HttpRequest, resources: list[str]) -> bool:
     """Whether all of ``resources`` are the address of MCP at this host; a token that names none is for it too, since
     this host gives tokens for nothing else."""
-    own = {f"{errors.public_url(request)}{RESOURCE}", f"{request.scheme}://{request.get_host()}{RESOURCE}"}
+    own = {f"{pages.public_url(request)}{RESOURCE}", f"{request.scheme}://{request.get_host()}{RESOURCE}"}
     return set(resources) <= own
 
 

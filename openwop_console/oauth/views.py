@@ -22,7 +22,6 @@ from memory.host import access, keys, pages
 from memory.host.errors import Invalid
 from memory.host.operations import STRING, TEXT, closed, listed, operation
 from memory.host.tenancy import scope_of
-from openwop_console import errors
 from openwop_console.oauth import server
 
 MAY = {
@@ -58,7 +57,7 @@ AUTHORIZATION_SERVER = closed(
 @api_view(["GET"])
 def protected_resource(request: Request) -> Response:
     """Where a client of ``/mcp`` comes by a token (RFC 9728)."""
-    base = errors.public_url(request._request)  # noqa: SLF001  # Django's own
+    base = pages.public_url(request._request)  # noqa: SLF001  # Django's own
     return Response(
         {
             "resource": f"{base}{server.RESOURCE}",
@@ -74,7 +73,7 @@ def protected_resource(request: Request) -> Response:
 @api_view(["GET"])
 def authorization_server(request: Request) -> Response:
     """What this host does as an authorization server (RFC 8414)."""
-    base = errors.public_url(request._request)  # noqa: SLF001  # Django's own
+    base = pages.public_url(request._request)  # noqa: SLF001  # Django's own
     return Response(
         {
             "issuer": base,

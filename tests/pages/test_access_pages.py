@@ -2,13 +2,16 @@
 
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 import time_machine
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import escape
 
 from memory.host import access, audit, ids, vault
 from memory.host.models import ApiKey, Operator
@@ -87,6 +90,27 @@ def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client, form
     assert answer.status_code == 422
     assert says in body_of(answer)
     assert ApiKey.objects.count() == 0
+
+
+def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_in: SignIn) -> None:
+    for page in ("/", "/settings", "/settings/keys", "/agents", "/memory"):
+        assert 'href="/connect"' in body_of(ada.get(page)), page
+    before = body_of(ada.get("/connect"))
+    for path in (Path(settings.BASE_DIR) / "examples").iterdir():
+        assert escape(path.read_text()) in before
+    made = body_of(ada.post("/connect", {"name": "planner", "role": "agent", "agents": "planner"}))
+    found = re.search(r"export OPENWOP_URL=(\S+)\nexport OPENWOP_API_KEY=(\S+)</pre>", made)
+    assert found, made
+    assert found[1] == "http://testserver"
+    note = {"memoryRef": "notes", "content": "hello", "origin": {"system": "x", "node": "plan"}}
+    headers = {"authorization": f"Bearer {found[2]}"}
+    wrote = Client().post("/v1/host/console/memory", note, content_type="application/json", headers=headers)
+    assert wrote.status_code == 201
+    assert found[2] not in body_of(ada.get("/connect"))
+    assert ada.post("/connect", {"role": "nobody"}).status_code == 422
+    viewer = sign_in(role="viewer")
+    assert "New key" not in body_of(viewer.get("/connect"))
+    assert viewer.post("/connect", {"name": "x", "role": "viewer"}).status_code == 403
 
 
 def test_who_manages_no_keys_sees_and_makes_none_and_another_tenant_s_key_is_not_there(sign_in: SignIn) -> None:

@@ -45,6 +45,7 @@ LISTS += [
     "/archives",
     "/archives/distill",
     "/settings/approval/automation",
+    "/connect",
     "/settings/keys",
     "/settings/operators",
     "/settings/secrets",

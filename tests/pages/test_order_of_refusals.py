@@ -90,6 +90,7 @@ NEEDS = {
     "artifact-disable": "artifacts:manage",
     "artifact-enable": "artifacts:manage",
     "artifact-roll-back": "proposals:create",
+    "connect": "keys:manage",
     "keys": "keys:manage",
     "key-revoke": "keys:manage",
     "key-rotate": "keys:manage",
