@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from memory import drafts
 from memory.addresses import is_agent_id
 from memory.host import events, webhooks
 from memory.host.pages import PlainForm
@@ -41,6 +42,22 @@ class RestoreForm(ReasonForm):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.fields["reason"].help_text = "Kept in the audit log. Secrets are redacted."
+
+
+class CorrectionForm(RestoreForm):
+    """What an entry is to say instead. A browser sends line ends that no entry has."""
+
+    content = forms.CharField(
+        label="Text",
+        strip=False,
+        max_length=drafts.MAX_CONTENT_BYTES,
+        widget=forms.Textarea(attrs={"rows": 12, "class": "tall"}),
+        help_text="Secrets are redacted.",
+    )
+    field_order = ("content", "reason")
+
+    def clean_content(self) -> str:
+        return str(self.cleaned_data["content"]).replace("\r\n", "\n")
 
 
 class AuditedForm(RestoreForm):

@@ -26,6 +26,7 @@ from memory.views import (
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
+    path("memory/<str:mem_id>/correct", entries.correct, name="memory-entry-correct"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),
     path("memory/<str:mem_id>/restore", entries.restore, name="memory-entry-restore"),
     path("memory/<str:mem_id>/reveal", entries.reveal, name="memory-entry-reveal"),

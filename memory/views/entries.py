@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, ledger, provenance
-from memory.forms import ReasonForm, RestoreForm
-from memory.host import exports, ids, pages, tenancy
+from memory import adapter, corrections, ledger, provenance
+from memory.forms import CorrectionForm, ReasonForm, RestoreForm
+from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
@@ -73,8 +73,17 @@ def _page(
     kin = pass_reports.kinship(scope, found, now=now)
     context = {"nav": "memory", "now": now, "entry": found, "mem_id": mem_id, "told": told, "kin": kin, **_strip(told)}
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
-    context |= {"value": value, "revealed": revealed, **_may(scope, mem_id)}
+    context |= {"value": value, "revealed": revealed, **_author(scope, told), **_may(scope, mem_id)}
+    context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)
+
+
+def _author(scope: TenantScope, told: Provenance) -> dict[str, object]:
+    """Who wrote the entry as a correction, if a person did."""
+    if told.writer is None or told.writer.run.workflow_id != corrections.WORKFLOW:
+        return {}
+    author = told.writer.run.principal
+    return {"author": author, "names": access.names_of(scope.tenant_id, [author])}
 
 
 def _indented(value: object) -> str:
@@ -165,6 +174,24 @@ def _lineage(kin: Kinship) -> dict[str, object]:
 
 def _kin(each: Kin) -> dict[str, object]:
     return {"id": each.id, "kind": each.kind, "passId": ids.wire("pass", each.pass_id) if each.pass_id else None}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
+    """Ask for the right text, then let a new entry take the place of this one."""
+    scope = tenancy.scope_of(request)
+    found = _found(scope, mem_id)
+    corrections.require_correctable(scope, found)
+    form = CorrectionForm(request.POST if request.method == "POST" else None, initial={"content": found.content})
+    conflict, status = None, 200
+    if request.method == "POST":
+        sent = pages.submit(form, lambda data: corrections.correct(scope, found.id, **data, now=timezone.now()))
+        if sent.result:
+            messages.success(request, "The entry is corrected. Runs that start from now on read the new text.")
+            return redirect("memory-entry", ids.wire("mem", sent.result.id))
+        conflict, status = sent.conflict, sent.status
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "conflict": conflict}
+    return pages.render(request, "memory/correct.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -75,6 +75,7 @@ def objects() -> list[str]:
         f"/passes/{ids.wire('pass', ordered.id)}?format=json",
         f"/passes/{ids.wire('pass', ordered.id)}/undo",
         f"/memory/{made.entries[0]}",
+        f"/memory/{made.entries[0]}/correct",
         f"/memory/{made.entries[0]}/retire",
         f"/memory/{made.entries[0]}/restore",
         f"/memory/{made.entries[0]}?format=json",
@@ -113,6 +114,7 @@ def test_globex_changes_nothing_of_acme(sign_in: SignIn) -> None:
     kept = schedules.set_schedule(building.scope(), PassTimes("consolidate", "notes", "0 3 * * *"), now=timezone.now())
     vote = {"revision": 1, "sha256": gate.sha256, "decision": "granted"}
     posts: list[tuple[str, dict[str, Any]]] = [
+        (f"/memory/{made.entries[0]}/correct", {"content": "y"}),
         (f"/memory/{made.entries[0]}/retire", {"reason": ""}),
         (f"/memory/{made.entries[0]}/restore", {}),
         (f"/memory/{made.entries[0]}/protect", {}),

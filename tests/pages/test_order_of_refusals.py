@@ -67,6 +67,7 @@ NEEDS = {
     "run-answer": "approvals:respond",
     "run-fork": "runs:create",
     "run-steer": "runs:cancel",
+    "memory-entry-correct": "memory:retire",
     "memory-entry-retire": "memory:retire",
     "memory-entry-restore": "memory:retire",
     "memory-entry-reveal": "memory:retire",

@@ -1,0 +1,78 @@
+"""The text of an entry put right by a person: a new entry takes its place, and the old one is kept, retired.
+
+The new entry is a write of the host on a run of its own, which the person asked for; so the log, the provenance and the
+lineage say where it came from, and no agent is credited with it.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db import transaction
+
+from memory import adapter, drafts, harness, ledger, provenance
+from memory.drafts import EntryDraft
+from memory.host import audit, ids, runs, tenancy
+from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.json_types import JSONObject
+from memory.host.runs import RunOrder
+from memory.host.tenancy import TenantScope
+from memory.ledger import Derivation, Written
+from memory.models import LineageKind
+from memory.passes import definition_of
+from memory.provenance import Descent
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
+
+KIND = "correction"
+WORKFLOW = f"host-{KIND}"
+OF_OPENINTENT = "An OpenIntent entry is changed at its address, by those who may write its namespace."
+OF_AN_ARCHIVE = "This is the text of an archive, which its checksum covers. Correct the entries it was made from."
+RETIRED = "This entry is retired. Restore it first."
+
+
+def require_correctable(scope: TenantScope, entry: "MemoryEntry") -> None:
+    """Refuse who may not, and an entry whose text is not a person's to change."""
+    scope.check("memory:retire")
+    if entry.address is not None:
+        raise Conflict(OF_OPENINTENT)
+    if entry.derived == "distilled":
+        raise Conflict(OF_AN_ARCHIVE)
+    if entry.retired_at is not None:
+        raise Conflict(RETIRED)
+
+
+@transaction.atomic
+def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "", now: datetime) -> Written:
+    """An entry with this text stands in the place of that one, with its tags, subject and expiry; both are audited.
+
+    The old one is retired, so runs that started before still read it, and it can be restored. Whoever corrects it at
+    the same time, or retires it, is refused. Redacted like what a pass writes: by every secret of the tenant.
+    """
+    found = adapter.entry(scope, entry_id, now=now)
+    place = tenancy.memory_scope(scope, found.memory_ref) if found else None
+    if found is None or place is None:
+        raise NotFound("There is no memory entry by that id.")
+    require_correctable(scope, found)
+    redact = harness.for_derived(scope.tenant_id)
+    if not content.strip() or redact(content).text == redact(found.content).text:
+        problem = "is empty" if not content.strip() else "is what the entry says already"
+        raise Invalid("The entry was not corrected.", errors=[{"field": "content", "message": problem}])
+    order = RunOrder(WORKFLOW, definition_of(KIND), scope.principal.id, system=True, traceparent=scope.traceparent)
+    run = runs.open_run(scope.tenant_id, order, now=now, ready=False)
+    runs.start(run, snapshot_position=ledger.position(scope.tenant_id), now=now)
+    draft = EntryDraft(content, tuple(found.tags), found.subject, expires_at=found.expires_at)
+    [written] = ledger.write_derived(place, [Derivation(draft, "", found.protected)], run=run, now=now)
+    if ledger.retire_entry(scope, found.id, reason=reason, now=now).retired_at != now:
+        raise Conflict(RETIRED)
+    descent = Descent(found.id, written.id, LineageKind.SUPERSEDED)
+    provenance.record(scope.tenant_id, [descent], pass_id=None, now=now)
+    runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
+    said = redact(drafts.checked_reason(reason)).text
+    details: JSONObject = {"replaces": ids.wire("mem", found.id), **({"reason": said} if said else {})}
+    target = ids.wire("mem", written.id)
+    audit.append(
+        scope.tenant_id, actor=scope.principal.id, action="memory.corrected", target=target, details=details, now=now
+    )
+    return written
