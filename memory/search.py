@@ -105,6 +105,11 @@ class LedgerFilter:
         return replace(self, text=FIELD.sub("", self.text).strip(), **open_fields) if named else self
 
     @property
+    def place(self) -> dict[str, str]:
+        """What is asked of an address."""
+        return {"tier": self.tier, "namespace": self.namespace, "sensitivity": self.sensitivity}
+
+    @property
     def is_empty(self) -> bool:
         return replace(self, order="") == LedgerFilter()
 
@@ -180,7 +185,7 @@ class _Search:
 
     @classmethod
     def of(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
-        words, shown = sought(wanted.text), _matching(scope, wanted, now)
+        words, shown = sought(wanted.text), _at_address(_matching(scope, wanted, now), scope, wanted)
         if wanted.tag:
             shown = adapter.tagged(shown, scope, wanted.tag)
         literals = words.literals if wanted.order == NEWEST else words.phrases
@@ -291,16 +296,24 @@ def _behind(
 
 
 def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID | None) -> "QuerySet[MemoryEntry]":
-    """What matches behind ``after``, newest first."""
+    """What matches behind ``after``, newest first: led by the tag, by what is stated, by the address, or by the entry
+    itself."""
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
     if leading:
         wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
     rows = _matching(scope, wanted, now)
     if wanted.tag:
-        return adapter.newest_tagged(rows, scope, wanted.tag, after=after)
+        return adapter.newest_tagged(_at_address(rows, scope, wanted), scope, wanted.tag, after=after)
     if leading:
-        return adapter.newest_stated(rows, scope, after=after, **leading)
+        return adapter.newest_stated(_at_address(rows, scope, wanted), scope, after=after, **leading)
+    if any(wanted.place.values()) and not (wanted.agent or wanted.run or wanted.node or wanted.memory_ref):
+        return adapter.newest_addressed(rows, scope, after=after, **wanted.place)
+    rows = _at_address(rows, scope, wanted)
     return (rows if after is None else rows.filter(id__lt=after)).order_by("-id")
+
+
+def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":
+    return adapter.addressed(rows, scope, **wanted.place)
 
 
 def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int, bool]:
@@ -313,7 +326,7 @@ def _total(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> tuple[int
 
 
 def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "QuerySet[MemoryEntry]":
-    """What matches but for its tag, which leads to the rows where one is given."""
+    """What matches but for its tag and its address, which lead to the rows where they are given."""
     rows = adapter.live(scope, now=now)
     if wanted.state != "all":
         rows = rows.filter(retired_at__isnull=wanted.state != "retired")
@@ -323,7 +336,6 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
         rows = _of_node(scope, rows, wanted.node)
     if stated := _stated(wanted):
         rows = adapter.stated(rows, scope, **stated)
-    rows = adapter.addressed(rows, scope, tier=wanted.tier, namespace=wanted.namespace, sensitivity=wanted.sensitivity)
     exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
     return rows.filter(**{field: value for field, value in exact.items() if value})
 

@@ -1,14 +1,15 @@
 """Memory as an operator reads it: what the pages and the console API start from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet, Sum, TextField
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
+from django.db.models.lookups import Exact
 
 from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
@@ -17,11 +18,12 @@ from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin
-from memory.models.address import EntryAddress
+from memory.models.address import EntryAddress, in_order
 from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
 from memory.origins import Origin
 
 COUNTED = 10_000
+FEW = 20_000
 Owned = TypeVar("Owned", bound=TenantOwned)
 
 
@@ -45,11 +47,35 @@ def newest_tagged(
     return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **behind).order_by("-tagged__id")
 
 
+def newest_addressed(
+    rows: QuerySet[MemoryEntry], scope: TenantScope, *, after: UUID | None, **exact: str
+) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` with such an address behind ``after``, newest first: read from the table of addresses in its
+    order."""
+    behind = {} if after is None else {"addressed__id__lt": after}
+    found = rows.filter(*_at(exact, "addressed__"), addressed__tenant_id=scope.tenant_id, **behind)
+    return found.order_by("-addressed__id")
+
+
 def addressed(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: str) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given."""
+    """Those of ``rows`` with such an address: of that ``tier``, ``namespace`` or ``sensitivity``, as far as given. What
+    few entries have is listed; what many have is looked up of each row, which something else leads to."""
+    if not any(exact.values()):
+        return rows
+    at, found = _at(exact), EntryAddress.objects.of(scope.tenant_id)
+    # SQLite would go through an index that has every column, were it not for the order.
+    if found.filter(*at[:2]).order_by("id").values("id")[: FEW + 1].count() <= FEW:
+        return rows.filter(id__in=found.filter(*at).order_by("id").values("id")[:FEW])
     wanted = {name: value for name, value in exact.items() if value}
-    found = EntryAddress.objects.of(scope.tenant_id).filter(**wanted)
-    return rows.filter(id__in=found.values("id")) if wanted else rows
+    return rows.filter(Exists(found.filter(id=OuterRef("id"), **wanted)))
+
+
+def _at(exact: Mapping[str, str], address: str = "") -> list[Q | Exact]:
+    """Such an address; the first two conditions are what an index leads to, by the column that divides the most."""
+    leads = next(name for name in ("sensitivity", "namespace", "tier") if exact[name])
+    has_one = Q(**{f"{address}sensitivity__gt": ""}) if leads == "sensitivity" else Q()
+    rest = {f"{address}{name}": value for name, value in exact.items() if value and name != leads}
+    return [Exact(in_order(f"{address}{leads}"), exact[leads]), has_one, Q(**rest)]
 
 
 def is_stated(scope: TenantScope, **exact: object) -> bool:

@@ -13,6 +13,12 @@ from memory.host.models.base import TenantManager, TenantQuerySet
 from memory.host.models.personal import STATE, TIME
 
 
+def in_order(column: str) -> models.Func:
+    """A tier, a namespace or a sensitivity as the indexes know it that have the order of the ledger: they serve nothing
+    but a query that says the same word for word, and so no list of OpenIntent, which has an order of its own."""
+    return models.Func(column, template="(%(expressions)s || '')", output_field=models.CharField())
+
+
 class AddressQuerySet(TenantQuerySet["EntryAddress"]):
     def live(self, now: datetime) -> Self:
         """Those whose entry is neither expired nor retired."""
@@ -62,7 +68,7 @@ class EntryAddress(TenantOwned):
         "host.VaultKey", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
 
-    entry = tenant_link("memory.MemoryEntry", "id")
+    entry = tenant_link("memory.MemoryEntry", "id", related_name="addressed")
 
     @property
     def priority_word(self) -> str:
@@ -126,6 +132,15 @@ class EntryAddress(TenantOwned):
                 fields=("tenant", "namespace", "-updated_at", "id", "hidden", "tier"),
                 condition=Q(tier="semantic"),
                 name="memory_address_shared",
+            ),
+            models.Index("tenant", in_order("tier"), "id", name="memory_address_tier_order"),
+            models.Index("tenant", in_order("namespace"), "id", name="memory_address_name_order"),
+            models.Index(
+                "tenant",
+                in_order("sensitivity"),
+                "id",
+                condition=Q(sensitivity__gt=""),
+                name="memory_address_class_order",
             ),
             models.Index(
                 fields=("tenant", "vault_key"), condition=Q(vault_key__isnull=False), name="memory_address_vault_key"

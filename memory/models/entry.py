@@ -65,7 +65,7 @@ class EntryQuerySet(TenantQuerySet["MemoryEntry"]):
         return self.filter(expiry.expired(now))
 
 
-class MemoryEntry(TenantOwned):
+class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the stubs miss that of addresses
     """One memory. Both protocol faces see this row; only the ledger writes it.
 
     ``position`` is a number of the tenant's ledger: a run that started at position p reads the entries with

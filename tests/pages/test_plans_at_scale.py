@@ -1,0 +1,183 @@
+"""What every list and page asks of a ledger of 100,000 entries: no table that grows is read whole, and no order of a
+page is made by sorting one. PostgreSQL plans with its own statistics and everything that it may use."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import adapter, search
+from memory.addresses import Address, Tier
+from memory.host import sql
+from memory.host.models import Run
+from memory.ledger import Given
+from memory.openintent import entries
+from memory.openintent.access import Caller
+from memory.search import LedgerFilter
+from tests import building
+
+pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+SIZE = 100_000
+ME, TASK = "agent-1", "task_1"
+GROWING = ("memory_memoryentry", "memory_entryaddress", "memory_entrytag")
+LISTED = "/api/v1/agents/agent-1/memory?limit=50"
+PAGES = (
+    "/",
+    "/agents",
+    "/memory",
+    "/memory?state=retired",
+    "/memory?state=all",
+    "/memory?agent=agent-1",
+    "/memory?node=node-1",
+    "/memory?ref=notes",
+    "/memory?tag=common",
+    "/memory?tag=rare",
+    "/memory?tier=working",
+    "/memory?tier=semantic",
+    "/memory?namespace=ns-1",
+    "/memory?namespace=ns-1&tier=semantic",
+    "/memory?sensitivity=confidential",
+    "/memory?tier=working&tag=common",
+    "/memory?tier=episodic&agent=agent-1",
+    "/runs",
+    "/retention",
+    "/commitments",
+    "/archives",
+    "/nights",
+    "/audit",
+    "/proposals",
+    "/forget",
+    LISTED,
+    f"{LISTED}&memory_type=working",
+    f"{LISTED}&memory_type=episodic",
+    f"{LISTED}&namespace=ns-1",
+    f"{LISTED}&namespace=nowhere",
+    f"{LISTED}&tags=common,rare",
+    f"{LISTED}&tags=common,half",
+    f"{LISTED}&scope.task_id={TASK}",
+    "/api/v1/memory?memory_type=semantic&limit=50",
+    "/api/v1/memory?memory_type=semantic&namespace=ns-1&limit=50",
+)
+NUMBERS = (
+    f"SELECT n FROM generate_series(1, {SIZE}) AS n"
+    if sql.is_postgres()
+    else f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {SIZE}) SELECT n FROM c"
+)
+
+
+def fill(run: Run) -> None:
+    """Every second entry is OpenIntent's, in the memory of 100 agents; one in a hundred is retired."""
+    digits = "lpad(to_hex(n), 32, '0')::uuid" if sql.is_postgres() else "printf('%%032x', n)"
+    number = "n::text" if sql.is_postgres() else "CAST(n AS TEXT)"
+    group = "(n %% 100)::text" if sql.is_postgres() else "CAST(n %% 100 AS TEXT)"
+    place = f"CASE WHEN n %% 2 = 0 THEN 'notes' ELSE 'openintent/working/agent-' || {group} || '/-' END"
+    tenant, at, key = sql.key(run.tenant_id), sql.instant(timezone.now()), sql.key(run.id)
+    false = "FALSE" if sql.is_postgres() else "0"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memory_memoryentry (tenant_id, id, memory_ref, content, search_text, tags, subject, position, "
+            "run_id, node_id, agent_id, created_at, retired_at, retired_reason, tokens, sha256, redactions, "
+            f"secret_shapes) SELECT %s, {digits}, {place}, '{{}}', 'entry ' || {number}, '[\"common\"]', '', n, %s, "
+            f"'node-' || {group}, 'agent-' || {group}, %s, CASE WHEN n %% 100 = 4 THEN %s END, '', 3, '', 0, 0 "
+            f"FROM ({NUMBERS}) AS numbered",
+            [tenant, key, at, at],
+        )
+        cursor.execute(
+            "INSERT INTO memory_entryaddress (tenant_id, id, tier, agent_id, namespace, key, version, task_id, "
+            "intent_id, pinned, priority, sensitivity, ttl, created_by, curated_by, created_at, updated_at, "
+            f"accessed_at, size, hidden) SELECT %s, {digits}, "
+            "CASE WHEN n %% 10 = 1 THEN 'semantic' ELSE 'working' END, "
+            f"'agent-' || {group}, 'ns-' || {group}, {number}, 1, "
+            f"CASE WHEN n %% 1000 = 101 THEN '{TASK}' ELSE '' END, '', {false}, 1, '', '', '', '', %s, %s, %s, 2, "
+            f"{false} FROM ({NUMBERS}) AS numbered WHERE n %% 2 = 1",
+            [tenant, at, at, at],
+        )
+        for tag, every in (("common", 1), ("half", 2), ("rare", 1000)):
+            cursor.execute(
+                f"INSERT INTO memory_entrytag (tenant_id, id, tag) SELECT %s, {digits}, %s "
+                f"FROM ({NUMBERS}) AS numbered WHERE n %% {every} = {0 if every == 1 else 1}",
+                [tenant, tag],
+            )
+        cursor.execute("ANALYZE" if sql.is_postgres() else "SELECT 1")
+
+
+def explained(statements: list[tuple[str, Any]]) -> list[tuple[str, str]]:
+    explain = "EXPLAIN" if sql.is_postgres() else "EXPLAIN QUERY PLAN"
+    found = []
+    with connection.cursor() as cursor:
+        for statement, given in statements:
+            cursor.execute(f"{explain} {statement}", given)
+            found.append((statement, "\n".join(str(row[-1]) for row in cursor.fetchall())))
+    return found
+
+
+def faults(statement: str, plan: str) -> list[str]:
+    """Where a statement reads a growing table, or all that a tenant has of it, from one end to the other; or sorts it.
+
+    A page may begin at an end of an index of the tenant, and what is known to be short may be sorted: on SQLite it says
+    so itself, PostgreSQL expects no more rows than a total is counted to.
+    """
+    tables = "|".join(GROWING)
+    if sql.is_postgres():
+        whole = [] if "LIMIT" in statement else re.findall(rf"Seq Scan on (?:{tables})\b.*", plan)
+        return whole + [rows for rows in re.findall(r"Sort  \(.*rows=(\d+)", plan) if int(rows) > adapter.COUNTED]
+    found = re.findall(rf"SCAN (?:{tables})\b.*", plan)
+    if "LIMIT" not in statement:
+        return found + re.findall(rf"SEARCH (?:{tables})\b[^\n]*\(tenant_id=\?\)$", plan, re.MULTILINE)
+    is_short = "MATERIALIZED" in statement or "memory_pass" in statement
+    return found + ([] if is_short else re.findall("TEMP B-TREE FOR ORDER BY", plan))
+
+
+@pytest.mark.parametrize("size", [0, 20_000])
+def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Whether an address is had by more entries than are listed, or by fewer; SQLite chooses without statistics."""
+    monkeypatch.setattr("memory.adapter.console.FEW", size)
+    scope, now = building.scope(), timezone.now()
+    for number in range(6):
+        place = Address(Tier.SEMANTIC if number % 2 else Tier.WORKING, ME, f"ns-{number % 3}", f"key-{number}")
+        given = Given(replace(place, sensitivity="internal" if number > 2 else ""), {}, ("common",))
+        entries.create(Caller(building.scope(role="agent"), ME), given, now=now)
+    for wanted, keys, index in (
+        ({"tier": "semantic"}, "531", "memory_address_tier_order"),
+        ({"namespace": "ns-1"}, "41", "memory_address_name_order"),
+        ({"namespace": "ns-1", "tier": "semantic"}, "1", "memory_address_name_order"),
+        ({"sensitivity": "internal"}, "543", "memory_address_class_order"),
+        ({"sensitivity": "internal", "namespace": "ns-2", "tier": "semantic"}, "5", "memory_address_class_order"),
+    ):
+        for beside in ({}, {"tag": "common"}, {"agent": ME}):
+            with CaptureQueriesContext(connection) as sent:
+                page = search.ledger_page(scope, LedgerFilter(**wanted, **beside), now=now)
+            assert "".join(each.address.key[-1] for each in page.entries if each.address) == keys, (wanted, beside)
+            assert page.total == len(keys)
+            led = [each["sql"] for each in sent if "memory_entryaddress" in each["sql"] and "LIMIT" in each["sql"]]
+            if not sql.is_postgres():
+                assert index in explained([(led[0], None)])[0][1], (wanted, beside)
+
+
+def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> None:
+    fill(building.open_run(building.scope()))
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    wrong = []
+    for path in PAGES:
+        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
+        asked: list[tuple[str, Any]] = []
+
+        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
+            into.append((statement, parameters))
+            return execute(statement, parameters, many, context)
+
+        with connection.execute_wrapper(note):
+            assert client.get(path, **given).status_code == 200, path
+        about = [
+            each for each in asked if each[0].startswith(("SELECT", "WITH")) and any(t in each[0] for t in GROWING)
+        ]
+        for statement, plan in explained(about):
+            wrong += [f"{path}: {fault}\n{statement[:400]}\n{plan}" for fault in faults(statement, plan)]
+    assert not wrong, "\n\n".join(wrong)
