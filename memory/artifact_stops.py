@@ -82,7 +82,7 @@ def _change(
     now: datetime,
 ) -> Installation:
     authorize(scope, now=now)
-    stored = _stored(scope, reason)
+    stored = stored_reason(scope, reason)
     with transaction.atomic():
         access.lock_tenant(scope.tenant_id)
         there = registry.by_ref(scope.tenant_id, ref)
@@ -95,7 +95,7 @@ def _change(
     return there
 
 
-def _stored(scope: TenantScope, given: str) -> str:
+def stored_reason(scope: TenantScope, given: str) -> str:
     """The reason without the tenant's secrets; refused when it is empty, too long or cannot be stored."""
     stored = harness.for_tenant(scope.tenant_id).redact(given.strip()).text
     problem = ""

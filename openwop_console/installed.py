@@ -215,8 +215,8 @@ def can_be_proposed(installation: Installation) -> bool:
 
 
 def schedules(scope: TenantScope) -> Page[Schedule] | None:
-    """The schedules of runs that no automation brings, by name; None without the permission."""
+    """The schedules that start runs, those of automations too, by name; None without the permission."""
     if not scope.can("schedules:read"):
         return None
-    rows = Schedule.objects.of(scope.tenant_id).exclude(name__startswith=scheduling.OF_AUTOMATION)
+    rows: QuerySet[Schedule] = Schedule.objects.of(scope.tenant_id)
     return read_page(rows, "", SCHEDULES_SHOWN, order="name")

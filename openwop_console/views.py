@@ -31,6 +31,7 @@ from openwop_console.dashboard import Attention
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from openwop_console.oauth import server as oauth
+from openwop_console.runtime.timed import schedules
 from proposals import denials, diffs, lifecycle, policy_review, rules
 from proposals.views.actions import rolled_back
 
@@ -146,7 +147,36 @@ INSTALLED_COLUMNS = ("ref", "kind", "name", "version", "state", "since", "propos
 @require_safe
 def installed_list(request: HttpRequest) -> HttpResponseBase:
     """What runs resolve now, the latest installed first, and the schedules that start runs."""
-    scope, cursor = tenancy.scope_of(request), pages.Cursor.of(request, "inst")
+    return _installed_page(request, tenancy.scope_of(request))
+
+
+@require_POST
+def schedule_pause(request: HttpRequest, schedule: str) -> HttpResponseBase:
+    """The schedule starts no run until it is resumed, for the reason given."""
+    return _switch_schedule(request, schedule, "{} is paused.", enabled=False)
+
+
+@require_POST
+def schedule_resume(request: HttpRequest, schedule: str) -> HttpResponseBase:
+    """The schedule starts runs again from its next time on, for the reason given."""
+    return _switch_schedule(request, schedule, "{} is resumed.", enabled=True)
+
+
+def _switch_schedule(request: HttpRequest, name: str, words: str, *, enabled: bool) -> HttpResponseBase:
+    scope, now = tenancy.scope_of(request), timezone.now()
+    schedules.require_manager(scope, name)
+    form, changes = AuditedForm(request.POST), {"enabled": enabled}
+    sent = pages.submit(form, lambda data: schedules.change(scope, name, changes, reason=data["reason"], now=now))
+    if sent.result:
+        messages.success(request, words.format(name))
+        return redirect(f"{reverse('installed')}#schedules")
+    problem = sent.conflict.message if sent.conflict else f"{name}: {form.errors['reason'][0]}"
+    messages.error(request, problem)
+    return _installed_page(request, scope, status=sent.status)
+
+
+def _installed_page(request: HttpRequest, scope: TenantScope, *, status: int = 200) -> HttpResponseBase:
+    cursor = pages.Cursor.of(request, "inst")
     kind = pages.word_of(request, "kind", tuple(registry.REF_PREFIX))
     state = pages.word_of(request, "state", STATES)
     narrowed: dict[str, Any] = {"kind": kind, "disabled": None if not state else state == "disabled"}
@@ -168,8 +198,10 @@ def installed_list(request: HttpRequest) -> HttpResponseBase:
         **cursor.links(len(page.rows), page.after),
         **pages.files(request),
     }
-    context |= {} if pages.wants_fragment(request) else {"schedules": installed.schedules(scope)}
-    return pages.render(request, "console/installed.html", context, fragment="console/installed_list.html")
+    if not pages.wants_fragment(request):
+        context |= {"schedules": installed.schedules(scope), "may_pause": scope.can("schedules:manage")}
+    fragment = "console/installed_list.html"
+    return pages.render(request, "console/installed.html", context, fragment=fragment, status=status)
 
 
 def _installed_row(row: InForce) -> dict[str, object]:

@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from memory.host import audit, ids, registry
-from memory.host.models import ArtifactKind
+from memory.host import audit, ids, registry, scheduling
+from memory.host.models import ArtifactKind, Schedule
 from proposals.models import GateState, Proposal, State
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
@@ -65,7 +65,7 @@ def test_a_kind_or_a_state_narrows_the_list_and_an_unknown_one_is_refused_in_wor
 
 def test_an_automation_shows_its_next_run_until_it_is_disabled(ada: Client) -> None:
     building.install("acme", building.definition("triage", building.node("n", "core.noop")))
-    made = proposing.applied(text=proposing.automation(), kind="automation")
+    made = proposing.applied(text=proposing.automation(automationId="weekly.noop"), kind="automation")
     assert "next run" in body_of(ada.get("/installed"))
     ada.post(f"/artifacts/{made.installed_ref}/disable", {"reason": "too many runs"})
     shown = body_of(ada.get("/installed"))
@@ -187,3 +187,37 @@ def test_the_list_costs_as_many_queries_however_much_is_installed(ada: Client) -
     for number in range(12):
         building.install("acme", building.definition(f"w{number}", building.node("n", "core.noop")))
     assert asked() == before
+
+
+@pytest.mark.engines
+def test_a_schedule_is_paused_and_resumed_at_once_with_a_reason_on_record(ada: Client, sign_in: SignIn) -> None:
+    proposing.applied(proposing.automation(automationId="weekly.noop"), kind="automation")
+    url = "/installed/schedules/automation/weekly.noop"
+    assert f'action="{url}/pause"' in body_of(ada.get("/installed"))
+    viewer, tenant_id = sign_in(role="viewer"), building.tenant().id
+
+    def schedule() -> Schedule:
+        return scheduling.find(tenant_id, "automation/weekly.noop")
+
+    assert f'action="{url}/pause"' not in body_of(viewer.get("/installed"))
+    assert viewer.post(f"{url}/pause", {"reason": "no"}).status_code == 403
+    assert sign_in("globex").post(f"{url}/pause", {"reason": "no"}).status_code == 404
+    assert ada.post(f"{url}/pause", {"reason": " "}).status_code == 422
+    assert schedule().enabled
+    assert ada.post(f"{url}/pause", {"reason": "It writes too much."}).status_code == 302
+    assert (schedule().enabled, schedule().next_at) == (False, None)
+    act = next(iter(audit.newest(tenant_id)))
+    assert (act.action, act.details) == ("schedule.changed", {"enabled": False, "reason": "It writes too much."})
+    shown = body_of(ada.get("/installed"))
+    assert ">paused<" in shown
+    assert f'action="{url}/resume"' in shown
+    ada.post(f"{url}/resume", {"reason": "It was repaired."})
+    assert schedule().next_at
+
+
+def test_the_schedule_of_a_disabled_automation_is_not_resumed(ada: Client) -> None:
+    made = proposing.applied(proposing.automation(automationId="weekly.noop"), kind="automation")
+    ada.post(f"/artifacts/{made.installed_ref}/disable", {"reason": "It writes too much."})
+    refused = ada.post("/installed/schedules/automation/weekly.noop/resume", {"reason": "Once more."})
+    assert refused.status_code == 409
+    assert "disabled" in body_of(refused)

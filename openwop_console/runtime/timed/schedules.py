@@ -8,8 +8,10 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import harness
+from memory.artifact_stops import stored_reason
 from memory.host import audit, ids, registry, runs, scheduling, tenancy
 from memory.host.errors import Conflict, Invalid, Refusal
+from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, Schedule, ScheduleTick
 from memory.host.paging import Page
 from memory.host.registry import ArtifactDisabled
@@ -120,9 +122,11 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 
 @transaction.atomic
-def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datetime) -> Schedule:
+def change(
+    scope: TenantScope, name: str, changes: dict[str, Any], *, reason: str = "", now: datetime
+) -> Schedule:
     """The schedule has the changes. One that a workflow or an automation brings can be switched on and off, no
-    more."""
+    more. ``reason`` is kept in the audit log, without secrets."""
     scope.check("schedules:manage")
     schedule = scheduling.locked(scope.tenant_id, name)
     order = replace(scheduling.order_of(schedule), **changes)
@@ -132,7 +136,8 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, now: datet
         _require_own(schedule)
         order = _allowed(scope, replace(order, principal=scope.principal.id))
     scheduling.change(schedule, order, now=now)
-    _audit(scope, "changed", schedule, now)
+    told: JSONObject = {"enabled": schedule.enabled, "reason": stored_reason(scope, reason)} if reason else {}
+    _audit(scope, "changed", schedule, now, told)
     return schedule
 
 
@@ -144,6 +149,12 @@ def remove(scope: TenantScope, name: str, *, now: datetime) -> None:
     _require_own(schedule)
     scheduling.remove(schedule)
     _audit(scope, "removed", schedule, now)
+
+
+def require_manager(scope: TenantScope, name: str) -> None:
+    """Refuse who may not change the schedule of that name, or when there is none."""
+    scope.check("schedules:manage")
+    scheduling.find(scope.tenant_id, name)
 
 
 def read(scope: TenantScope, name: str) -> Schedule:
@@ -180,6 +191,10 @@ def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
     return replace(order, inputs=clean(order.inputs))
 
 
-def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime) -> None:
-    target = ids.wire("sch", schedule.id)
-    audit.append(scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=target, now=now)
+def _audit(
+    scope: TenantScope, what: str, schedule: Schedule, now: datetime, details: JSONObject | None = None
+) -> None:
+    audit.append(
+        scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=ids.wire("sch", schedule.id),
+        details=details, now=now,
+    )  # fmt: skip
