@@ -16,6 +16,7 @@ from memory.host.pages import ChainSeen
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
 from memory.passes import lookalikes
+from openwop_console import health
 from proposals import inbox, overrides, policy_review, rules
 from proposals.models import PolicyChange, Vote
 
@@ -83,6 +84,7 @@ class Attention:
     policies: list[PolicyChange] | None
     agents: list[AgentRow] | None
     residue: list[ForgetRequest]
+    host: list[str]
     overridden: list[Vote]
     chain: ChainSeen | None
     writes: list[Writes]
@@ -101,7 +103,7 @@ class Attention:
 
     @property
     def anomalies(self) -> int:
-        return len(self.residue) + len(self.overridden) + bool(self.chain_is_broken)
+        return len(self.residue) + len(self.host) + len(self.overridden) + bool(self.chain_is_broken)
 
     @property
     def chain_is_broken(self) -> bool:
@@ -158,6 +160,8 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
     reads = scope.can("proposals:read")
     lists = waiting(scope, now=now)
     numbers = counted(_allowed(lists))
+    if lists["votes"] is not None:
+        lists["votes"] = inbox.with_expiry(scope, lists["votes"])
     found = {
         name: None if rows is None else Few(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
         for name, rows in lists.items()
@@ -170,6 +174,7 @@ def attention_of(scope: TenantScope, document: Mapping[str, object], *, now: dat
         sentences=commitments.sentences(scope, found["possible"].rows, now=now) if found["possible"] else {},
         policies=policy_review.awaiting_me(scope) if reads else None,
         agents=_degraded(scope, document, now) if scope.can("agents:read") else None,
+        host=health.problems(now=now) if scope.can("passes:run") else [],
         residue=[each for each in forgets.rows if each.state == ForgetState.RESIDUE] if forgets else [],
         overridden=overrides.lately(scope, since=now - timedelta(days=DAYS)) if reads else [],
         chain=pages.last_verdict(scope.tenant_id),

@@ -3,7 +3,7 @@
 import shutil
 import time
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django.conf import settings
@@ -136,7 +136,26 @@ class HostState:
     @property
     def is_full(self) -> bool:
         """Whether less than a tenth of the disk is free."""
-        return self.disk_free * 10 < self.disk_total
+        return _is_full(self.disk_free, self.disk_total)
+
+
+def _is_full(free: int, total: int) -> bool:
+    return free * 10 < total
+
+
+def problems(*, now: datetime) -> list[str]:
+    """What keeps this host from doing its work, in words."""
+    from django_q.models import OrmQ
+
+    disk = shutil.disk_usage(settings.OPENWOP_DATA_DIR)
+    found = {
+        "No worker is running: runs and passes wait.": not is_worker_alive(),
+        "The workers do not keep up: tasks have waited for more than a minute.": OrmQ.objects.filter(
+            lock__lt=now - timedelta(seconds=LATE_S)
+        ).exists(),
+        "Less than a tenth of the disk is free.": _is_full(disk.free, disk.total),
+    }
+    return [words for words, is_so in found.items() if is_so]
 
 
 def host_state(*, now: datetime) -> HostState:

@@ -189,6 +189,12 @@ def awaiting_vote(scope: TenantScope, *, now: datetime) -> QuerySet[Proposal]:
     return _awaiting(scope, Proposal.objects.of(scope.tenant_id), now)
 
 
+def with_expiry(scope: TenantScope, rows: QuerySet[Proposal]) -> QuerySet[Proposal]:
+    """Each of these with ``expires_at``, when the time to vote on it ends; None for never."""
+    gates = Gate.objects.of(scope.tenant_id).filter(proposal_id=OuterRef("id"), state=GateState.OPEN, closed_at=None)
+    return rows.annotate(expires_at=Subquery(gates.values("expires_at")[:1]))
+
+
 def drafts(scope: TenantScope) -> QuerySet[Proposal]:
     """Proposals under review whose approval has not been requested, when this principal may."""
     settled = Q(last=None) | ~Q(last=GateState.CHANGES_REQUESTED) | Q(revision__gt=F("last_revision"))

@@ -122,9 +122,7 @@ def create(scope: TenantScope, order: ScheduleOrder, *, now: datetime) -> Schedu
 
 
 @transaction.atomic
-def change(
-    scope: TenantScope, name: str, changes: dict[str, Any], *, reason: str = "", now: datetime
-) -> Schedule:
+def change(scope: TenantScope, name: str, changes: dict[str, Any], *, reason: str = "", now: datetime) -> Schedule:
     """The schedule has the changes. One that a workflow or an automation brings can be switched on and off, no
     more. ``reason`` is kept in the audit log, without secrets."""
     scope.check("schedules:manage")
@@ -191,9 +189,7 @@ def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
     return replace(order, inputs=clean(order.inputs))
 
 
-def _audit(
-    scope: TenantScope, what: str, schedule: Schedule, now: datetime, details: JSONObject | None = None
-) -> None:
+def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime, details: JSONObject | None = None) -> None:
     audit.append(
         scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=ids.wire("sch", schedule.id),
         details=details, now=now,
