@@ -5,16 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django_q.models import OrmQ
 
 from memory.forget import forgetting
 from memory.host import access, ids, sql, tenancy
 from memory.host.models import Run
 from memory.models import ForgetRequest
-from openwop_console import dashboard
+from openwop_console import dashboard, health
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
 from proposals import lifecycle
@@ -128,7 +130,10 @@ def test_the_navigation_counts_what_waits_and_stops_counting_at_ninety_nine(ada:
     assert needs(ada)["drafts"] == 99
 
 
-def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(ada: Client) -> None:
+def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "problems", lambda *, now: [])
     assert "Nothing needs you" in body_of(ada.get("/"))
     failed_run()
     proposing.propose()
@@ -145,6 +150,45 @@ def test_the_most_urgent_stands_first_in_one_list_and_a_quiet_tenant_says_so(ada
         '<span class="count">2</span>'
         in body_of(ada.get("/nights")).partition('href="/nights"')[2].partition("</a>")[0]
     )
+
+
+@pytest.mark.engines
+def test_what_is_wrong_with_the_host_stands_first_for_who_may_see_its_health(ada: Client, sign_in: SignIn) -> None:
+    caches["default"].delete(health.HEARTBEAT)
+    OrmQ.objects.create(key="console", payload="x", lock=timezone.now() - timedelta(minutes=5))
+    shown = listed(ada, "anomalies")
+    assert 'href="/health"' in shown
+    assert "No worker is running" in shown
+    assert "tasks have waited for more than a minute" in shown
+    assert "No worker is running" not in body_of(sign_in(role="viewer").get("/"))
+    caches["default"].set(health.HEARTBEAT, True, 45)
+    OrmQ.objects.all().delete()
+    assert "health" not in listed(ada, "anomalies")
+
+
+@pytest.mark.engines
+def test_a_vote_says_when_its_time_ends(ada: Client) -> None:
+    proposing.opened(proposing.propose())
+    assert re.search(r"expires <time.*>in 1[34] d<", listed(ada, "votes"))
+
+
+def test_an_erasure_says_when_it_is_due_and_one_with_residue_stands_in_one_place(ada: Client) -> None:
+    now, acme = timezone.now(), building.scope()
+
+    def request(state: str, days: int) -> str:
+        at = now - timedelta(days=days)
+        row = ForgetRequest(
+            tenant_id=acme.tenant_id, subject_key="", state=state, plan={}, plan_sha256="", requested_by="host",
+            created_at=at, lapses_at=at, confirmed_at=at,
+        ).insert(by="memory.forget.forgetting")  # fmt: skip
+        return f"/forget/{ids.wire('fgt', row.id)}"
+
+    left, begun = request("residue", 31), request("confirmed", 2)
+    assert body_of(ada.get("/")).count(left) == body_of(ada.get("/")).count(begun) == 1
+    assert left in listed(ada, "anomalies")
+    assert "overdue" in listed(ada, "anomalies")
+    assert begun in listed(ada, "erasures")
+    assert re.search(r"due <time.*>in 2[78] d<", listed(ada, "erasures"))
 
 
 def test_the_chart_has_one_axis_and_the_highest_day_is_its_end(ada: Client) -> None:

@@ -20,7 +20,7 @@ from tests import building
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 GROWING = ("memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_ledgerday", "host_runevent")
 PAGES = {
-    "/": 16,
+    "/": 18,
     "/memory": 16,
     "/memory?state=retired": 16,
     "/memory?state=all": 16,
