@@ -1,7 +1,7 @@
 """Texts that the rules were not written for, with what is to be made of them.
 
-Those of ``data/unseen.json`` were written before the rules were looked at, and are not to be looked at when a rule is
-written. A folder of one's own may hold more: ``*pairs.json``, ``*commitments.json``, ``*firing.json``,
+Those of ``data/unseen.json`` were written before any rule had been run on them, and are not to be looked at when a
+rule is written. A folder of one's own may hold more: ``*pairs.json``, ``*commitments.json``, ``*firing.json``,
 ``*questions.json`` and ``locomo*.json.gz``, in the form of LoCoMo-10.
 """
 
