@@ -65,9 +65,7 @@ def plans() -> Iterator[Callable[[list[str]], list[str]]]:
         if sql.is_postgres():
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute("SET LOCAL enable_bitmapscan = off")
-            cursor.execute(
-                "SET LOCAL enable_sort = off"
-            )  # a handful of rows is sorted as cheaply as it is read in order
+            cursor.execute("SET LOCAL enable_sort = off")  # of few rows it is as cheap as an index
 
         def plan(statement: str) -> str:
             cursor.execute(f"{explain} {statement}")
