@@ -37,6 +37,20 @@ TAGS = (
     "SELECT (SELECT MIN(t.tag) FROM memory_entrytag t WHERE t.tenant_id = %s AND t.tag > each_tag.tag) "
     "FROM each_tag WHERE each_tag.tag IS NOT NULL) SELECT tag FROM each_tag WHERE tag IS NOT NULL"
 )
+# The same of the names beside entries that are in an index; which of tasks and intents has no entry that is of none.
+INDEXED_NAMES = (
+    ("memory_memoryentry", "agent_id"),
+    ("memory_entryaddress", "agent_id"),
+    ("memory_entryaddress", "task_id"),
+    ("memory_entryaddress", "intent_id"),
+)
+NAMES_OF = (
+    "WITH RECURSIVE each_name(name) AS ("
+    "SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND NOT ({column} = '') UNION ALL "
+    "SELECT (SELECT MIN(t.{column}) FROM {table} t WHERE t.tenant_id = %s AND NOT (t.{column} = '') "
+    "AND t.{column} > each_name.name) FROM each_name WHERE each_name.name IS NOT NULL) "
+    "SELECT name FROM each_name WHERE name IS NOT NULL"
+)
 THERE = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND "
 CHANGED = "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND position > %s"
 WENT_INTO = "SELECT target_id FROM memory_lineage WHERE tenant_id = %s AND "
@@ -54,19 +68,12 @@ class Named(NamedTuple):
 
 def names_beside(tenant_id: UUID) -> set[str]:
     """Every name that stands beside an entry, once: of its address, and of who wrote it."""
-    addressed, found = EntryAddress.objects.of(tenant_id).order_by(), set(_writers(tenant_id))
-    for column in NAMES:
-        found |= set(addressed.values_list(column, flat=True).distinct())
-    return found
-
-
-def _writers(tenant_id: UUID) -> Iterator[str]:
-    """One step in the index for each: a DISTINCT goes through all entries."""
-    rows = MemoryEntry.objects.of(tenant_id).order_by("agent_id").values_list("agent_id", flat=True)
-    name = rows.filter(agent_id__gt="").first()
-    while name is not None:
-        yield name
-        name = rows.filter(agent_id__gt=name).first()
+    makers = EntryAddress.objects.of(tenant_id).order_by().values_list("created_by", "curated_by").distinct()
+    names = {name for pair in makers for name in pair}
+    for table, column in INDEXED_NAMES:
+        statement = NAMES_OF.format(table=table, column=column)
+        names |= {name for (name,) in sql.rows(statement, [sql.key(tenant_id)] * 2)}
+    return names
 
 
 def bearing(tenant_id: UUID, names: Collection[str]) -> Iterator[Named]:

@@ -21,6 +21,7 @@ from memory.addresses import Address, Tier
 from memory.host import sql
 from memory.ledger import Given
 from memory.models.address import EntryAddress
+from memory.models.entry import MemoryEntry
 from memory.openintent import batches, entries, queries
 from memory.openintent.access import Caller
 from memory.openintent.batches import Item
@@ -339,3 +340,26 @@ def test_rows_read_by_hand_are_those_of_the_orm(caller: Caller, remember: Callab
         assert mine.vault_key == row.vault_key
         assert entry_document(mine) == entry_document(row)
         assert mine.entry.search_text == row.entry.search_text
+
+
+@pytest.mark.engines
+def test_a_forget_finds_each_name_beside_entries_once_by_the_indexes(
+    caller: Caller, remember: Callable[..., None], plans: Any
+) -> None:
+    remember(2, task_id="task_2", intent_id=INTENT)
+    remember(1, task_id=TASK)
+    remember(1, Tier.SEMANTIC)
+    building.remember("acme", "of a run")
+    with CaptureQueriesContext(connection) as sent:
+        found = adapter.names_beside(caller.tenant_id)
+    columns = ("agent_id", "created_by", "curated_by", "task_id", "intent_id", "entry__agent_id")
+    rows = EntryAddress.objects.of(caller.tenant_id)
+    written = MemoryEntry.objects.of(caller.tenant_id).values_list("agent_id", flat=True)
+    expected = {*written, *(name for column in columns for name in rows.values_list(column, flat=True))}
+    assert found - {""} == expected - {""} >= {ME, TASK, "task_2", INTENT}
+    steps = [plan for plan in plans([each["sql"] for each in sent]) if "each_name" in plan]
+    assert len(steps) == 3
+    if connection.vendor == "sqlite":
+        led = ("memory_address_agent", "memory_address_task", "memory_address_intent")
+        assert all(index in plan for plan, index in zip(steps, led, strict=True)), steps
+        assert not [plan for plan in steps if "SCAN memory_" in plan or "(tenant_id=?)" in plan.split("RECURSIVE")[1]]

@@ -169,15 +169,18 @@ class NamesBesideEntries:
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         naming = [name for name in adapter.names_beside(tenant_id) if mentioned_in(subject.terms, name)]
+        rows: dict[tuple[str, ...], set[UUID]] = {}  # many entries have the same names beside them
+        for row, names in adapter.bearing(tenant_id, naming):
+            rows.setdefault(tuple(names.values()), set()).add(row)
         exact: set[UUID] = set()
         suspected: set[UUID] = set()
-        for row, names in adapter.bearing(tenant_id, naming):
-            values = list(names.values())
+        for beside, having in rows.items():
+            values = list(beside)
             if mentioned_in(subject.terms, values, is_exact):
-                exact.add(row)
+                exact |= having
                 values = without_subject(subject.terms, values, is_exact)
             if mentioned_in(subject.terms, values):
-                suspected.add(row)
+                suspected |= having
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected)))
 
     def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
