@@ -242,6 +242,9 @@ def test_the_order_of_a_list_is_that_of_an_index(
     remember(4)
     remember(4, task_id=TASK, intent_id=INTENT)
     remember(4, Tier.SEMANTIC, intent_id=INTENT)
+    if sql.is_postgres():  # which rightly sorts, when it has just seen the tables empty
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_sort = off")
     found = plans(asked(caller, wanted))
     assert any(index in plan for plan in found), found
     if connection.vendor == "sqlite":
