@@ -23,14 +23,17 @@ class NotInstalled(Exception):
 @contextmanager
 def langgraph_store() -> Iterator[Any]:
     """The peer's store on this engine, empty and set up by itself."""
-    if find_spec("langgraph") is None:
-        raise NotInstalled("LangGraph is not installed: pip install --require-hashes -r requirements-bench.lock")
+    module = f"langgraph.store.{'postgres' if sql.is_postgres() else 'sqlite'}"
+    if find_spec("langgraph") is None or find_spec(module) is None:
+        raise NotInstalled(
+            "LangGraph's store is not installed: pip install --require-hashes -r requirements-bench.lock"
+        )
     given = connection.settings_dict
     if sql.is_postgres():
         place = make_conninfo(host=given["HOST"], user=given["USER"], dbname=given["NAME"])
-        opened = import_module("langgraph.store.postgres").PostgresStore.from_conn_string(place)
+        opened = import_module(module).PostgresStore.from_conn_string(place)
     else:
-        opened = import_module("langgraph.store.sqlite").SqliteStore.from_conn_string(f"{given['NAME']}.langgraph")
+        opened = import_module(module).SqliteStore.from_conn_string(f"{given['NAME']}.langgraph")
     with opened as store:
         store.setup()
         yield store
