@@ -59,7 +59,8 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--no-header --no-annotate pyproject.toml
 lock:
 	$(COMPILE) -o requirements.lock
-	$(COMPILE) --extra dev --constraint requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra otel --constraint requirements.lock -o requirements-otel.lock
+	$(COMPILE) --extra dev --constraint requirements-otel.lock -o requirements-dev.lock
 	$(COMPILE) --extra bench --constraint requirements-dev.lock -o requirements-bench.lock
 
 .venv/.python:

@@ -2,8 +2,10 @@
 
 import gc
 import os
+from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 
 from memory.host.json_types import JSONObject
 from openwop_console.process import supervision
@@ -17,13 +19,21 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         """Pages below see what discovery serves, and a process that a console started ends with that console."""
-        from memory.host import advertised
+        from memory.host import advertised, event_log
 
         advertised.provide(_discovery_document)
+        if settings.OPENWOP_TELEMETRY:
+            event_log.on_append(_tell_telemetry)
         if "OPENWOP_PROCESS" in os.environ:
             supervision.tie_descendants()
         # What was imported stays. To go through it again took 80 ms of a transaction, or of the event loop, each time.
         gc.freeze()
+
+
+def _tell_telemetry(*appended: Any) -> None:
+    from openwop_console import telemetry  # a command that appends nothing does without the libraries
+
+    telemetry.follow(*appended)
 
 
 def _discovery_document() -> JSONObject:

@@ -3,6 +3,7 @@
 A value that cannot be meant stops the start with one sentence that names the variable.
 """
 
+import importlib.util
 import ipaddress
 import os
 import re
@@ -35,6 +36,23 @@ def _host_or_network(text: str) -> str:
             message = f"OPENWOP_OUTBOUND_ALLOW: {text!r} is neither a host, an address nor a network"
             raise ImproperlyConfigured(message) from None
         return found
+
+
+def _telemetry() -> bool:
+    """Whether the standard variables of OpenTelemetry name a collector, and do not switch it off."""
+    named = any(env.str(f"OTEL_EXPORTER_OTLP_{part}ENDPOINT", default="") for part in ("", "TRACES_", "METRICS_"))
+    if not named or env.str("OTEL_SDK_DISABLED", default="").lower() == "true":
+        return False
+    try:
+        found = importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http")
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise ImproperlyConfigured(
+            "OTEL_EXPORTER_OTLP_ENDPOINT names a collector, and the libraries of OpenTelemetry are not installed:"
+            " pip install --require-hashes -r requirements-otel.lock"
+        )
+    return True
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -74,6 +92,7 @@ OPENWOP_PUBLIC_URL = env.str("OPENWOP_PUBLIC_URL", default="").rstrip("/")
 OPENWOP_SYNTHESIS_ENDPOINT = env.bool("OPENWOP_SYNTHESIS_ENDPOINT", default=False)
 # Whether a task given to an agent by another one's key counts for oversight and guardrails only once it is taken up.
 OPENWOP_TASK_CONSENT = env.bool("OPENWOP_TASK_CONSENT", default=False)
+OPENWOP_TELEMETRY = _telemetry()  # by the variables of OpenTelemetry itself
 OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
 # The largest body that is read at all, and the seconds in which one must be there whatever its size.
 OPENWOP_BODY_BYTES = env.int("OPENWOP_BODY_BYTES", default=16 * 1024 * 1024, validate=validate.Range(min=1024 * 1024))
@@ -154,6 +173,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "openwop_console.middleware.htmx",
     "allauth.account.middleware.AccountMiddleware",
+    *(["openwop_console.telemetry.Requests"] if OPENWOP_TELEMETRY else []),
     "openwop_console.middleware.ConsoleMiddleware",
 ]
 ROOT_URLCONF = "openwop_console.urls"

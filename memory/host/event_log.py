@@ -4,7 +4,7 @@ The row of the stream is the lock. A terminal event closes its stream in the sam
 whatever runs beside it; an append to a closed stream is refused.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -77,14 +77,22 @@ def hold(tenant_id: UUID, stream_ids: Collection[UUID]) -> None:
     list(rows.order_by("id").values_list("id", flat=True))
 
 
+Follower = Callable[[UUID, UUID, Sequence[Event], datetime], None]
+_followers: list[Follower] = []
+
+
+def on_append(follower: Follower) -> None:
+    """``follower`` is told of the events of every append, with their tenant and stream, in its transaction."""
+    _followers.append(follower)
+
+
 def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> int:
     """``events`` stand at the end of the stream, in order; the sequence of the last one is returned.
 
     Runs inside the caller's transaction: the fact and the change it tells of commit together. Raises ``StreamClosed``
     after a terminal event, and for a stream that is not this tenant's.
     """
-    rows = [_row(tenant_id, stream_id, event, now) for event in events]
-    return _put(tenant_id, stream_id, rows, closing=events[-1].terminal, now=now)
+    return _put(tenant_id, stream_id, _rows(tenant_id, stream_id, events, now), closing=events[-1].terminal, now=now)
 
 
 def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
@@ -131,13 +139,20 @@ def with_facts(
     ``StreamClosed``.
     """
     closed_at = sql.instant(now) if events[-1].terminal else None
-    rows = [_row(tenant_id, stream_id, event, now) for event in events]
+    rows = _rows(tenant_id, stream_id, events, now)
     parts = [f"WITH numbered AS ({TAKE_NUMBERS})"]
     given = [len(events), closed_at, sql.key(tenant_id), sql.key(stream_id)]
     for place, row in enumerate(rows):
         parts += [f"fact{place} AS ({FACT})", f"told{place} AS ({ANNOUNCED})"]
         given += [*row, len(rows) - place, *row[:2]]
     return f"{', '.join(parts)} {change}", [*given, *parameters]
+
+
+def _rows(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> list[list[Any]]:
+    """The rows of the events that are about to be appended, of which the followers are told."""
+    for follower in _followers:
+        follower(tenant_id, stream_id, events, now)
+    return [_row(tenant_id, stream_id, event, now) for event in events]
 
 
 def _row(tenant_id: UUID, stream_id: UUID, event: Event, now: datetime) -> list[Any]:

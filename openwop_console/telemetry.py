@@ -1,0 +1,369 @@
+"""OpenTelemetry: what requests do and what the event log tells, as spans and metrics by the GenAI conventions.
+
+An event has no field for content, so no span has any text either: ids, names of kinds and numbers alone. The ids of the
+spans of a run and of its nodes follow from the ids of these, so that whoever goes on with a run, in another process and
+after a restart, goes on with its trace. This module is imported only where ``OPENWOP_TELEMETRY`` is set.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache, partial
+from multiprocessing import util
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.metrics import Counter, Histogram
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import SERVICE_INSTANCE_ID, SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+)
+
+from memory.host import ids, runs, traces
+from memory.host.events import (
+    AgentToolReturned,
+    CallAnswered,
+    Event,
+    MemoryWritten,
+    NodeCancelled,
+    NodeCompleted,
+    NodeFailed,
+    NodeStarted,
+    ProviderUsage,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+)
+from memory.host.models import Run, RunEvent
+from memory.host.node_types import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
+from openwop_console import VERSION
+from openwop_console.process import listening
+from openwop_console.runtime import completions, mcp_tools, workflows
+from openwop_console.runtime.calls import OK, PROVIDER
+from openwop_console.runtime.execution import kind_of
+
+log = logging.getLogger(__name__)
+NAME = "openwop-console"
+TOOLS = frozenset({MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE})
+METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+ENDS = {RunCompleted: "completed", RunFailed: "failed", RunCancelled: "cancelled"}
+NODE_ENDS = (NodeCompleted, NodeFailed, NodeCancelled)
+TOLD = (*ENDS, *NODE_ENDS, CallAnswered, AgentToolReturned, MemoryWritten)
+OPERATION = "gen_ai.operation.name"
+Attributes = dict[str, str | int]
+
+
+class SpanIds(RandomIdGenerator):
+    """Random, unless the span that this thread begins has ids of its own."""
+
+    def __init__(self) -> None:
+        self.wanted = threading.local()
+
+    def generate_span_id(self) -> int:
+        return int(getattr(self.wanted, "span", 0)) or super().generate_span_id()
+
+    def generate_trace_id(self) -> int:
+        return int(getattr(self.wanted, "trace", 0)) or super().generate_trace_id()
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    """The exporters of one process."""
+
+    provider: TracerProvider
+    meters: MeterProvider
+    close: util.Finalize
+    span_ids: SpanIds
+    tracer: Tracer
+    tokens: Histogram
+    calls: Histogram
+    requests: Histogram
+    writes: Counter
+    runs: Counter
+
+    def flush(self) -> None:
+        self.provider.force_flush()
+        self.meters.force_flush()
+
+
+def sdk() -> Sdk:
+    """The exporters of this process: a forked one has its own."""
+    return _sdk_of(os.getpid())
+
+
+@cache
+def _sdk_of(_: int) -> Sdk:
+    resource, span_ids = _resource(), SpanIds()
+    provider = TracerProvider(resource=resource, id_generator=span_ids, shutdown_on_exit=False)
+    if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    readers: list[MetricReader] = []
+    if os.environ.get("OTEL_METRICS_EXPORTER") != "none":
+        readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
+    meters = MeterProvider(readers, resource, shutdown_on_exit=False)
+
+    def close() -> None:
+        provider.shutdown()
+        meters.shutdown()
+
+    meter = meters.get_meter(NAME, VERSION)
+    return Sdk(
+        provider,
+        meters,
+        util.Finalize(None, close, exitpriority=1),  # a child of multiprocessing ends without ``atexit``
+        span_ids,
+        provider.get_tracer(NAME, VERSION),
+        meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens of what a model was asked and said."),
+        meter.create_histogram("gen_ai.client.operation.duration", "s", "How long a model or a tool took."),
+        meter.create_histogram("http.server.request.duration", "s", "How long a request took."),
+        meter.create_counter("openwop.memory.writes", "{entry}", "Writes of memory entries."),
+        meter.create_counter("openwop.runs", "{run}", "Runs that ended."),
+    )
+
+
+def _resource() -> Resource:
+    """What ``OTEL_RESOURCE_ATTRIBUTES`` and ``OTEL_SERVICE_NAME`` say, and what they leave out."""
+    own = {SERVICE_NAME: NAME, SERVICE_VERSION: VERSION, SERVICE_INSTANCE_ID: str(uuid4())}
+    named = Resource.create()
+    if str(named.attributes[SERVICE_NAME]).startswith("unknown_service"):
+        return named.merge(Resource(own))
+    return Resource(own).merge(named)
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+class Requests:
+    """A span for each request that a view answers, within the trace that its ``traceparent`` names."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path in listening.PROBES:
+            return self.get_response(request)
+        method = request.method if request.method in METHODS else "_OTHER"
+        told: Attributes = {"http.request.method": str(method)}
+        parent = _parent(traces.accepted(request.headers.get(traces.HEADER)))
+        began = time.monotonic()
+        # The words of an exception may quote memory.
+        with sdk().tracer.start_as_current_span(
+            str(method), parent, SpanKind.SERVER, told, record_exception=False, set_status_on_exception=False
+        ) as span:
+            response = self.get_response(request)
+            told["http.response.status_code"] = response.status_code
+            if request.resolver_match:
+                told["http.route"] = f"/{request.resolver_match.route}"
+                span.update_name(f"{method} {told['http.route']}")
+            span.set_attributes(told)
+            if response.status_code >= 500:
+                span.set_status(Status(StatusCode.ERROR))
+        sdk().requests.record(time.monotonic() - began, told)
+        return response
+
+
+def _parent(traceparent: str) -> Any:
+    """The context of what the header names; an empty one begins a trace."""
+    if not traceparent:
+        return trace.set_span_in_context(trace.INVALID_SPAN)
+    _, trace_id, span_id, flags = traceparent.split("-")
+    return _context(int(trace_id, 16), int(span_id, 16), TraceFlags(int(flags, 16) & TraceFlags.SAMPLED), remote=True)
+
+
+def _context(trace_id: int, span_id: int, flags: TraceFlags, *, remote: bool) -> Any:
+    return trace.set_span_in_context(NonRecordingSpan(SpanContext(trace_id, span_id, remote, flags)))
+
+
+# --- the event log --------------------------------------------------------------------------------------------------
+
+
+def follow(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
+    """What these events tell becomes spans when they are committed, and nothing when they are not."""
+    if any(isinstance(event, TOLD) for event in events):
+        transaction.on_commit(partial(_try_to_tell, tenant_id, stream_id, list(events), now))
+
+
+def _try_to_tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
+    """Whatever is committed stays so, and goes on, though nobody can be told of it."""
+    try:
+        _tell(tenant_id, stream_id, events, now)
+    except Exception as bug:
+        log.exception("spans of run %s were lost: %s", stream_id, kind_of(bug), exc_info=False)
+
+
+def _tell(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], now: datetime) -> None:
+    run = runs.find_many(tenant_id, [stream_id]).get(stream_id)
+    if run is None:
+        return
+    told, model = _Told(run, now), ""
+    for event in events:
+        if isinstance(event, ProviderUsage):
+            model = event.model
+    for event in events:
+        if isinstance(event, CallAnswered):
+            told.call(event, model)
+        elif isinstance(event, AgentToolReturned):
+            told.tool(event)
+        elif isinstance(event, MemoryWritten):
+            told.write(event)
+        elif isinstance(event, NODE_ENDS):
+            told.node(event)
+        elif type(event) in ENDS:
+            told.end(event)
+
+
+class _Told:
+    """A run, of which something is told at a time."""
+
+    def __init__(self, run: Run, now: datetime) -> None:
+        self.run, self.now, self.sdk = run, now, sdk()
+        self.trace_id = int(traces.trace_id(run.traceparent) or run.id.hex, 16)
+
+    def end(self, event: Event) -> None:
+        """The whole run, as the caller's trace has it, or as a trace of its own."""
+        run, status = self.run, ENDS[type(event)]
+        told: Attributes = {
+            OPERATION: "invoke_workflow",
+            "gen_ai.workflow.name": run.workflow_id,
+            "openwop.run.status": status,
+        }
+        if isinstance(event, RunFailed):
+            told["error.type"] = event.error.code
+        began = run.started_at or run.created_at
+        name = f"invoke_workflow {run.workflow_id}"
+        self._span(name, told, began, parent=_parent(run.traceparent), span_id=_span_id(run.id))
+        self.sdk.runs.add(1, {"openwop.run.status": status})
+
+    def node(self, event: NodeCompleted | NodeFailed | NodeCancelled) -> None:
+        """A node from its first attempt on."""
+        begun = RunEvent.objects.of(self.run.tenant_id).filter(
+            stream_id=self.run.id, type=NodeStarted.type, node_id=event.node_id
+        )
+        first = begun.order_by("sequence").first()
+        if first is None:
+            return
+        type_id = first.payload["typeId"]
+        told: Attributes = {"openwop.node.id": event.node_id, "openwop.node.type": type_id}
+        if type_id == workflows.AGENT:
+            told[OPERATION] = "invoke_agent"
+        if isinstance(event, NodeFailed):
+            told["error.type"] = event.error.code
+        name = f"{told.get(OPERATION, 'node')} {type_id}"
+        span_id = _span_id(self.run.id, event.node_id)
+        self._span(name, told, first.timestamp, parent=self._within(), span_id=span_id)
+
+    def call(self, event: CallAnswered, model: str) -> None:
+        """What a node asked of the world outside."""
+        told: Attributes = {"openwop.node.id": event.node_id, "openwop.call.id": ids.wire("call", event.call_id)}
+        operation = OPERATIONS.get(event.kind)
+        if operation:
+            told[OPERATION] = operation
+        if operation == "chat":
+            told["gen_ai.provider.name"] = PROVIDER
+        if model:
+            told |= {"gen_ai.request.model": model}
+        for name, count in (("input", event.prompt_tokens), ("output", event.completion_tokens)):
+            if count is not None:
+                self.sdk.tokens.record(count, _of_operation(told) | {"gen_ai.token.type": name})
+                told[f"gen_ai.usage.{name}_tokens"] = count
+        if event.code != OK:
+            told["error.type"] = event.code
+        name = " ".join(filter(None, (operation or event.kind, model)))
+        self._took(name, told, event.duration_ms, event.node_id, SpanKind.CLIENT)
+
+    def tool(self, event: AgentToolReturned) -> None:
+        """What an agent did with a tool of this host. The name of one that it does not have is the model's own text."""
+        told: Attributes = {
+            OPERATION: "execute_tool",
+            "gen_ai.tool.name": event.tool_name if event.tool_name in TOOLS else "unknown",
+            "gen_ai.tool.call.id": ids.wire("call", event.call_id),
+            "openwop.node.id": event.node_id,
+        }
+        if event.error:
+            told["error.type"] = event.error.code
+        self._took(f"execute_tool {told['gen_ai.tool.name']}", told, event.duration_ms, event.node_id)
+
+    def write(self, event: MemoryWritten) -> None:
+        """An entry that was written: by a node, in a request, or by the host."""
+        told: Attributes = {"openwop.memory.id": ids.wire("mem", event.memory_id)}
+        asked = trace.get_current_span()
+        parent = None if asked.get_span_context().is_valid else self._within(event.node_id or "")
+        self._span("memory.write", told, self.now, parent=parent)
+        self.sdk.writes.add(1)
+
+    def _took(
+        self, name: str, told: Attributes, milliseconds: int, node_id: str, kind: SpanKind = SpanKind.INTERNAL
+    ) -> None:
+        began = self.now - timedelta(milliseconds=milliseconds)
+        self._span(name, told, began, parent=self._within(node_id), kind=kind)
+        if OPERATION in told:
+            self.sdk.calls.record(milliseconds / 1000, _of_operation(told))
+
+    def _within(self, node_id: str = "") -> Any:
+        """The context of the run's own span, or of that of one of its nodes."""
+        flags = TraceFlags(int(self.run.traceparent[-2:], 16) & TraceFlags.SAMPLED) if self.run.traceparent else None
+        if flags is None:
+            decided = self.sdk.provider.sampler.should_sample(None, self.trace_id, "").decision
+            flags = TraceFlags(TraceFlags.SAMPLED if decided is Decision.RECORD_AND_SAMPLE else TraceFlags.DEFAULT)
+        return _context(self.trace_id, _span_id(self.run.id, node_id), flags, remote=False)
+
+    def _span(
+        self,
+        name: str,
+        told: Attributes,
+        began: datetime,
+        *,
+        parent: Any,
+        span_id: int = 0,
+        kind: SpanKind = SpanKind.INTERNAL,
+    ) -> None:
+        wanted = self.sdk.span_ids.wanted
+        wanted.span, wanted.trace = span_id, self.trace_id
+        try:
+            told = {"openwop.run.id": ids.wire("run", self.run.id), **told}
+            span = self.sdk.tracer.start_span(name, parent, kind, told, start_time=_nanoseconds(began))
+        finally:
+            wanted.span = wanted.trace = 0
+        if "error.type" in told:
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(_nanoseconds(self.now))
+
+
+OPERATIONS = {completions.KIND: "chat", mcp_tools.KIND: "execute_tool"}
+METERED = (OPERATION, "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.tool.name", "error.type")
+
+
+def _of_operation(told: Attributes) -> Attributes:
+    """What a metric may be broken down by: nothing of which there is ever more."""
+    return {name: told[name] for name in METERED if name in told}
+
+
+def _span_id(run_id: UUID, node_id: str = "") -> int:
+    """The id of the span of a run, or of a node of it."""
+    return int.from_bytes(hashlib.sha256(run_id.bytes + node_id.encode()).digest()[:8]) or 1
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000_000) * 1000
