@@ -28,8 +28,9 @@ def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(page
 
 
 def test_by_keyboard_a_question_is_answered_from_the_first_page_and_its_workflow_stopped(
-    page: Page, live_server: Any
+    page: Page, live_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("openwop_console.health.problems", lambda *, now: [])
     gate = building.node("gate", "core.approvalGate", {"title": "Refund of order 7", "requiredApprovals": 2})
     building.install("acme", building.definition("asks", gate))
     run = building.execute(building.scope(), "asks")
