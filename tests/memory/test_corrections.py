@@ -9,12 +9,16 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import corrections, ledger, provenance
+from memory.addresses import Address, Tier
 from memory.host import event_log, ids, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord
+from memory.ledger import Given
 from memory.models.entry import MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from memory.provenance import VerdictKind
-from tests import building
+from tests import archiving, building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -94,6 +98,23 @@ def test_what_is_not_a_persons_to_change_is_refused() -> None:
     ledger.remove_entries(building.tenant().id, [old.id], reason="forgotten", now=now)
     with pytest.raises(NotFound):
         correct(old)
+
+
+def test_an_entry_with_an_address_and_the_text_of_an_archive_are_not_corrected_here() -> None:
+    owner, now = building.scope(), timezone.now()
+    place = Address(tier=Tier.EPISODIC, agent_id="billing-01", namespace="invoices", key="progress")
+    told = entries.create(Caller(owner, "billing-01"), Given(place, {"total": 47}, ()), now=now)
+    hidden = Address(
+        tier=Tier.EPISODIC, agent_id="billing-01", namespace="invoices", key="pin", sensitivity="confidential"
+    )
+    sealed = entries.create(Caller(owner, "billing-01"), Given(hidden, {"pin": 4711}, ()), now=now)
+    for each in (told, sealed):
+        with pytest.raises(Conflict, match="OpenIntent"):
+            correct(each)
+    archive = archiving.distilled("acme", "one", "two")
+    with pytest.raises(Conflict, match="archive"):
+        correct(MemoryEntry.objects.get(id=archive.entry_id))
+    assert not AuditRecord.objects.filter(action="memory.corrected").exists()
 
 
 def test_the_page_offers_it_and_leads_to_the_new_entry(client: Client) -> None:
