@@ -186,7 +186,7 @@ def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sam
     texts, places = eraser.texts(found.tenant_id, rows), eraser.found_in(found.tenant_id, rows)
     redact = harness.for_tenant(found.tenant_id).redact
     return [
-        Sample(redact("\n".join(texts[row])[:SAMPLE]).text, page_of(places.get(row, "")))
+        Sample(redact("\n".join(texts[row])).text[:SAMPLE], page_of(places.get(row, "")))
         for row in rows
         if texts.get(row)
     ]

@@ -173,8 +173,10 @@ def test_a_secret_beside_a_mention_is_a_mark_even_where_the_excerpt_would_cut_it
 
 
 def test_a_secret_in_what_is_to_be_erased_is_a_mark_too(ada: Client, preview: Preview) -> None:
-    building.remember("acme", f"{MARTA} gave us tok-8h3k-q7w9-aa11")
-    vault.put(building.tenant().id, "crm", "tok-8h3k-q7w9-aa11", now=timezone.now())
+    secret = "tok-8h3k-q7w9-aa11"
+    building.remember("acme", f"{MARTA} gave us {secret}")
+    building.remember("acme", f"{MARTA} {'x' * (2000 - len(MARTA) - 18)} {secret}")  # the sample ends within it
+    vault.put(building.tenant().id, "crm", secret, now=timezone.now())
     shown = body_of(ada.get(preview(ada)))
     assert f"{MARTA} gave us [REDACTED:crm]" in shown
     assert "q7w9" not in shown
