@@ -112,6 +112,7 @@ def test_an_entry_with_an_address_and_the_text_of_an_archive_are_not_corrected_h
         with pytest.raises(Conflict, match="OpenIntent"):
             correct(each)
     archive = archiving.distilled("acme", "one", "two")
+    assert archive.entry_id is not None
     with pytest.raises(Conflict, match="archive"):
         correct(MemoryEntry.objects.get(id=archive.entry_id))
     assert not AuditRecord.objects.filter(action="memory.corrected").exists()
