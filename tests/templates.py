@@ -73,5 +73,5 @@ def _migrate(environment: dict[str, str]) -> None:
         cwd=settings.BASE_DIR,
         env=ours | environment,
         check=True,
-        timeout=120,
+        timeout=300,
     )
