@@ -116,6 +116,8 @@ DENIAL = re.compile(
     r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had))\b"
     r"|\b(?:has|have|is|are) still (?:to|un\w+|pending|outstanding|open|missing)\b"
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
+    r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
+    r"(?:\w+ed|done|complete|ready|through|over|there|back|built|written|sent|paid|shut|dry|full|empty|gone)\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )

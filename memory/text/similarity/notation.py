@@ -29,7 +29,7 @@ CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::00)?(am|pm)?")
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})")
 ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
 YEAR = re.compile(r"(?:19|20)\d{2}")
 VERSION = re.compile(r"v(\d+(?:\.\d+)+.*)")
 SPAN = re.compile(r"(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))-(\d+(?:\.\d+)?|\d{1,2}:\d{2}|\d{1,2}(?:am|pm))")
@@ -37,6 +37,7 @@ COMPOUND = re.compile(r"(\d+(?:\.\d+)?)-([a-z]+)")
 # In a statement of one of these, "from 5 to 7" is a change.
 MOVED = values.CHANGES | values.MOVES
 TO = frozenset(["to", "bis", "do", "à", "a", "al", "through"])
+OF = frozenset(["of", "de"])
 FROM = frozenset(["from", "von", "od", "de", "between"])
 Found = tuple[list[Token], int]
 
@@ -244,11 +245,12 @@ def _date(tokens: Sequence[Token], at: int) -> Found | None:
             return [value_token(f"{tokens[at + 1].raw}-{month:02}", tokens[at].raw, "date")], at + 2
     else:
         day = _day(tokens, at) if tokens[at].mask in ("number", "date") else 0
-        end += _raw(tokens, end) == "of"
-        month = _month(tokens[end]) if day and end < len(tokens) else 0
+        end += _raw(tokens, end) in OF
+        month = _month(tokens[end]) or values.FOREIGN_MONTHS.get(tokens[end].raw, 0) if day and end < len(tokens) else 0
     if not month or not day:
         return None
     end += 1
+    end += _raw(tokens, end) == "de" and bool(YEAR.fullmatch(_raw(tokens, end + 1)))
     year = _raw(tokens, end) if YEAR.fullmatch(_raw(tokens, end)) else ""
     return [_day_token(month, day, year, tokens[at].raw)], end + bool(year)
 
@@ -270,6 +272,8 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
         half, end = after, end + 1
     if after in ("uhr", "o'clock", "hrs"):
         said, end = True, end + 1
+    # "O 8" is Polish for "at 8", and "um 8" German; in neither may anything else be meant.
+    said = said or (bool(at) and tokens[at - 1].raw in ("o", "um") and not after)
     if not (said or half) or hour > 24 or minute > 59 or (half and not 0 < hour <= 12):
         return None
     hour = hour % 12 + 12 * (half == "pm") if half else hour

@@ -25,6 +25,7 @@ from memory.text.similarity.tokens import (
 from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, MAY_BE_MISSING, MODALS, TIMES
 
 MOST_BLOCKS = 8
+DETERMINERS = frozenset({"los", "las", "les"})
 DATES = frozenset({"date", "time"})
 
 
@@ -159,7 +160,8 @@ class Orders:
 
     def _is_date(self, block: Block) -> bool:
         parts = self._of(block)
-        said = parts[1:] if len(parts) > 1 and len(parts[0].token.raw) < 3 else parts
+        short = len(parts[0].token.raw) < 3 or parts[0].token.raw in DETERMINERS
+        said = parts[1:] if len(parts) > 1 and short else parts
         return all(part.token.kind & VALUE for part in said) and any(part.token.mask in DATES for part in said)
 
     def _bound(self, block: Block, there: list[Part], at: int) -> bool:

@@ -65,6 +65,8 @@ def _plainly(tokens: list[Token]) -> list[Token]:
         if idiom:
             back, phrase, meaning = idiom
             start, end = at - back, at - back + len(phrase)
+            if meaning == ("hate",) and start and _is_one(tokens[start - 1]):
+                meaning = ("hates",)
             made = [_said(word) for word in meaning]
             made[-1] = made[-1].with_kind(tokens[end - 1].kind & BREAKING)
             tokens = [*tokens[:start], *made, *tokens[end:]]
@@ -77,9 +79,22 @@ def _idiom_at(tokens: list[Token], at: int) -> Idiom | None:
     for back, phrase, meaning in TELLING.get(tokens[at].raw, ()):
         start = at - back
         part = tokens[start : start + len(phrase)] if start >= 0 else []
-        if [token.raw for token in part] == list(phrase) and not any(token.kind & BREAKING for token in part[:-1]):
+        if [_as_said(token) for token in part] == list(phrase) and not any(
+            token.kind & BREAKING for token in part[:-1]
+        ):
             return back, phrase, meaning
     return None
+
+
+def _is_one(subject: Token) -> bool:
+    """Whether a verb behind it is in the third person."""
+    plural = subject.raw.endswith("s") and not subject.raw.endswith("ss") and not subject.kind & CAPITAL
+    return not plural and subject.raw not in ("i", "you", "we", "they")
+
+
+def _as_said(token: Token) -> str:
+    """What it is looked up as: "can't" is "can not"."""
+    return "not" if token.word == "not" and token.kind & NEGATION else token.raw
 
 
 def _without_denial(tokens: list[Token]) -> Iterator[Token]:

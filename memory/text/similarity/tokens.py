@@ -67,9 +67,11 @@ HALTS = ";—–"
 PHONE = re.compile(r"\+\d{7,15}")
 EMAIL = re.compile(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
 VERSION = re.compile(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
+# Its dots end no sentence, but for the last one.
+HALF_OF_DAY = re.compile(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+[^A-Z\s]))?", re.IGNORECASE)
 PARTS_OF_PHONE = re.compile(r"\+\d[\d ()/\-]{5,}\d")
 MONEY = re.compile(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
-DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th)")
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th|er)")
 TIME = re.compile(r"\d{1,2}(?::\d{2}){1,2}(?:am|pm)?|\d{1,2}(?:am|pm)")
 NUMBER = re.compile(r"[+\-−]?\d{1,5}(?:\.\d+)?[km]?\+?|[1-9]\d*000|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 MASKS = {
@@ -123,6 +125,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
         """The tokens of ``text`` in their order."""
         if "+" in text:
             text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
+        if ".m" in text or ".M" in text:
+            text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
         whole = text if text.isascii() else DASHES.sub("-", unicodedata.normalize("NFKC", text))
         return [token for chunk in whole.split() for token in self[chunk]]
 
@@ -202,6 +206,7 @@ def _marked(found: list[Token], sign: str) -> list[Token]:
 
 def _of_piece(text: str, capital: int) -> list[Token]:
     text = text.replace("’", "'")
+    text = words.JOINED.get(text, text)
     if text.endswith("n't"):
         stem = {"ca": "can", "wo": "will", "sha": "shall"}.get(text[:-3], text[:-3])
         return [*_of_piece(stem, capital), _negation("not", text)]
@@ -264,7 +269,7 @@ def word_token(text: str) -> Token:
 
 
 def _word(text: str, capital: int) -> Token:
-    base = CANONICAL.get(text, text)
+    base = CANONICAL.get(text) or words.american(text)
     if base in values.WEEKDAYS or base in values.MONTHS:
         unsure = base in ("may", "march") and not capital
         return _value(base, text, "" if unsure else "date")[0].with_kind(IDIOM if text in IDIOMATIC else 0)
@@ -280,7 +285,13 @@ def _word(text: str, capital: int) -> Token:
         kind = STOP | TALK
     if capital and not kind & WORD and text not in words.SAID_WITH_CAPITALS:
         kind |= PROPER
-    code = code_of(f"w {base}") if kind & WORD else code_of(f"p {words.PRONOUNS[text]}") if kind & PRONOUN else 0
+    code = (
+        code_of(values.ORDINALS.get(text) or f"w {base}")
+        if kind & WORD
+        else code_of(f"p {words.PRONOUNS[text]}")
+        if kind & PRONOUN
+        else 0
+    )
     shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
     any_number = code_of(f"base {words.without_number(base)}") if kind & WORD else 0
     return Token(base, text, code, shown.to_bytes(8, "little"), kind, "", any_number)

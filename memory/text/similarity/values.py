@@ -23,7 +23,42 @@ NUMBER_WORDS = {
     "hundred": "100",
     "thousand": "1000",
     "million": "1000000",
-}
+} | {
+    word: str(number)
+    for words, numbers in (
+        ("zwei drei vier fünf sechs sieben acht neun zehn zwölf", (2, 3, 4, 5, 6, 7, 8, 9, 10, 12)),
+        ("zwanzig dreissig vierzig fünfzig sechzig siebzig achtzig neunzig", range(20, 100, 10)),
+        ("dos tres cuatro cinco seis siete ocho nueve diez", range(2, 11)),
+        ("veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", range(20, 100, 10)),
+        ("deux trois quatre cinq", range(2, 6)),
+        ("dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć", range(2, 11)),
+    )
+    for word, number in zip(words.split(), numbers, strict=True)
+}  # fmt: skip
+# The code of each is that of its digits.
+ORDINALS = {
+    word: f"v {digits}"
+    for word, digits in zip(
+        "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth".split(),
+        "3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th 13th".split(),
+        strict=True,
+    )
+} | {"first": "v 1st"}
+# Behind a day.
+FOREIGN_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "januar jänner janvier enero stycznia styczeń gennaio", "februar février febrero lutego luty febbraio",
+            "märz mars marzo marca marzec", "avril abril kwietnia kwiecień aprile", "mai mayo maja maj maggio",
+            "juni juin junio czerwca czerwiec giugno", "juli juillet julio lipca lipiec luglio",
+            "août agosto sierpnia sierpień", "septembre septiembre września wrzesień settembre",
+            "oktober octobre octubre października październik ottobre",
+            "novembre noviembre listopada listopad", "dezember décembre diciembre grudnia grudzień dicembre",
+        ), 1,
+    )
+    for name in names.split()
+}  # fmt: skip
 
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 MONEY = {
@@ -54,6 +89,7 @@ MEASURES = {
         ("millimeter", "10", "cm centimeter centimeters centimetre centimetres zentimeter"),
         ("millimeter", "1000", "meter meters metre metres metros"),
         ("millimeter", "1000000", "km kilometer kilometers kilometre kilometres kilómetros"),
+        ("millimeter", "1000", "m"),
         ("foot", "1", "ft foot feet"),
         ("mile", "1", "mi mile miles"),
         ("lb", "1", "lb lbs"),
@@ -86,7 +122,15 @@ SPAN_WORDS = frozenset("to bis through à between".split())
 SHORT_DAYS = {name[:3]: name for name in (*WEEKDAYS, *MONTHS)} | {
     "tues": "tuesday", "wednes": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september",
 }  # fmt: skip
-PERIODS = {"day": "daily", "week": "weekly", "month": "monthly", "quarter": "quarterly", "year": "annually"}
+PERIODS = {
+    "night": "nightly",
+    "hour": "hourly",
+    "day": "daily",
+    "week": "weekly",
+    "month": "monthly",
+    "quarter": "quarterly",
+    "year": "annually",
+}
 
 CURRENCIES = frozenset(
     "usd eur gbp chf jpy pln czk sek nok dkk huf ron cad aud nzd inr cny sgd hkd brl mxn zar "

@@ -129,6 +129,11 @@ PHRASES = tuple(
     i heard that
     we learned that
     make sure
+    could you please
+    can you please
+    would you please
+    would you kindly
+    could you kindly
     """.strip().splitlines()
 )
 NEGATIONS = {
@@ -141,10 +146,7 @@ NEGATIONS = {
     "neither": "neither",
     "nor": "nor",
     "without": "without",
-    "cannot": "not",
-    **dict.fromkeys(
-        "dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt".split(), "not"
-    ),
+    **dict.fromkeys("dont doesnt didnt isnt arent wasnt werent couldnt shouldnt wouldnt hasnt".split(), "not"),
     "hardly": "hardly",
     "barely": "hardly",
     "except": "except",
@@ -154,6 +156,8 @@ NEGATIONS = {
     "lack": "without",
     "lacking": "without",
 }
+# Written as one word, and with the apostrophe that shows the two.
+JOINED = {"cannot": "can't", "cant": "can't", "wont": "won't"}
 # Bound to what follows: "before shipping" is not "shipping before".
 DIRECTIONS = frozenset(
     """
@@ -256,10 +260,10 @@ IDIOMS = {
         **{f"current {span}": f"this {span}" for span in "week month quarter year".split()},
         "several": "a number of, a couple of, a handful of",
         "hate": "can not stand, can not bear",
-        "hates": "can not stands",
-        "happens": "takes place",
-        "happen": "take place",
-        "happened": "took place",
+        "happens": "takes place, is held",
+        "happen": "take place, are held, be held",
+        "happened": "took place, was held, were held",
+        **{f"{be} held by": f"{be} held by" for be in ("is", "are", "be", "was", "were")},
         "responsible for": "in charge of",
         "use": "make use of",
         "uses": "makes use of",
@@ -300,13 +304,92 @@ IDIOMS = {
         "must not": "is not allowed to, are not allowed to, is forbidden to, are forbidden to, is not permitted to",
         "forbidden": "not allowed, not permitted, prohibited, banned",
         "two times": "twice",
-        "half": "50 percent of",
+        "50% of": "half of, one half of",
+        "25% of": "a quarter of, one quarter of",
+        "50% of the": "half the",
+        "12": "a dozen, one dozen",
+        "24": "two dozen",
+        "6": "half a dozen",
+        "15 minutes": "a quarter of an hour, quarter of an hour",
+        "30 minutes": "half an hour",
+        "45 minutes": "three quarters of an hour",
+        "90 minutes": "an hour and a half, one hour and a half, one and a half hours",
+        "18 months": "a year and a half, one year and a half, one and a half years",
+        "two weeks": "a fortnight",
+        "every two weeks": "fortnightly, every fortnight",
         "works for": "is employed by, is employed at, works at",
         "lives in": "is based in, resides in, is resident in, has home in",
         "is in": "is located in, is situated in, lies in",
         "are in": "are located in, are situated in, lie in",
         "is called": "is named, is known as, goes by the name of",
         "without": "free of, free from",
+        **{
+            f"{turn} {way}": f"{switch} {way}"
+            for turn, switch in (("turn", "switch"), ("turns", "switches"), ("turned", "switched"))
+            for way in ("on", "off")
+        },
+        "participate": "take part",
+        "participates": "takes part",
+        "participated": "took part",
+        "approve": "sign off on",
+        "approves": "signs off on",
+        "approved": "signed off on",
+        "log in": "sign in",
+        "logs in": "signs in",
+        "log out": "sign out",
+        "logs out": "signs out",
+        "search for": "look for",
+        "searches for": "looks for",
+        "searching for": "looking for",
+        "return": "come back",
+        "returns": "comes back",
+        "returned": "came back",
+        "continue": "carry on",
+        "continues": "carries on",
+        "refund": "pay back",
+        "refunds": "pays back",
+        "refunded": "paid back",
+        "fill in": "fill out",
+        "fills in": "fills out",
+        "write down": "note down",
+        "send": "send out",
+        "sends": "sends out",
+        "sent": "sent out",
+        "rises": "goes up",
+        "falls": "goes down",
+        "accelerate": "speed up",
+        "contact": "get in touch with",
+        "contacts": "gets in touch with",
+        "distribute": "hand out",
+        "distributes": "hands out",
+        "distributed": "handed out",
+        "exercises": "works out",
+        "is a": "works as a",
+        "is an": "works as an",
+        "speaks fluently": "is fluent in",
+        "speak fluently": "are fluent in",
+        "birthday is": "was born on",
+        "nobody": "no one",
+        "deadline": "due date",
+        "working day": "business day",
+        "working days": "business days",
+        "ceo": "chief executive officer",
+        "cfo": "chief financial officer",
+        "cto": "chief technology officer, chief technical officer",
+        "coo": "chief operating officer",
+        "cmo": "chief marketing officer",
+        "hr": "human resources",
+        "pto": "paid time off",
+        "vat": "value added tax, value-added tax",
+        "nda": "non-disclosure agreement, nondisclosure agreement",
+        "sla": "service level agreement, service-level agreement",
+        "kpi": "key performance indicator",
+        "kpis": "key performance indicators",
+        "api": "application programming interface",
+        "uk": "united kingdom",
+        "usa": "united states of america, united states",
+        "eu": "european union",
+        "veterinarian": "veterinary surgeon",
     }.items()
     for phrase in phrases.split(", ")
 }
@@ -348,7 +431,7 @@ VERBS = """
 buy purchase
 begin start commence
 finish complete conclude
-fix repair
+fix repair mend
 help assist
 delete remove erase
 ask inquire enquire
@@ -365,7 +448,7 @@ build construct
 try attempt
 contact reach
 live reside
-keep retain
+keep retain store
 send dispatch
 plan schedule
 promise guarantee
@@ -409,9 +492,20 @@ correct rectify
 restart reboot
 copy duplicate
 shout yell
-own possess
-mend fix
 resign quit
+depart leave
+close shut
+assign allocate
+renovate refurbish
+love adore
+vaccinate immunize
+refund reimburse
+categorize classify
+supervise oversee
+disturb bother
+forecast predict
+vanish disappear
+remain stay
 """
 NOUNS = """
 flat apartment
@@ -479,6 +573,33 @@ color colour
 center centre
 organization organisation
 inquiry enquiry
+couch sofa settee
+tap faucet
+pavement sidewalk
+petrol gasoline
+diaper nappy
+eggplant aubergine
+zucchini courgette
+coriander cilantro
+taxi cab
+vet veterinarian
+repo repository
+admin administrator
+config configuration
+database db
+spec specification
+param parameter
+refund reimbursement
+ad advert advertisement
+grandmother grandma granny
+grandfather grandpa
+flu influenza
+laundromat launderette
+postman mailman
+spectacles eyeglasses
+physiotherapist physio
+payslip paystub
+dustbin trashcan
 """
 OTHERS = """
 fast quick rapid speedy quickly rapidly
@@ -499,7 +620,7 @@ kids children
 huge enormous
 smart clever intelligent
 rich wealthy
-ill sick
+ill sick unwell
 cheap inexpensive
 expensive costly
 odd strange weird
@@ -523,11 +644,34 @@ maximum max
 minimum min
 wrong incorrect
 favorite favourite preferred
-canceled cancelled
-canceling cancelling
-labeled labelled
-traveling travelling
 grey gray
+headquarters hq
+called named
+everyone everybody
+someone somebody
+anyone anybody
+bigger larger
+faster quicker
+fastest quickest
+additional extra
+loud noisy
+tasty delicious
+essential crucial
+faulty defective
+among amongst
+postgres postgresql
+kubernetes k8s
+javascript js
+production prod
+wifi wi-fi wlan
+defence defense
+offence offense
+plough plow
+pyjamas pajamas
+jewellery jewelry
+aluminium aluminum
+wohnt lebt
+wohnen leben
 dept department
 mgmt management
 mgr manager
@@ -552,13 +696,13 @@ day days
 week weeks
 month months
 year years
-monday mon mondays
-tuesday tue tues tuesdays
-wednesday wed wednesdays
-thursday thu thur thurs thursdays
-friday fri fridays
-saturday saturdays
-sunday sundays
+monday mon mondays montag montags lunes lundi poniedziałek poniedziałki
+tuesday tue tues tuesdays dienstag dienstags martes mardi wtorek wtorki
+wednesday wed wednesdays mittwoch mittwochs miércoles mercredi środa środę środy
+thursday thu thur thurs thursdays donnerstag donnerstags jueves jeudi czwartek czwartki
+friday fri fridays freitag freitags viernes vendredi piątek piątki
+saturday saturdays samstag samstags sonnabend sábado sábados samedi sobota sobotę soboty
+sunday sundays sonntag sonntags domingo domingos dimanche niedziela niedzielę niedziele
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {
@@ -585,6 +729,8 @@ IRREGULAR = {
     "preferred": ("prefer", "ed"),
     "preferring": ("prefer", "ing"),
     "permitted": ("allow", "ed"),
+    "shut": ("close", "ed"),
+    "shutting": ("close", "ing"),
     "permitting": ("allow", "ing"),
 }
 COMMON, UNKNOWN, OTHER = "common", "unknown", "other"
@@ -636,6 +782,25 @@ def _table() -> dict[str, str]:
 
 
 CANONICAL: dict[str, str] = _table()
+
+
+# British and American endings; of a word with either, the American one stands for both where it is a word.
+SPELLINGS = (
+    ("our", "or"), ("ours", "ors"), ("oured", "ored"), ("ouring", "oring"), ("ise", "ize"), ("ises", "izes"),
+    ("ised", "ized"), ("ising", "izing"), ("isation", "ization"), ("isations", "izations"), ("yse", "yze"),
+    ("ysed", "yzed"), ("ysing", "yzing"), ("tre", "ter"), ("tres", "ters"), ("elled", "eled"), ("elling", "eling"),
+    ("eller", "eler"), ("ellers", "elers"), ("alogue", "alog"), ("alogues", "alogs"), ("gramme", "gram"),
+)  # fmt: skip
+
+
+def american(word: str) -> str:
+    """The word, with an American ending for a British one."""
+    for british, ending in SPELLINGS:
+        if len(word) > 5 and word.endswith(british):
+            made = word.removesuffix(british) + ending
+            if made in CANONICAL or _rank(made):
+                return CANONICAL.get(made, made)
+    return word
 
 
 # All that stand for one.
