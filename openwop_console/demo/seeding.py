@@ -6,13 +6,13 @@ by its operators; nothing here writes a row that the product would not have writ
 
 import os
 import secrets
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
+from time import sleep
 from uuid import UUID
 
 from django.contrib.auth.hashers import check_password
@@ -42,6 +42,10 @@ from proposals.drafts import Change, ProposalDraft
 from proposals.models import Decision, Gate, Proposal, Revision
 
 Clock = Callable[[], datetime]
+# The demo's month, in days before now: its parts follow one another.
+BEGINNING, WORK, LEARNING, LEARNED, WHOLESALERS, SUGGESTED = 30.0, (29.0, 3.0), 2.75, (2.5, 2.25), 1.75, 0.125
+# When its passes come, by the world's clock: a little after the nights of a new tenant begin.
+NIGHT = time(3, 20)
 INSTANCE = "seed"
 RESTS = runs.ENDS | runs.WAITING
 PATIENCE = timedelta(seconds=60)
@@ -122,6 +126,26 @@ def under_way(tenant_id: UUID) -> list[UUID]:
 # Runs of the demo: ordered like anybody's, with a key of the tenant, and executed by the engine.
 
 
+class Calendar:
+    """A clock that stands ``behind`` another one, and never goes back."""
+
+    def __init__(self, clock: Clock, *, days: float) -> None:
+        self._clock, self._behind = clock, timedelta(days=days)
+
+    def __call__(self) -> datetime:
+        return self._clock() - self._behind
+
+    def advance(self, *, days: float) -> None:
+        """It is ``days`` before now, unless it is later already."""
+        self._behind = min(self._behind, timedelta(days=days))
+
+    def advance_to(self, hour: time) -> None:
+        """It is the last ``hour`` (UTC) before now, unless it is later already."""
+        now = self._clock()
+        last = datetime.combine(now.astimezone(UTC), hour, UTC)
+        self._behind = min(self._behind, now - last if last <= now else now - last + timedelta(days=1))
+
+
 class RunStalled(RuntimeError):
     """A run of the demo neither ends nor waits for anybody."""
 
@@ -172,7 +196,7 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
         engine.advance(tenant_id, run_id, holder=f"{INSTANCE}/{os.getpid()}", clock=clock)
         run = runs.find(tenant_id, run_id)
         if run.status not in RESTS:
-            time.sleep(POLL)
+            sleep(POLL)
     return before.status not in RESTS
 
 
@@ -190,7 +214,7 @@ def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
         holder = f"{INSTANCE}/{os.getpid()}"
         ended = orders.carry_out(tenant.id, found.id, holder=holder, clock=clock)
         if ended is None:
-            time.sleep(POLL)
+            sleep(POLL)
         found = ended or passes.find(tenant.id, found.id) or found
     return work.state not in passes.OVER
 
@@ -261,20 +285,27 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     """Every story is complete. What was made is nothing when they were complete before."""
     seeded = Seeded()
     passwords = logins.passwords(folder, stories)
-    runs.LEASE.release_held_by(INSTANCE, now=clock())
-    passes.LEASE.release_held_by(INSTANCE, now=clock())
+    before = Calendar(clock, days=BEGINNING)()
+    runs.LEASE.release_held_by(INSTANCE, now=before)
+    passes.LEASE.release_held_by(INSTANCE, now=before)
     for story in stories:
-        tenant = _tenant(story, seeded.made, now=clock())
-        seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, clock))
-        _secrets(tenant, story, seeded.made, now=clock())
-        _installations(tenant, story, seeded.made, now=clock())
-        revoke_keys(tenant, story, clock)
-        _errands(tenant, story, seeded.made, clock, learned=False)
-        _suggestions(tenant, story, seeded.made, clock)
-        _errands(tenant, story, seeded.made, clock, learned=True)
-        _endeavours(tenant, story, seeded.made, clock)
+        calendar = Calendar(clock, days=BEGINNING)
+        tenant = _tenant(story, seeded.made, now=calendar())
+        seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, calendar))
+        _secrets(tenant, story, seeded.made, now=calendar())
+        _installations(tenant, story, seeded.made, now=calendar())
+        revoke_keys(tenant, story, calendar)
+        _errands(tenant, story, seeded.made, calendar, WORK, learned=False)
+        calendar.advance(days=LEARNING)
+        _suggestions(tenant, story, seeded.made, calendar, approved=True)
+        _errands(tenant, story, seeded.made, calendar, LEARNED, learned=True)
+        calendar.advance(days=WHOLESALERS)
+        _endeavours(tenant, story, seeded.made, calendar)
+        calendar.advance_to(NIGHT)
         for wanted in story.passes:
-            seeded.made["passes"] += carry_out_pass(tenant, wanted, clock)
+            seeded.made["passes"] += carry_out_pass(tenant, wanted, calendar)
+        calendar.advance(days=SUGGESTED)
+        _suggestions(tenant, story, seeded.made, calendar, approved=False)
     return seeded
 
 
@@ -338,20 +369,26 @@ def _install_workflow(tenant: Tenant, definition: Document, made: Made, now: dat
         made["installations"] += 1
 
 
-def _errands(tenant: Tenant, story: Story, made: Made, clock: Clock, *, learned: bool) -> None:
+def _errands(
+    tenant: Tenant, story: Story, made: Made, calendar: Calendar, part: tuple[float, float], *, learned: bool
+) -> None:
     """Each run is over before the next is ordered, so that it may read what the one before it wrote."""
     there = happened(tenant.id, story.errands)
     over = {key for key, run in there.items() if run.status in RESTS}
-    pending = [errand for errand in story.errands if errand.learned == learned and errand.key not in over]
-    if pending:
-        with with_a_key(tenant, story, clock) as scope:
-            for errand in pending:
-                run = order(scope, errand, now=clock())
-                made["runs"] += to_rest(tenant.id, run.id, clock)
+    ours = [errand for errand in story.errands if errand.learned == learned]
+    if any(errand.key not in over for errand in ours):
+        first, last = part
+        with with_a_key(tenant, story, calendar) as scope:
+            for number, errand in enumerate(ours):
+                if errand.key not in over:
+                    calendar.advance(days=first - (first - last) * number / len(ours))
+                    run = order(scope, errand, now=calendar())
+                    made["runs"] += to_rest(tenant.id, run.id, calendar)
 
 
-def _suggestions(tenant: Tenant, story: Story, made: Made, clock: Clock) -> None:
-    missing = missing_proposals(tenant.id, story.suggestions)
+def _suggestions(tenant: Tenant, story: Story, made: Made, clock: Clock, *, approved: bool) -> None:
+    ours = [each for each in story.suggestions if bool(each.approved_by) == approved]
+    missing = missing_proposals(tenant.id, ours)
     if missing:
         sources = happened(tenant.id, story.errands)
         with with_a_key(tenant, story, clock) as scope:

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from memory import adapter, agents, ledger, provenance, workspace
 from memory.commitments import inference
 from memory.forget import forgetting
 from memory.host import access, event_log, registry, runs, tenancy, vault
-from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Schedule, Secret
+from memory.host.models import ApiKey, ArtifactKind, AuditRecord, Operator, Run, Schedule, Secret
 from memory.models import Archive, Commitment, Intent, Pass, Task
 from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
@@ -158,6 +157,25 @@ def test_a_case_tells_of_its_own_customer_alone(acme):
         if case.memory_ref.startswith("support/"):
             words = set(case.content.replace("<", " ").replace(">", " ").replace("(", " ").replace(")", " ").split())
             assert words & others == {case.subject}
+
+
+def test_the_month_before_now_is_told_in_its_order(acme):
+    now, ordered = timezone.now(), Run.objects.of(acme.id).filter(system=False).order_by("id")
+    begun = list(ordered.values_list("created_at", flat=True))
+    assert begun == sorted(begun)
+    assert now - timedelta(days=30) < begun[0] < now - timedelta(days=28)
+    assert len({at.date() for at in begun}) >= 20
+    [failed] = [run for run in ordered if run.status == "failed"]
+    assert now - failed.created_at < timedelta(days=7)
+
+    written = [entry.created_at for entry in every_entry(acme)]
+    assert written == sorted(written)
+    assert len({at.date() for at in written}) >= 20
+    assert written[-1] <= now
+    recorded = list(AuditRecord.objects.of(acme.id).order_by("seq").values_list("occurred_at", flat=True))
+    assert recorded == sorted(recorded)
+    passes = Pass.objects.of(acme.id).values_list("finished_at", flat=True)
+    assert {(at.hour, now - at < timedelta(days=1)) for at in passes} == {(3, True)}
 
 
 def test_some_entries_expire_and_the_digests_are_tagged(acme):
@@ -332,12 +350,12 @@ def test_there_are_proposals_of_every_kind_and_in_every_state_that_a_review_come
     found = Proposal.objects.of(acme.id).order_by("id")
 
     assert [(each.kind, each.state, gates.get(each.id, "")) for each in found] == [
+        ("workflow-chain-pack", "applied", "completed"),
         ("prompt-template", "revised", "waiting-approval"),
         ("prompt-template", "draft", ""),
         ("prompt-template", "rejected", ""),
         ("agent-pack", "revised", ""),
         ("automation", "draft", "waiting-approval"),
-        ("workflow-chain-pack", "applied", "completed"),
     ]
     assert {each.kind for each in found} == set(registry.kinds()) == set(Kind.values)
     assert all(each.rationale and each.source_run_ids for each in found)
@@ -476,7 +494,7 @@ def test_a_seeding_interrupted_anywhere_is_completed_by_the_next_and_nothing_is_
 
     seed(tmp_path, small("whole"), clock=clock)
     whole = picture("whole")
-    assert whole["gates"] == [("open", "waiting-approval"), ("granted", "completed")]
+    assert whole["gates"] == [("granted", "completed"), ("open", "waiting-approval")]
     assert "workflow:desk-card@1.0.0" in whole["applied"]
 
     for stop in range(1, next(looks), 7 if THOROUGH else 29):
@@ -517,8 +535,10 @@ def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
         run = seeding.order(scope, told.errands[0], now=timezone.now())
     assert runs.claim(tenant.id, run.id, holder="worker/1", now=timezone.now())
 
-    workers_end = SimpleNamespace(sleep=lambda seconds: runs.LEASE.release_held_by("worker", now=timezone.now()))
-    monkeypatch.setattr(seeding, "time", workers_end)
+    def workers_end(seconds: float) -> None:
+        runs.LEASE.release_held_by("worker", now=timezone.now())
+
+    monkeypatch.setattr(seeding, "sleep", workers_end)
 
     assert seeding.to_rest(tenant.id, run.id, timezone.now)
     assert runs.find(tenant.id, run.id).status == "completed"
@@ -530,7 +550,7 @@ def test_on_a_host_without_gates_nothing_is_asked_for_and_what_is_to_be_applied_
     seed(tmp_path, small("direct"))
 
     assert picture("direct")["gates"] == []
-    assert [state for _, state, _ in picture("direct")["proposals"]] == ["revised", "applied"]
+    assert [state for _, state, _ in picture("direct")["proposals"]] == ["applied", "revised"]
     assert "workflow:desk-card@1.0.0" in picture("direct")["applied"]
 
 
