@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from memory.host import audit_chain, checkpoints, sql
 from memory.host.json_types import JSONObject
@@ -122,15 +123,26 @@ def verify(tenant_id: UUID) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records to list; empty means all. Recorded at ``since`` or later, and before ``until``."""
+    """Which records to list; empty means all. ``target`` is what was acted upon, by its id; recorded at ``since`` or
+    later, and before ``until``."""
 
+    actor: str = ""
     action: str = ""
+    target: str = ""
     since: datetime | None = None
     until: datetime | None = None
 
     @property
     def is_empty(self) -> bool:
-        return not (self.action or self.since or self.until)
+        return self == AuditFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The values that filters offer: those of the newest records."""
+
+    actors: frozenset[str]
+    actions: frozenset[str]
 
 
 def newest(
@@ -155,13 +167,25 @@ def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
 
 
 def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
-    asked = {"action": wanted.action, "occurred_at__gte": wanted.since, "occurred_at__lt": wanted.until}
-    return AuditRecord.objects.of(tenant_id).filter(**{field: value for field, value in asked.items() if value})
+    """A target has few records, an actor or an action may have most: beside a target, SQLite, which has no statistics,
+    must not begin with one of them."""
+    rows, actor, action = AuditRecord.objects.of(tenant_id), "actor", "action"
+    if wanted.target:
+        rows, actor, action = rows.alias(who=Coalesce(actor, Value("")), act=Coalesce(action, Value(""))), "who", "act"
+    asked = {
+        actor: wanted.actor,
+        action: wanted.action,
+        "target": wanted.target,
+        "occurred_at__gte": wanted.since,
+        "occurred_at__lt": wanted.until,
+    }
+    return rows.filter(**{field: value for field, value in asked.items() if value})
 
 
 def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
     """The newest records whose target is one of these, the newest first."""
-    return list(AuditRecord.objects.of(tenant_id).filter(target__in=list(targets)).order_by("-seq")[:limit])
+    rows = AuditRecord.objects.of(tenant_id).filter(target__in=list(targets))
+    return list(rows.order_by("-occurred_at", "-seq")[:limit])
 
 
 def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
@@ -169,10 +193,9 @@ def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterat
     yield from _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
 
 
-def actions_of(tenant_id: UUID) -> list[str]:
-    """The actions among the newest records, by name: what a filter offers."""
-    rows = AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("action", flat=True)
-    return sorted(set(rows[:OFFERED]))
+def offered(tenant_id: UUID) -> Offered:
+    rows = list(AuditRecord.objects.of(tenant_id).order_by("-seq").values_list("actor", "action")[:OFFERED])
+    return Offered(frozenset(actor for actor, _ in rows), frozenset(action for _, action in rows))
 
 
 def last_of(tenant_id: UUID, action: str, **details: object) -> AuditRecord | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory.host import access, audit, audit_chain, checkpoints, ids, signing, sql, tenant_log
-from memory.host.audit import AuditFilter
+from memory.host.audit import AuditFilter, Offered
 from memory.host.checkpoints import Finding
 from memory.host.errors import Invalid
 from memory.host.event_log import Recorded
@@ -57,10 +57,10 @@ def view(
     )
 
 
-def actions_of(scope: TenantScope) -> list[str]:
-    """What a filter by action offers."""
+def offered(scope: TenantScope) -> Offered:
+    """What the filters by actor and action offer."""
     scope.check(SCOPE)
-    return audit.actions_of(scope.tenant_id)
+    return audit.offered(scope.tenant_id)
 
 
 def about(scope: TenantScope, targets: Collection[str], *, limit: int, now: datetime) -> list[AuditRecord]:

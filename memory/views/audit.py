@@ -19,7 +19,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@pages.parameters("action", "since", "until", "before", "seen", "format")
+@pages.parameters("actor", "action", "target", "since", "until", "before", "seen", "format")
 @require_safe
 def audit(request: HttpRequest) -> HttpResponseBase:
     """The records, newest first."""
@@ -34,7 +34,9 @@ def audit(request: HttpRequest) -> HttpResponseBase:
 
 def _wanted(request: HttpRequest) -> AuditFilter:
     return AuditFilter(
+        actor=pages.text_of(request, "actor"),
         action=pages.text_of(request, "action"),
+        target=pages.text_of(request, "target"),
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
@@ -51,14 +53,17 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "found": found,
         "records": found.records,
         "total": found.total,
-        "action": wanted.action,
+        "wanted": wanted,
         "since": pages.text_of(request, "since"),
         "until": pages.text_of(request, "until"),
         "filtered": not wanted.is_empty,
-        "names": access.names_of(scope.tenant_id, [record.actor for record in found.records]),
     }
+    called = {text for record in found.records for text in (record.actor, record.target)}
     if not pages.wants_fragment(request):
-        context["actions"] = auditing.actions_of(scope)
+        offered = auditing.offered(scope)
+        context |= {"actions": sorted(offered.actions), "actors": sorted({*offered.actors, wanted.actor} - {""})}
+        called |= {*offered.actors, wanted.actor, wanted.target}
+    context["names"] = access.names_of(scope.tenant_id, called)
     place = _place(request, found, wanted)
     return pages.render(request, "memory/audit.html", context | place, fragment="memory/audit_list.html", status=status)
 

@@ -72,7 +72,7 @@ def test_what_was_exported_is_imported_elsewhere_with_the_same_ids(tmp_path: Pat
     expected = [row for row in stored("acme") if row[0] != gone.id]
     assert stored("globex") == expected
     assert export(capsys, "globex") == (tmp_path / "memory").read_text()
-    actions = audit.actions_of(building.tenant("globex").id)
+    actions = audit.offered(building.tenant("globex").id).actions
     assert {"memory.imported", "memory.exported"} <= set(actions)
 
 

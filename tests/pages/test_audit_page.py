@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import audit, checkpoints
+from memory import ledger
+from memory.host import access, audit, checkpoints, ids
 from memory.host.models import AuditRecord
-from tests import building
+from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
 from tests.tampering import tamper
 
@@ -160,3 +161,56 @@ def test_older_records_of_a_filter_follow_without_a_gap(ada: Client) -> None:
     first = body_of(ada.get("/audit?action=act"))
     older = unescape(first.rpartition('hx-get="/audit?')[2].partition('"')[0])
     assert standing(51, 60, 60, "records") in body_of(ada.get(f"/audit?{older}"))
+
+
+@pytest.mark.engines
+def test_the_log_is_filtered_by_who_acted_and_on_what_on_the_page_in_its_files_and_over_the_api(ada: Client) -> None:
+    tenant, now = building.tenant(), timezone.now()
+    wanted, other = f"mem_{'a' * 32}", f"mem_{'b' * 32}"
+    for actor, target in (("host", wanted), ("key_1", wanted), ("key_1", other), ("key_1", wanted)):
+        audit.append(tenant.id, actor=actor, action=f"act.of.{actor}", target=target, now=now)
+    shown = body_of(ada.get(f"/audit?target={wanted}")).partition('id="records"')[2]
+    assert standing(1, 3, 3, "records") in shown
+    shown = body_of(ada.get("/audit?actor=key_1")).partition('id="records"')[2]
+    assert standing(1, 3, 3, "records") in shown
+    assert "act.of.host" not in shown
+    (row,) = csv.DictReader(io.StringIO(body_of(ada.get(f"/audit?actor=host&target={wanted}&format=csv"))))
+    assert (row["actor"], row["target"]) == ("host", wanted)
+    url, key = f"/v1/host/console/audit?actor=key_1&target={wanted}&limit=1", building.key("acme")
+    found = Client().get(url, HTTP_X_API_KEY=key).json()
+    assert (len(found["records"]), found["total"]) == (1, 2)
+    rest = Client().get(f"{url}&before={found['next']}", HTTP_X_API_KEY=key).json()["records"]
+    assert [each["seq"] for each in rest] == [found["next"] - 2]
+    assert ada.get("/audit?object=x").status_code == 400
+
+
+def test_a_person_is_called_by_name_in_the_filter_and_wherever_a_record_names_them(ada: Client) -> None:
+    person = building.scope().principal
+    audit.append(person.tenant_id, actor=person.id, action="act", target=person.id, now=timezone.now())
+    name = access.names_of(person.tenant_id, [person.id])[person.id]
+    shown = body_of(ada.get(f"/audit?actor={person.id}&action=act"))
+    assert f'<option value="{person.id}" selected>{name}</option>' in shown
+    listed = shown.partition('id="records"')[2]
+    assert listed.count(f'<span title="{person.id}">{name}</span>') == 2
+    assert f'href="/audit?target={person.id}"' in listed
+
+
+@pytest.mark.engines
+def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(ada: Client, sign_in: SignIn) -> None:
+    scope, now = building.scope(), timezone.now()
+    run = building.open_run(scope)
+    entry = building.write(scope, run, "alpha")
+    made = proposing.propose()
+    ledger.retire_entry(scope, entry.id, reason="wrong", now=now)
+    pages = {
+        ids.wire("mem", entry.id): "/memory/{}",
+        ids.wire("run", run.id): "/runs/{}",
+        ids.wire("prop", made.id): "/proposals/{}/history",
+    }
+    gus = sign_in(role="operator")
+    for wire_id, page in pages.items():
+        link = f'href="/audit?target={wire_id}"'
+        assert link in body_of(ada.get(page.format(wire_id))), page
+        assert link not in body_of(gus.get(page.format(wire_id))), page
+    shown = body_of(ada.get(f"/audit?target={ids.wire('mem', entry.id)}"))
+    assert "<code>memory.retired</code>" in shown

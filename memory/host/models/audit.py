@@ -37,9 +37,11 @@ class AuditRecord(TenantOwned):
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "seq"), name="an_audit_number_is_used_once"),)
         indexes = (
-            models.Index(fields=("tenant", "action", "actor", "occurred_at"), name="host_audit_action"),
+            models.Index(fields=("tenant", "action", "actor", "occurred_at", "seq"), name="host_audit_actor_action"),
             models.Index(fields=("tenant", "action", "occurred_at", "seq"), name="host_audit_of_action"),
             models.Index(fields=("tenant", "occurred_at", "seq"), name="host_audit_time"),
+            models.Index(fields=("tenant", "actor", "occurred_at", "seq"), name="host_audit_of_actor"),
+            models.Index(fields=("tenant", "target", "occurred_at", "seq"), name="host_audit_of_target"),
         )
 
 

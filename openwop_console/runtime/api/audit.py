@@ -63,6 +63,7 @@ AUDIT_PROOFS = closed(
 )
 TENANT_EVENTS = closed(events={"type": "array", "items": EVENT}, total=SEQUENCE)
 MOST_RECORDS = 1000
+FILTERS = ("actor", "action", "target", "since", "until")
 
 
 def sequence() -> serializers.RegexField:
@@ -83,9 +84,12 @@ class AuditRange(Closed):
 
 
 class AuditQuery(Closed):
-    """Records older than number ``before``, newest first: of one action, from ``since`` on, before ``until``."""
+    """Records older than number ``before``, newest first: of one actor, action or target, by its id; from ``since`` on,
+    before ``until``."""
 
+    actor = Text(required=False, max_length=64)
     action = Text(required=False, max_length=64)
+    target = Text(required=False, max_length=256)
     since = Instant(required=False)
     until = Instant(required=False)
     before = sequence()
@@ -93,7 +97,7 @@ class AuditQuery(Closed):
 
     def wanted(self) -> AuditFilter:
         given = self.validated_data
-        return AuditFilter(given.get("action", ""), given.get("since"), given.get("until"))
+        return AuditFilter(**{name: given[name] for name in FILTERS if name in given})
 
 
 class CheckpointsQuery(Closed):
