@@ -12,6 +12,7 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
 from openwop_console_client.agents import ConsoleSession
 from tests import building, in_process
+from tests.awaiting import awaited
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -79,7 +80,7 @@ def test_it_answers_as_the_session_of_the_package(transport: in_process.Crossing
     other = SQLiteSession("talk-7")
     session = session_of(transport)
     ours = transport.run(lambda: asyncio.run(used(session)))
-    theirs = asyncio.run(used(other))
+    theirs = awaited(used(other))
     other.close()
     assert ours == theirs
 

@@ -182,10 +182,10 @@ def test_a_longer_list_needs_no_more_queries(ada: Client) -> None:
 
 
 def test_the_last_repeat_over_unchanged_memory_is_told(ada: Client) -> None:
-    assert "Not known yet" in page(ada, "/consolidation")
+    assert "Not tested yet" in page(ada, "/consolidation")
     building.remember("acme", "x", "X")
     carried_out()
-    assert "Not known yet" in page(ada, "/consolidation")
+    assert "Not tested yet" in page(ada, "/consolidation")
     second = carried_out()
     shown = page(ada, "/consolidation")
     assert "It changed nothing, as it should." in shown
