@@ -6,8 +6,10 @@ leftmost-longest match, would leave a part of a secret behind where two of them 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Any
 
 import ahocorasick_rs
@@ -52,6 +54,19 @@ class _Pattern:
         return self.text[self.anchor_at :][:ANCHOR] if len(self.text) > LONG else self.text
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Base64 that is broken, put together, and the place in the text of each of its letters."""
+
+    text: str
+    places: list[int]
+
+    def find(self, pattern: str, start: int, end: int) -> int:
+        """The place where the pattern begins first between two places of the text; -1 where it does not."""
+        at = self.text.find(pattern, bisect_left(self.places, start), bisect_left(self.places, end))
+        return self.places[at] if at >= 0 else -1
+
+
 class Redactor:
     """Redacts for one set of secrets; build it once a set, it is the costly part.
 
@@ -88,12 +103,13 @@ class Redactor:
         """``text`` with every occurrence of every secret, in every form, replaced by its mark."""
         if self._automaton is None or not text:
             return Redacted(text, 0)
-        standing = {*self._standing(text), *self._standing_broken(text)}
+        broken = list(self._broken(text))
+        standing = {*self._standing(text), *self._standing_in(broken)}
         if not standing:
             return Redacted(text, 0)
         parts, at, count = [], 0, 0
         for start, end, inside in _unions(sorted(standing)):
-            parts += [text[at:start], ids.redacted(self._owner(text, start, end, inside))]
+            parts += [text[at:start], ids.redacted(self._owner(text, broken, start, end, inside))]
             at, count = end, count + 1
         return Redacted("".join([*parts, text[at:]]), count)
 
@@ -108,7 +124,7 @@ class Redactor:
             at -= 1
             left -= not text[at].isspace()
         cut = min(cut, at)
-        for start, end, _ in sorted({*self._standing(text), *self._standing_broken(text)}, reverse=True):
+        for start, end, _ in sorted({*self._standing(text), *self._standing_in(self._broken(text))}, reverse=True):
             cut = start if start < cut < end else cut
         return cut
 
@@ -116,7 +132,9 @@ class Redactor:
         """Whether surely no text holds a secret: they are looked through as one, with a sign between them that stands
         in none that can be stored."""
         joined = "\0".join(texts)
-        return next(self._standing(joined), None) is None and next(self._standing_broken(joined), None) is None
+        return (
+            next(self._standing(joined), None) is None and next(self._standing_in(self._broken(joined)), None) is None
+        )
 
     def _standing(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Beginning, end and number of each pattern that stands behind an anchor that was found."""
@@ -131,8 +149,8 @@ class Redactor:
                 if begin >= 0 and text.startswith(pattern.text, begin):
                     yield begin, begin + len(pattern.text), number
 
-    def _standing_broken(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """The same of what stands in base64 that is broken into lines or groups.
+    def _broken(self, text: str) -> Iterator[_Run]:
+        """The base64 that is broken into lines or groups, put together.
 
         All of a run stands in the text without its breaks: most texts have nothing there, and are not cut into runs.
         """
@@ -140,15 +158,25 @@ class Redactor:
             return
         for pieces in broken_runs(text):
             places = [place for start, end in pieces for place in range(start, end)]
-            for begin, end, number in self._standing("".join(text[start:finish] for start, finish in pieces)):
-                yield places[begin], places[end - 1] + 1, number
+            yield _Run("".join(text[start:end] for start, end in pieces), places)
 
-    def _owner(self, text: str, start: int, end: int, inside: dict[int, int]) -> str:
+    def _standing_in(self, broken: Iterable[_Run]) -> Iterator[tuple[int, int, int]]:
+        """Beginning, end and number of each pattern in what was broken, by their places in the text."""
+        for run in broken:
+            for begin, end, number in self._standing(run.text):
+                yield run.places[begin], run.places[end - 1] + 1, number
+
+    def _owner(self, text: str, broken: list[_Run], start: int, end: int, inside: dict[int, int]) -> str:
         """The longest secret that stands in a union, of equally long ones the first; ``inside`` is where each pattern
         stands first."""
         standing = [(self._patterns[number], at) for number, at in inside.items()]
         covered = [each for pattern, _ in standing for each in self._covered.get(pattern.text, ())]
-        standing += [(each, at) for each in covered if (at := text.find(each.text, start, end)) >= 0]
+        first = bisect_left(broken, start, key=lambda run: run.places[-1])
+        runs = list(takewhile(lambda run: run.places[0] < end, islice(broken, first, None))) if covered else []
+        for each in covered:
+            found = [text.find(each.text, start, end), *(run.find(each.text, start, end) for run in runs)]
+            if there := [at for at in found if at >= 0]:
+                standing.append((each, min(there)))
         return min(standing, key=lambda each: (-each[0].length, each[1], len(each[0].text)))[0].secret_id
 
     def redact_json(self, value: object) -> Any:

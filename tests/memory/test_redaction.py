@@ -115,6 +115,13 @@ def test_few_patterns_redact_as_all_of_them_would(rng: random.Random) -> None:
     assert Redactor(secrets).redact(text).text == redacted_by_definition(secrets, text)
 
 
+def test_of_what_is_broken_the_longest_secret_is_named_though_shorter_ones_cover_it() -> None:
+    secrets = [("long", "a" * 13), ("short", "a" * 10)]
+    text = "FhYmJhYWmFhYmJhaaaaaaahaaabaaaabaaaaaaaaaaa aaaaaaa"
+    assert Redactor(secrets).redact(text).text == redacted_by_definition(secrets, text)
+    assert "[REDACTED:long]" in Redactor(secrets).redact(text).text
+
+
 def cost_of(act: Callable[[], object]) -> float:
     began = time.process_time()
     act()
