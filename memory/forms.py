@@ -44,6 +44,14 @@ class RestoreForm(ReasonForm):
         self.fields["reason"].help_text = "Kept in the audit log. Secrets are redacted."
 
 
+class SelectionForm(ReasonForm):
+    """Why several entries are retired or restored, all of them."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fields["reason"].help_text = "Kept with each of them. Secrets are redacted."
+
+
 class CorrectionForm(RestoreForm):
     """What an entry is to say instead. A browser sends line ends that no entry has."""
 

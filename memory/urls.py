@@ -25,6 +25,7 @@ from memory.views import (
 
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
+    path("memory/selected", entries.selected, name="memory-selected"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/correct", entries.correct, name="memory-entry-correct"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),

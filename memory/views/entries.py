@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, ledger, provenance
-from memory.forms import CorrectionForm, ReasonForm, RestoreForm
+from memory import adapter, corrections, entry_selection, ledger, provenance
+from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
@@ -242,3 +242,25 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     said = "No pass takes the entry away from now on." if protected else "Passes may merge the entry again."
     messages.success(request, said)
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
+
+
+@pages.parameters("action", "id", "next")
+@require_http_methods(["GET", "HEAD", "POST"])
+def selected(request: HttpRequest) -> HttpResponse:
+    """Show the selected entries and ask why, then retire, restore or protect all of them."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    given = request.POST if request.method == "POST" else request.GET
+    action, back = given.get("action", ""), pages.back(request, reverse("memory"))
+    chosen = entry_selection.select_entries(scope, action, given.getlist("id"), now=now)
+    form, conflict, status = SelectionForm(request.POST if request.method == "POST" else None), None, 200
+    if request.method == "POST":
+        entry_ids = [each.id for each in chosen]
+        sent = pages.submit(form, lambda data: entry_selection.apply(scope, action, entry_ids, **data, now=now))
+        if sent.result:
+            noun = "entry is" if sent.result == 1 else "entries are"
+            messages.success(request, f"{sent.result} {noun} {entry_selection.DONE[action]}.")
+            return redirect(back)
+        conflict, status = sent.conflict, sent.status
+    context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
+    context |= {"conflict": conflict, "permalink": ""}
+    return pages.render(request, "memory/selected.html", context, status=status)

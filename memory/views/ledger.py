@@ -105,6 +105,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
             "json", "entries", map(row_of, search.export_entries(scope, wanted, now=now)), columns=()
         )
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
+    context["can_select"] = scope.can("memory:retire")
     context |= {} if pages.wants_fragment(request) else _around(scope, wanted)
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)

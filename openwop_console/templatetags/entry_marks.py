@@ -43,7 +43,7 @@ PLACE = (
 
 
 ROW = """
-              <tr data-item{gone}>
+              <tr data-item{gone}>{check}
                 <td class="lead" hx-disable><div class="stack tight">
                   <a class="row-link clamp" href="{url}" data-open dir="auto">{text}</a>
                   <span class="badges">{badges}{tags}{more}</span>
@@ -53,17 +53,21 @@ ROW = """
                 <td class="fit" data-label="Created">{created}</td>
                 <td class="fit" data-label="Expires">{expires}</td>
               </tr>"""
+CHECK = (
+    '<td class="check"><label><input type="checkbox" name="id" value="{}" data-check data-key="x" '
+    'aria-label="Select {}"></label></td>'
+)
 TAGS_SHOWN = 4
 
 
 @register.simple_tag
-def entry_rows(entries: "Iterable[MemoryEntry]", now: datetime) -> SafeString:
-    """The rows of the ledger's table."""
-    return joined(_row(entry, now) for entry in entries)
+def entry_rows(entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False) -> SafeString:
+    """The rows of the ledger's table; with a box to tick when they are ``selectable``."""
+    return joined(_row(entry, now, selectable) for entry in entries)
 
 
-def _row(entry: "MemoryEntry", now: datetime) -> SafeString:
-    run = ids.wire("run", entry.run_id)
+def _row(entry: "MemoryEntry", now: datetime, selectable: bool) -> SafeString:
+    wire_id, run = ids.wire("mem", entry.id), ids.wire("run", entry.run_id)
     rest = len(entry.tags) - TAGS_SHOWN
     tags = [
         markup(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40))) for tag in entry.tags[:TAGS_SHOWN]
@@ -71,7 +75,8 @@ def _row(entry: "MemoryEntry", now: datetime) -> SafeString:
     return markup(
         ROW,
         gone=SafeString(' class="gone"') if entry.retired_at else "",
-        url=page_of(ids.wire("mem", entry.id)),
+        check=markup(CHECK, wire_id, _called(entry)) if selectable else "",
+        url=page_of(wire_id),
         text=SEALED if entry.sealed else show_bidi(shortened(entry.content, 280)),
         badges=entry_badges(entry, now),
         tags=joined(tags),
@@ -83,6 +88,10 @@ def _row(entry: "MemoryEntry", now: datetime) -> SafeString:
         created=time(entry.created_at, now, show="relative"),
         expires=time(entry.expires_at, now, show="relative", ahead=True),
     )
+
+
+def _called(entry: "MemoryEntry") -> object:
+    return "a sealed value" if entry.sealed else show_bidi(shortened(entry.content, 80))
 
 
 @register.simple_tag

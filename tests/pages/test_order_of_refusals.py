@@ -68,6 +68,7 @@ NEEDS = {
     "run-answer": "approvals:respond",
     "run-fork": "runs:create",
     "run-steer": "runs:cancel",
+    "memory-selected": "memory:retire",
     "memory-entry-correct": "memory:retire",
     "memory-entry-retire": "memory:retire",
     "memory-entry-restore": "memory:retire",
