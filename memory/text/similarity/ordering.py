@@ -116,7 +116,9 @@ class Orders:
             (first, second) for at, first in enumerate(blocks) for second in blocks[at + 1 :] if first.one > second.one
         ]
         moved = [pair for pair in crossed if not self._phrase(*pair) and not self._inverted(*pair)]
-        return not moved or (len(moved) == 1 and (self._clauses(*moved[0]) or self._equation()))
+        return not moved or (
+            len(moved) == 1 and (self._clauses(*moved[0]) or self._paired(*moved[0]) or self._equation())
+        )
 
     def _led_alike(self) -> bool:
         return all(
@@ -167,8 +169,8 @@ class Orders:
     def _bound(self, block: Block, there: list[Part], at: int) -> bool:
         """Whether the block is a phrase of its own there, where it does not stand in front."""
         one, other, parts = self.one[block.one], self.other[block.other], self._of(block)
-        led = bool(one.lead and other.lead) or one.token.raw in HEADS
-        led = led or self._is_date(block) or all(part.token.raw in TIMES for part in parts)
+        led = bool(one.lead and other.lead) or (one.token.raw in HEADS and block.size > 1)
+        led = led or self._is_date(block) or all(part.token.raw in TIMES for part in parts) or _is_rhythm(parts)
         return led and _ends(there, at + block.size)
 
     def _clauses(self, first: Block, second: Block) -> bool:
@@ -185,6 +187,21 @@ class Orders:
             return before not in MODALS and before not in HEADS
         inner = all(there[start].rank >= there[middle].rank for there, start, middle in starts)
         return inner and self._are_no_steps(first, second)
+
+    def _paired(self, first: Block, second: Block) -> bool:
+        """ "Ana and Ben" and "Ben and Ana": two names around the one "and" that there is, each of one word."""
+        if first.size + second.size != 2 or second.one + 1 != first.one or first.other + 1 != second.other:
+            return False
+        sides = (self.one, second.one), (self.other, first.other)
+        if not all(part.token.kind & CAPITAL for part in self._of(first) + self._of(second)):
+            return False
+        return all(
+            there[at + 1].rank == 1
+            and sum(part.rank == 1 for part in there) == 1
+            and (not at or not there[at - 1].token.kind & CAPITAL or bool(there[at].lead) or there[at].after_verb)
+            and (at + 2 == len(there) or not there[at + 2].token.kind & CAPITAL or bool(there[at + 2].lead))
+            for there, at in sides
+        )
 
     def _are_no_steps(self, first: Block, second: Block) -> bool:
         """Whether it makes no difference which comes first: "load the truck and ship it" is an order to be kept."""
@@ -219,8 +236,15 @@ class Orders:
         )
 
 
+def _is_rhythm(parts: list[Part]) -> bool:
+    """ "Every 90 days"."""
+    return len(parts) == 3 and parts[0].token.raw == "every" and parts[1].token.mask == "number"
+
+
 def _is_name(parts: list[Part]) -> bool:
-    """Whether the first of them are a name or a value, up to the first comma."""
+    """Whether the first of them are a name or a value, up to the first comma: "our CEO" is none."""
+    if parts[0].token.kind & PRONOUN or (parts[0].article and not parts[0].token.kind & VALUE):
+        return False
     end = next((at for at, part in enumerate(parts) if part.rank and at), len(parts))
     return all(part.token.kind & (VALUE | CAPITAL) or not part.token.kind & COMMON for part in parts[:end])
 

@@ -5,15 +5,20 @@ Works on the tokens of a statement. A rule speaks of closed classes of words and
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from memory.text.similarity import words
 from memory.text.similarity.tokens import (
+    AND,
     BREAKING,
     CAPITAL,
+    HAPPENS,
     IDIOM,
     NEGATION,
+    OWNS,
+    PAST,
     PREPOSITION,
+    PRONOUN,
     SAID,
     SHAPED,
     VALUE,
@@ -45,6 +50,9 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     if not kinds & SHAPED:
         return tokens
     raws = {token.raw for token in tokens}
+    for shape, rule in SHAPES.items():
+        if shape in raws:
+            tokens = rule(tokens)
     if "by" in raws and raws & BE:
         tokens = _active(tokens)
     if "there" in raws:
@@ -117,17 +125,21 @@ def _active(tokens: list[Token]) -> list[Token]:
     verb = by - 1
     be = next((at for at in range(verb - 1, 0, -1) if tokens[at].raw in BE), 0)
     end = next((at for at in range(by + 1, len(tokens)) if _ends_a_name(tokens, at, by + 1)), len(tokens))
-    doer, done = tokens[by + 1 : end], tokens[:be]
-    if not be or verb - be != 1 or not doer or len(done) > 2 * MOST_IN_A_NAME:
+    may = be - 1 - (be > 1 and tokens[be - 1].raw == "only") if be and tokens[be].raw == "be" else be
+    doer, done = tokens[by + 1 : end], tokens[:may]
+    if may < 1 or verb - be != 1 or not doer or len(done) > 2 * MOST_IN_A_NAME:
         return tokens
-    if any(token.kind & (BREAKING | NEGATION) for token in (*done, *tokens[be:by])) or not _is_a_doer(doer):
+    if may < be and tokens[may].raw not in words.MODALS - {"to", "please"}:
+        return tokens
+    if any(token.kind & (BREAKING | NEGATION) for token in (*done, *tokens[may:by])) or not _is_a_doer(doer):
         return tokens
     form = _active_form(tokens[verb].raw, tokens[be].raw, doer)
     if not form or any(token.kind & PREPOSITION and token.raw not in ("of", "for") for token in done):
         return tokens
     ending = doer[-1].kind & BREAKING
     doer = [*doer[:-1], doer[-1].without_kind(BREAKING)]
-    whole = [*doer, _said(form), *done]
+    only = [_said("only")] if be - may == 2 else []
+    whole = [*only, *doer, *([tokens[may]] if may < be else []), _said(form), *done]
     return [*whole[:-1], whole[-1].with_kind(ending), *tokens[end:]]
 
 
@@ -137,16 +149,17 @@ def _ends_a_name(tokens: list[Token], at: int, start: int) -> bool:
 
 def _is_a_doer(tokens: list[Token]) -> bool:
     said = [token for token in tokens if token.kind & SAID]
-    return 0 < len(said) <= MOST_IN_A_NAME and all(
-        token.kind & WORD and not token.raw.endswith("ing") and token.raw not in words.MEANS for token in said
-    )
+    named = 0 < len(said) <= MOST_IN_A_NAME and not tokens[0].raw.endswith("ing")
+    return named and all(token.kind & WORD and token.raw not in words.MEANS for token in said)
 
 
 def _active_form(participle: str, be: str, doer: list[Token]) -> str:
     past = words.PARTICIPLES.get(participle, participle if participle.endswith("ed") else "")
     if be in THEN_BE or not past:
         return past
-    base = words.base_of(participle)
+    base = words.BASES.get(past) or words.base_of(participle)
+    if be == "be":
+        return base
     if be not in NOW_BE or not base:
         return ""
     last = doer[-1].raw
@@ -177,6 +190,89 @@ def _costing(tokens: list[Token]) -> list[Token]:
     of = tokens[at + 2 : verb]
     plural = of[-1].raw.endswith("s") and not of[-1].kind & CAPITAL if of else False
     return [*of, _said("cost" if plural else "costs"), *tokens[verb + 1 :]] if of else tokens
+
+
+def _called(tokens: list[Token]) -> list[Token]:
+    """ "The cat is called Miso" is "the cat is Miso"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "called")
+    named = at > 1 and tokens[at - 1].raw == "is" and tokens[at + 1 : at + 2] and tokens[at + 1].kind & CAPITAL
+    return [*tokens[:at], *tokens[at + 1 :]] if named else tokens
+
+
+def _named(tokens: list[Token]) -> list[Token]:
+    """ "The cat's name is Miso" is "the cat is Miso"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "name")
+    after = tokens[at + 1 : at + 3]
+    named = at and tokens[at - 1].kind & OWNS and len(after) == 2 and after[0].raw == "is" and after[1].kind & CAPITAL
+    return [*tokens[:at], *tokens[at + 1 :]] if named else tokens
+
+
+def _owning(tokens: list[Token]) -> list[Token]:
+    """ "The van belongs to Ana" is "Ana owns the van"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw in ("belongs", "belong"))
+    owned, owner = tokens[:at], tokens[at + 2 :]
+    if not owned or tokens[at + 1 : at + 2] == [] or tokens[at + 1].raw != "to" or not _is_a_doer(owner):
+        return tokens
+    if any(token.kind & (BREAKING | NEGATION | PREPOSITION) for token in (*owned, *owner[:-1])):
+        return tokens
+    last = owner[-1]
+    plural = last.raw.endswith("s") and not last.raw.endswith("ss") and not last.kind & CAPITAL
+    owner = [*owner[:-1], last.without_kind(BREAKING)]
+    return [*owner, _said("own" if plural else "owns"), *owned[:-1], owned[-1].with_kind(last.kind & BREAKING)]
+
+
+def _preferring(tokens: list[Token]) -> list[Token]:
+    """ "Ana likes tea best" is "Ana prefers tea"."""
+    verb = next((at for at, token in enumerate(tokens) if token.raw in ("like", "likes")), 0)
+    said = [at for at, token in enumerate(tokens) if token.raw]
+    if not verb or tokens[said[-1]].raw != "best" or any(token.kind & NEGATION for token in tokens):
+        return tokens
+    end = said[-1]
+    prefers = _said("prefers" if tokens[verb].raw == "likes" else "prefer")
+    what = [*tokens[verb + 1 : end - 1], tokens[end - 1].with_kind(tokens[end].kind & BREAKING)]
+    return [*tokens[:verb], prefers, *what] if end > verb + 1 else tokens
+
+
+def _limiting(tokens: list[Token]) -> list[Token]:
+    """ "12 letters or more" is "at least 12 letters"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "or")
+    how = tokens[at + 1].raw if at + 1 < len(tokens) else ""
+    start = next((place for place in range(at - 1, max(at - 4, -1), -1) if tokens[place].kind & VALUE), -1)
+    if start < 0 or how not in words.MORE | words.FEWER or any(each.kind & BREAKING for each in tokens[start : at + 1]):
+        return tokens
+    limit = [_said("at"), _said("least")] if how in words.MORE else [_said("up"), _said("to")]
+    what = [*tokens[start : at - 1], tokens[at - 1].with_kind(tokens[at + 1].kind & BREAKING)]
+    return [*tokens[:start], *limit, *what, *tokens[at + 2 :]]
+
+
+def _paired(tokens: list[Token]) -> list[Token]:
+    """ "Both Ana and Ben" is "Ana and Ben"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "both")
+    return [*tokens[:at], *tokens[at + 1 :]] if any(token.kind & AND for token in tokens[at + 2 : at + 5]) else tokens
+
+
+def _conditional(tokens: list[Token]) -> list[Token]:
+    """ "The job stops when the disk is full" is "if it is full", of what is always so."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "when")
+    main = next((place + 1 for place in range(at, len(tokens)) if tokens[place].kind & BREAKING), 0) if not at else 0
+    said = tokens[main:] if not at else tokens[:at]
+    event = any(token.kind & (PAST | PRONOUN | HAPPENS | VALUE) or token.raw in words.MODALS for token in said)
+    if not said or said[0].raw not in words.ARTICLES or event or any(token.kind & PAST for token in tokens):
+        return tokens
+    return [*tokens[:at], _said("if"), *tokens[at + 1 :]]
+
+
+# By the word without which there is no such shape.
+SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
+    "called": _called,
+    "name": _named,
+    "belongs": _owning,
+    "belong": _owning,
+    "best": _preferring,
+    "or": _limiting,
+    "both": _paired,
+    "when": _conditional,
+}
 
 
 def possessed(tokens: list[Token]) -> list[Token]:

@@ -60,6 +60,11 @@ QUESTION = code_of("question")
 ORDERED = SAID | PRONOUN | BINDS
 # In a script that is read as it stands, a number behind "is", "at" or "to" is what the statement gives.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
+# "At three in the afternoon" and "at half past eight"; nothing in front of it says more than that it is a time.
+CHINESE_TIME = re.compile(
+    r"在?(?:(?P<half>凌晨|早上|上午|中午|下午|晚上)?(?P<hour>十[一二]?|[一二两三四五六七八九]|\d{1,2})点(?P<past>半)?"
+    r"(?!\d|[一二三四五六七八九十])|(?P<clock>\d{1,2}:\d{2}))"
+)
 EQUATED = re.compile(r"[是为為在到至は]\s?(\d[\d.,:]*)(?!\d)")
 _starting: dict[str, list[tuple[str, ...]]] = {}
 
@@ -165,7 +170,9 @@ class Spoken:
         pairs = []
         for at, token in enumerate(said):
             if token.kind & kind:
-                last = at + 1 == len(said) or (within_clause and (token.kind & BREAK or said[at + 1].kind & AND))
+                last = at + 1 == len(said) or (
+                    within_clause and (token.kind & BREAK or said[at + 1].kind & AND or said[at + 1].raw == "if")
+                )
                 pairs.append((token.code, said[at - 1 if last else at + 1].code))
         return sorted(pairs)
 
@@ -242,13 +249,27 @@ def _record(text: str) -> Spoken:
 
 def _strict(text: str) -> Spoken:
     """Objects keep their case; prose does not, nor the sign that ends it."""
-    whole = " ".join(unicodedata.normalize("NFKC", text).split())
+    whole = CHINESE_TIME.sub(_clock, " ".join(unicodedata.normalize("NFKC", text).split()))
     if whole[:1] not in ("{", "["):
         whole = whole.casefold().rstrip(".!。 ")
     found = EQUATED.search(whole)
     rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}" if found else ""
     leaves = (Leaf(code_of(rest), found.group(1), True),) if found else ()
     return Spoken([], 0, code_of(f"strict {whole}") or 1, leaves)
+
+
+def _clock(found: re.Match[str]) -> str:
+    """The time of 24 hours that was said in Chinese."""
+    if found["clock"]:
+        return f"在{found['clock']}"
+    said = found["hour"]
+    hour = (
+        int(said)
+        if said.isdecimal()
+        else ("零一二三四五六七八九十".find(said.replace("两", "二")[-1]) + 10 * (len(said) > 1))
+    )
+    late = found["half"] in ("下午", "晚上") and hour < 12
+    return f"在{hour + 12 * late}:{'30' if found['past'] else '00'}"
 
 
 def _without_phrases(tokens: list[Token]) -> list[Token]:

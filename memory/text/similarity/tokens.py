@@ -24,7 +24,7 @@ TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFER
     1 << place for place in range(8, 21)
 )
 BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM, REPLACES = (1 << place for place in range(21, 31))
-SHAPED, PERIODIC, SPANNING, CODED = (1 << place for place in range(31, 35))
+SHAPED, PERIODIC, SPANNING, CODED, OWNS = (1 << place for place in range(31, 36))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -222,7 +222,9 @@ def _of_piece(text: str, capital: int) -> list[Token]:
         return _values(text)
     if not text[0].isalnum():
         return _value("percent" if text == "%" else f"sign {text}", text, "")
-    return [_word(text, capital)]
+    if text.startswith("auto-") and text[5:].isalpha():
+        return [_word(text[5:], capital), _word("automatically", 0)]
+    return [_word(text, capital).with_kind(OWNS if clitic == "'s" else 0)]
 
 
 @cache
@@ -319,7 +321,7 @@ def _roles(text: str) -> int:
         (text in TELLING, PHRASE),
         (text in IDIOMATIC, IDIOM),
         (text in values.REPLACING, REPLACES),
-        (text in ("by", "there", "price"), SHAPED),
+        (text in words.SHAPES, SHAPED),
         (text in values.PERIODS, PERIODIC),
         (text in values.CODES, CODED),
         (text in values.SPAN_WORDS or "-" in text, SPANNING),

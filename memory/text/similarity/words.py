@@ -319,9 +319,11 @@ IDIOMS = {
         "every two weeks": "fortnightly, every fortnight",
         "works for": "is employed by, is employed at, works at",
         "lives in": "is based in, resides in, is resident in, has home in",
-        "is in": "is located in, is situated in, lies in",
-        "are in": "are located in, are situated in, lie in",
+        "is in": "is located in, is situated in, lies in, sits in, can be found in, is found in",
+        "are in": "are located in, are situated in, lie in, sit in, are found in",
+        "is on": "can be found on, is found on, is located on",
         "is called": "is named, is known as, goes by the name of",
+        **{f"is {how}": f"is {how}" for how in ("named by", "named after", "named for")},
         "without": "free of, free from",
         **{
             f"{turn} {way}": f"{switch} {way}"
@@ -407,6 +409,9 @@ OPPOSITES = {
     for one, other in (pair.split("/"), pair.split("/")[::-1])
     if (one, other) != ("optional", "mandatory")
 }
+# Without one of these no statement has a shape that is told in another way.
+SHAPES = frozenset("by there price called named name belongs belong best or both when".split())
+MORE, FEWER = frozenset("more longer above greater higher later".split()), frozenset("less fewer below shorter".split())
 # What stands behind "by" and does nothing.
 MEANS = frozenset(
     """
@@ -424,6 +429,16 @@ PARTICIPLES = dict(
     made/made built/built sent/sent bought/bought brought/brought taught/taught caught/caught sold/sold told/told
     held/held kept/kept left/left lost/lost found/found paid/paid said/said led/led met/met read/read run/ran
     won/won spent/spent lent/lent cut/cut put/put set/set hit/hit shut/shut done/did hung/hung
+    """.split()
+)
+# Their base forms, by the past.
+BASES = dict(
+    pair.split("/")
+    for pair in """
+    wrote/write gave/give took/take drove/drive spoke/speak chose/choose broke/break stole/steal drew/draw grew/grow
+    threw/throw flew/fly showed/show saw/see ate/eat began/begin sang/sing wore/wear hid/hide rode/ride made/make
+    built/build sent/send bought/buy brought/bring taught/teach caught/catch sold/sell told/tell held/hold kept/keep
+    lost/lose found/find paid/pay led/lead met/meet read/read ran/run won/win spent/spend did/do
     """.split()
 )
 # Verbs, in their base form; regular forms are made by the rules of English, the irregular ones stand below.
