@@ -1,11 +1,15 @@
 """Entries that are selected in the ledger and retired, restored or protected at once: all of them, or none."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from memory import entry_selection
 from memory.host import audit, ids
+from memory.host.errors import NotFound
 from memory.models.entry import MemoryEntry
 from tests import building
 from tests.pages.conftest import SignIn, body_of
@@ -70,3 +74,15 @@ def test_who_may_not_retire_has_no_boxes_and_is_refused(ada: Client, sign_in: Si
     assert "data-check" not in body_of(viewer.get("/memory"))
     assert send(viewer, "retire", made).status_code == 403
     assert rows(made)[0].retired_at is None
+
+
+@pytest.mark.engines
+def test_an_entry_that_goes_meanwhile_leaves_the_others_as_they_were() -> None:
+    (mem_id,) = written("alpha")
+    chosen = [row.id for row in rows([mem_id])]
+    with pytest.raises(NotFound):
+        entry_selection.apply(
+            building.scope(), "retire", [*chosen, UUID(int=2**128 - 1)], reason="", now=timezone.now()
+        )
+    assert rows([mem_id])[0].retired_at is None
+    assert audit.newest(building.tenant().id, audit.AuditFilter(action="memory.retired")) == []
