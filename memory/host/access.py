@@ -238,8 +238,12 @@ def tenant_by_slug(slug: str) -> Tenant | None:
 
 
 def lock_tenant(tenant_id: UUID) -> Tenant:
-    """What this tenant may have but once is decided one after the other, until the transaction ends."""
-    tenant: Tenant = Tenant.objects.select_for_update().get(id=tenant_id)
+    """What this tenant may have but once is decided one after the other, until the transaction ends.
+
+    Rows of the tenant are written beside it: who writes one may hold the end of the audit chain, and would wait for
+    this lock while whoever has it waits for the chain.
+    """
+    tenant: Tenant = Tenant.objects.select_for_update(no_key=True).get(id=tenant_id)
     return tenant
 
 

@@ -6,14 +6,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memory import adapter, ledger
 from memory.forget import forgetting, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
-from memory.host.models import Membership
+from memory.host.models import AuditRecord, Membership
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import LedgerHead, MemoryEntry
 from openwop_console.runtime import engine
@@ -130,6 +130,22 @@ def test_acts_at_once_stand_in_one_unbroken_chain() -> None:
     at_once(lambda number: audit.append(acme.id, actor="ada", action=f"act.{number}", now=timezone.now()), 40)
     verdict = audit.verify(acme.id)
     assert (verdict.intact, verdict.checked) == (True, before + 40)
+
+
+@pytest.mark.only_db("postgres")
+def test_an_act_is_recorded_while_a_tenant_is_locked() -> None:
+    """Whoever has the tenant waits for the chain next: one that has the chain must not wait for the tenant."""
+    tenant = building.tenant()
+
+    def act(_: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 5000")
+        audit.append(tenant.id, actor="ada", action="tested", target="x", details={}, now=timezone.now())
+
+    with transaction.atomic():
+        access.lock_tenant(tenant.id)
+        at_once(act, 1)
+    assert AuditRecord.objects.of(tenant.id).filter(action="tested").count() == 1
 
 
 def test_a_cancel_and_a_completion_at_once_leave_one_end() -> None:
