@@ -85,7 +85,7 @@ def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, N
 
 
 def _key_form(scope: TenantScope, given: Any = None) -> KeyForm:
-    return KeyForm(given, roles=_roles_below(scope))
+    return KeyForm(given, roles=_roles_below(scope), initial={"role": "agent"})
 
 
 def _keys_page(

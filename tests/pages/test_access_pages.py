@@ -96,6 +96,7 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
     for page in ("/", "/settings", "/settings/keys", "/agents", "/memory"):
         assert 'href="/connect"' in body_of(ada.get(page)), page
     before = body_of(ada.get("/connect"))
+    assert '<option value="agent" selected>' in before
     for path in (Path(settings.BASE_DIR) / "examples").iterdir():
         assert escape(path.read_text()) in before
     made = body_of(ada.post("/connect", {"name": "planner", "role": "agent", "agents": "planner"}))
