@@ -103,6 +103,18 @@ def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:
     return [Served(read.request_sha256, _documents(read.contents, texts)) for read in reads]
 
 
+def reads_of_run(tenant_id: UUID, run_id: UUID, *, limit: int) -> dict[str, list[Document]]:
+    """What each node of the run was answered and is still there, in the order in which it asked; of at most ``limit``
+    reads."""
+    rows = KeptRead.objects.of(tenant_id).filter(run_id=run_id).order_by("id").values_list("node_id", "contents")
+    reads = list(rows[:limit])
+    texts = _texts(tenant_id, {sha256 for _, contents in reads for sha256 in contents})
+    found: dict[str, list[Document]] = {}
+    for node_id, contents in reads:
+        found.setdefault(node_id, []).extend(orjson.loads(texts[sha256]) for sha256 in contents if sha256 in texts)
+    return found
+
+
 def reads_of_runs(tenant_id: UUID, run_ids: Collection[UUID]) -> Iterator[tuple[UUID, str, Document]]:
     """The run, the node and each document that it was answered and that is still there, run by run as they asked."""
     for part in sql.in_chunks(run_ids):

@@ -8,24 +8,30 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from memory import adapter, event_notes, kept_calls
+from memory import adapter, event_notes, kept_calls, kept_reads, node_reports, waterfall
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
-from memory.host.events import VENDOR, MemoryArchived
-from memory.host.models import Interrupt, InterruptVote, Resolution, Run, RunStatus
+from memory.host.events import VENDOR, MemoryArchived, MemoryWritten, NodeStarted
+from memory.host.json_types import JSONObject
+from memory.host.models import TERMINAL, ForkMode, Interrupt, InterruptVote, Resolution, Run, RunStatus
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
+from memory.node_reports import NodeReport
 from memory.origins import Origin
+from memory.waterfall import Bar, Span
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry, Tombstone
 
 OPENINTENT = "openintent"
+GOES_ON = frozenset({"started", "suspended", "resumed", "retried"})
 LIMIT = 2000
 # The longest note that stands in the list itself.
 SHORT = 2_000
+# How many reads and calls of one run are shown.
+READS, CALLS = 500, 200
 # How far a list counts what matches.
 COUNTED = 10_000
 # The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
@@ -52,15 +58,35 @@ class TrailWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class TrailRead:
+    """An entry that a node was answered, as it was then; ``text`` is empty when the entry may not be shown any more."""
+
+    memory_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
-    """One node's events, or the host's own when ``node_id`` is empty."""
+    """One node's events, or the host's own when ``node_id`` is empty, and the row of the waterfall that they are."""
 
     node_id: str
     type_id: str
     state: str
-    started_at: datetime | None
+    agent_id: str
     events: list[Recorded]
     writes: list[TrailWrite]
+    reads: list[TrailRead]
+    report: NodeReport | None
+    bar: Bar
+
+    @property
+    def goes_on(self) -> bool:
+        return self.bar.goes_on
+
+    @property
+    def first_sequence(self) -> int:
+        """Where a fork from this step begins: before the node has."""
+        return self.events[0].sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +107,7 @@ class Trail:
 
     run: Run
     events: list[Recorded]
+    span: Span
     lanes: list[Lane]
     total: int
     uses: list[Resolution]
@@ -94,11 +121,46 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
     scope.check("runs:read")
     run = runs.find(scope.tenant_id, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
-    writes = _writes(scope, run, events, now)
-    names = list(dict.fromkeys(name for event in events if (name := _place(event))))
-    lanes = [_lane(name, events, writes) for name in (*names, "")]
+    uses, span = registry.used_by(run), waterfall.span_of(run, events, now)
+    reports = node_reports.reports_of(run, events, uses) if scope.can("memory:read") else {}
+    read = _documents_read(scope, run, events)
+    entries = _entries(scope, run, events, read, now)
+    events = _with_calls(scope, run, events)
+    lanes = [
+        _lane(run, span, name, own, entries, read.get(name, []), reports.get(name))
+        for name, own in _by_place(events).items()
+    ]
     length = event_log.length(scope.tenant_id, run.id)
-    return Trail(run, events, lanes, length, registry.used_by(run), _asked(run), *_notes(scope, events))
+    return Trail(run, events, span, lanes, length, uses, _asked(run), *_notes(scope, events))
+
+
+def _by_place(events: list[Recorded]) -> dict[str, list[Recorded]]:
+    """The events of the host, which begins and ends every run, and then those of each node."""
+    found: dict[str, list[Recorded]] = {"": []}
+    for event in events:
+        found.setdefault(_place(event), []).append(event)
+    return {name: own for name, own in found.items() if own}
+
+
+def _with_calls(scope: TenantScope, run: Run, events: list[Recorded]) -> list[Recorded]:
+    """The events with what their calls asked and were answered, of the first calls of the run."""
+    told = [event for event in events if event.type in kept_calls.TEXTS][: 2 * CALLS]
+    texts = {event.sequence: event for event in kept_calls.with_texts(scope, run, told)}
+    return [texts.get(event.sequence, event) for event in events]
+
+
+def _documents_read(scope: TenantScope, run: Run, events: list[Recorded]) -> dict[str, list[JSONObject]]:
+    """What each node was answered; of what the run only tells again, what its source was."""
+    if not scope.can("memory:read") or run.external:
+        return {}
+    own = kept_reads.reads_of_run(scope.tenant_id, run.id, limit=READS)
+    if not run.source_run_id:
+        return own
+    source = kept_reads.reads_of_run(scope.tenant_id, run.source_run_id, limit=READS)
+    begun = {event.node_id: event.sequence for event in events if event.type == NodeStarted.type}
+    first = run.from_seq or 0
+    told = {node for node, at in begun.items() if run.fork_mode == ForkMode.REPLAY or at < first}
+    return {**{node: read for node, read in source.items() if node in told}, **own}
 
 
 def _place(event: Recorded) -> str:
@@ -137,33 +199,68 @@ def question_of(interrupt: Interrupt) -> Question:
     return Question(interrupt, interrupts.votes_at(interrupt) if several else [])
 
 
-def _writes(scope: TenantScope, run: Run, events: list[Recorded], now: datetime) -> list[TrailWrite]:
-    """By the ids in the events, in three queries however many there are."""
-    facts = [event for event in events if event.type == "memory.written"]
-    wanted = [entry_id for event in facts if (entry_id := ids.parse("mem", event.payload["memoryId"]))]
-    found = adapter.by_ids(scope, wanted, now=now) if scope.can("memory:read") else {}
-    gone = adapter.tombstones(scope, wanted) if scope.can("memory:read") else {}
-    stated = event_notes.origins_of(scope.tenant_id, facts) if run.external else {}
-    return [
-        TrailWrite(
-            event, event.payload["memoryId"], found.get(entry_id), gone.get(entry_id), stated.get(event.sequence)
-        )
-        for event, entry_id in zip(facts, wanted, strict=True)
-    ]
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """The entries that a run wrote and read, as they are now: live, or what remains, and what agents state of them."""
+
+    live: "dict[UUID, MemoryEntry]"
+    gone: "dict[UUID, Tombstone]"
+    stated: dict[int, Origin]
+
+    def write(self, event: Recorded) -> TrailWrite:
+        entry_id = ids.parse("mem", event.payload["memoryId"])
+        live, gone = (self.live.get(entry_id), self.gone.get(entry_id)) if entry_id else (None, None)
+        return TrailWrite(event, event.payload["memoryId"], live, gone, self.stated.get(event.sequence))
+
+    def read(self, document: JSONObject) -> TrailRead:
+        entry_id = ids.parse("mem", document["id"])
+        live = self.live.get(entry_id) if entry_id else None
+        shown = live is not None and not live.retired_at and not live.sealed
+        return TrailRead(document["id"], document["content"] if shown else "")
 
 
-def _lane(node_id: str, events: list[Recorded], writes: list[TrailWrite]) -> Lane:
-    own = [event for event in events if _place(event) == node_id]
-    started = next((event for event in own if event.type == "node.started"), None)
+def _entries(
+    scope: TenantScope, run: Run, events: list[Recorded], read: dict[str, list[JSONObject]], now: datetime
+) -> _Entries:
+    """By the ids in the events and the reads, in three queries however many there are."""
+    facts = [event for event in events if event.type == MemoryWritten.type]
+    named = [event.payload["memoryId"] for event in facts]
+    named += [document["id"] for documents in read.values() for document in documents]
+    wanted = [entry_id for each in dict.fromkeys(named) if (entry_id := ids.parse("mem", each))]
+    may = scope.can("memory:read")
+    return _Entries(
+        adapter.by_ids(scope, wanted, now=now) if may else {},
+        adapter.tombstones(scope, wanted) if may else {},
+        event_notes.origins_of(scope.tenant_id, facts) if run.external else {},
+    )
+
+
+def _lane(
+    run: Run,
+    span: Span,
+    node_id: str,
+    own: list[Recorded],
+    entries: _Entries,
+    read: list[JSONObject],
+    report: NodeReport | None,
+) -> Lane:
+    started = next((event for event in own if event.type == NodeStarted.type), None)
     told = any(event.type.startswith(VENDOR) for event in own)
     states = [event.type.partition(".")[2] for event in own if event.type.startswith("node.")]
+    state = states[-1] if states and node_id and not told else ""
+    writes = [entries.write(event) for event in own if event.type == MemoryWritten.type]
+    agent_id = report.agent_id if report else next((each.entry.agent_id for each in writes if each.entry), "")
+    goes_on = run.status not in TERMINAL and (state in GOES_ON or not (node_id or run.external or run.system))
     return Lane(
         node_id=node_id,
         type_id=started.payload["typeId"] if started else "",
-        state=states[-1] if states and node_id and not told else "",
-        started_at=started.timestamp if started else None,
+        state=state,
+        agent_id=agent_id if node_id else "",
         events=own,
-        writes=[write for write in writes if write.event.node_id == node_id],
+        writes=writes,
+        reads=[entries.read(document) for document in read],
+        report=report,
+        bar=waterfall.bar_of(own, span, goes_on=goes_on, marks=[write.event.timestamp for write in writes]),
     )
 
 

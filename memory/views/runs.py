@@ -10,10 +10,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, run_timeline
+from memory import answer_forms, kept_calls, run_timeline
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.event_log import Recorded
+from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
@@ -21,6 +22,7 @@ from memory.run_timeline import Lane, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
+CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 COLUMNS = ("id", "workflowId", "status", "agentId", "system", "createdAt", "startedAt", "completedAt")
 
 
@@ -44,13 +46,35 @@ class Row:
         """What of the note has no place of its own on the page, as people read it."""
         return _indented({name: value for name, value in self.note.items() if name not in SAID})
 
+    @property
+    def call(self) -> str:
+        """What a call of the node asked or was answered."""
+        texts = (self.event.payload.get(name) for name in CALL_TEXTS) if self.event.type in kept_calls.TEXTS else ()
+        return next((_indented(text) for text in texts if isinstance(text, dict)), "")
+
 
 @dataclass(frozen=True, slots=True)
 class ShownLane:
-    """A lane as the page lists it."""
+    """A lane as the page lists it, its details open or closed."""
 
     lane: Lane
     rows: list[Row]
+    is_open: bool
+
+    @property
+    def inputs(self) -> str:
+        return _indented(self.lane.report.inputs or {}) if self.lane.report else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFilter:
+    """Which nodes of a run to list: of this id, of this agent; empty means all."""
+
+    node: str = ""
+    agent: str = ""
+
+    def takes(self, lane: Lane) -> bool:
+        return (not self.node or lane.node_id == self.node) and (not self.agent or lane.agent_id == self.agent)
 
 
 @pages.parameters("workflow", "status", "since", "until", *pages.LIST)
@@ -104,7 +128,7 @@ def _owners(found: Run) -> list[str]:
     return [found.principal, *([found.source_run.principal] if found.source_run_id else [])]
 
 
-@pages.parameters("at", "format")
+@pages.parameters("at", "format", "node", "agent", "fork")
 @require_safe
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
@@ -112,7 +136,8 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     told = run_timeline.build_timeline(scope, found, now=timezone.now())
     if request.GET.get("format") == "json":
         return exports.listing("json", "events", _events(scope, told.run), columns=())
-    here = pages.number_of(request, "at")
+    wanted = LaneFilter(pages.text_of(request, "node"), pages.text_of(request, "agent"))
+    lanes = _lanes(told, pages.number_of(request, "at"), wanted)
     asked = [answer_forms.question_for(scope, each) for each in told.asked]
     over = told.run.status in TERMINAL or events.is_log(told.run)
     context = {
@@ -123,7 +148,12 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         "run_id": run_id,
         "log_name": events.names_of(scope, [told.run]).get(told.run.id, ""),
         "task_names": events.tasks_of(scope, told.run),
-        "lanes": _lanes(told, here),
+        "lanes": lanes,
+        "wanted": wanted,
+        "nodes": [lane.node_id for lane in told.lanes if lane.node_id],
+        "agents": sorted({lane.agent_id for lane in told.lanes} - {""}),
+        "fork_from": pages.number_of(request, "fork") or 0,
+        "fork_at": _step_at(told, pages.number_of(request, "fork")),
         "left_out": told.total - len(told.events),
         "writes": sum(len(lane.writes) for lane in told.lanes),
         "as_json": pages.address(request, at="", format="json"),
@@ -160,13 +190,25 @@ def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
     return pages.render(request, "memory/run_note.html", context)
 
 
-def _indented(said: Note) -> str:
+def _indented(said: JSONObject) -> str:
     return json.dumps(said, indent=2, ensure_ascii=False) if said else ""
 
 
-def _lanes(told: Trail, here: int | None) -> list[ShownLane]:
+def _lanes(told: Trail, here: int | None, wanted: LaneFilter) -> list[ShownLane]:
+    """The lanes that were asked for. Open are those that the address points into, that failed, or that is alone."""
     known = {write.memory_id: write for lane in told.lanes for write in lane.writes}
-    return [ShownLane(lane, _rows(lane, told, known, here)) for lane in told.lanes]
+    shown = []
+    for lane in filter(wanted.takes, told.lanes):
+        rows = _rows(lane, told, known, here)
+        is_open = bool(wanted.node) or lane.state == "failed" or any(row.here for row in rows)
+        shown.append(ShownLane(lane, rows, is_open))
+    return shown
+
+
+def _step_at(told: Trail, sequence: int | None) -> str:
+    """The node that has begun with the event of this number."""
+    found = (lane.node_id for lane in told.lanes if lane.node_id and lane.first_sequence == sequence)
+    return next(found, "")
 
 
 def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | None) -> list[Row]:

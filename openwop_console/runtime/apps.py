@@ -8,6 +8,7 @@ class RuntimeConfig(AppConfig):
 
     def ready(self) -> None:
         """The runtime brings its node types and workflows, and takes part in a forget."""
+        from memory import node_reports
         from memory.forget.erasers import declared
         from memory.host import registry
         from openwop_console.runtime import (  # noqa: F401
@@ -18,10 +19,12 @@ class RuntimeConfig(AppConfig):
             interrupts,
             mcp_tools,
             nodes,
+            step_reports,
             workflows,
         )
 
         interrupts.register()
+        node_reports.register(step_reports.reports_of_run)
         workflows.register_builtins()
         declared.register_tables("runtime")
         registry.register(chains.INSTALLER)

@@ -121,7 +121,7 @@ def _execute(position: Position, step: Step, clock: Clock, now: datetime) -> boo
         return Acted(outcome, answer, time.monotonic() - began)
     again = step.state != StepState.STARTED and not makes_calls(position.node["typeId"])
     kept_reads.record_reads(position.run, position.node_id, memory.reads, again=again, now=now)
-    return settle(position, step, outcome, now)
+    return settle(position, step, outcome, clock())
 
 
 def _do(run: Run, act: Act) -> JSONObject:
@@ -221,12 +221,17 @@ def _inputs(position: Position) -> JSONObject:
     """The values of the node's input ports: static, from a variable, from a node before it, or an expression's."""
     bounds = expressions.bounds_in_a_run()
     try:
-        found = {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
+        found = inputs_of(position, bounds)
     except expressions.TooHeavy:
         raise NodeFailed(position, TOO_HEAVY, final=True) from None
     if not expressions.is_storable(found):
         raise NodeFailed(position, INVALID, final=True)
     return found
+
+
+def inputs_of(position: Position, bounds: Bounds) -> JSONObject:
+    """What the ports of the node hold, by the variables and the steps of the position."""
+    return {name: _port(position, port, bounds) for name, port in position.node["inputs"].items()}
 
 
 def _port(position: Position, port: JSONObject, bounds: Bounds) -> Any:

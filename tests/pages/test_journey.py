@@ -110,7 +110,7 @@ def follow_an_entry_to_its_node(page: Page, console: ConsoleProcess) -> tuple[st
     memory_id = entry_path.split("/memory/")[1].split("/")[0].split("?")[0]
     page.get_by_role("link", name="Open in run").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Run")
-    lane = page.locator(".lane").filter(has=page.locator("h2", has_text="remember-summary"))
+    lane = page.locator(".lane").filter(has=page.locator("h3", has_text="remember-summary"))
     expect(lane.locator(f'a[href*="{memory_id}"]').first).to_be_visible()
     expect(lane).to_contain_text("memory.written")
     return f"/memory/{memory_id}", page.url.removeprefix(console.url).split("#")[0]

@@ -1,6 +1,10 @@
 """Runs: the list, and the trail of one with the fate of everything it wrote."""
 
+import itertools
 import json
+import re
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -8,9 +12,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger
-from memory.host import ids
-from openwop_console.runtime import runs
+from memory import external_runs, ledger
+from memory.drafts import EntryDraft
+from memory.host import access, ids, registry
+from memory.host.models import ArtifactKind, Run
+from memory.host.registry import Artifact
+from memory.origins import Origin
+from openwop_console.runtime import engine, runs
+from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -21,13 +31,140 @@ def entry_ids(*wire: str) -> list[object]:
     return [ids.parse("mem", each) for each in wire]
 
 
-def test_the_trail_has_a_lane_for_each_node_and_one_for_the_host(ada: Client) -> None:
+def lanes_of(answer: Any) -> dict[str, str]:
+    """The rows of the waterfall by the name of their node, in order."""
+    rows = body_of(answer).split('<li class="lane')[1:]
+    return {
+        re.sub(r"<[^>]+>", "", row.partition("<h3")[2].partition("</h3>")[0]).partition(">")[2]: row for row in rows
+    }
+
+
+def test_the_waterfall_begins_with_the_host_and_has_a_row_for_each_node(ada: Client) -> None:
     made = building.remember("acme", "alpha", "omega")
-    shown = body_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
-    lanes = [shown.index(words) for words in ("<code>remember-1</code>", "<code>remember-2</code>", "No node (host)")]
-    assert lanes == sorted(lanes)
-    assert shown.index("alpha") < lanes[1] < shown.index("omega")
-    assert "run.completed" in shown.split("No node (host)")[1]
+    lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
+    assert list(lanes) == ["No node (host)", "remember-1", "remember-2"]
+    assert "run.completed" in lanes["No node (host)"]
+    assert ("alpha" in lanes["remember-1"], "omega" in lanes["remember-1"]) == (True, False)
+
+
+def test_a_node_says_when_it_began_how_long_it_took_and_what_share_that_is(ada: Client) -> None:
+    """The clock of this run goes on by 100 ms each time that it is read, twice a step."""
+    building.install("acme", building.definition("slow", *(building.node(each, "core.noop") for each in "abc")))
+    begun = timezone.now()
+    readings = itertools.count()
+    run = run_service.create_run(building.scope(), RunRequest("slow"), now=begun)
+    engine.advance(
+        run.tenant_id, run.id, holder="test/1", clock=lambda: begun + timedelta(milliseconds=100 * next(readings))
+    )
+    for row in list(lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}")).values())[1:]:
+        assert "took </span>100 ms" in row
+        assert re.search(r'<rect class="work" x="[0-9.]+" y="1" width="[0-9]+\.[0-9]"', row)
+        assert re.search(r"[1-9][0-9] %<span", row)
+
+
+def test_the_time_in_which_a_node_waited_is_drawn_apart(ada: Client) -> None:
+    asked = building.execute(building.scope(), "conformance-approval")
+    (row,) = [
+        each for name, each in lanes_of(ada.get(f"/runs/{ids.wire('run', asked.id)}")).items() if "host" not in name
+    ]
+    assert 'class="wait"' in row
+    assert "until now" in row
+
+
+def test_a_row_has_the_inputs_the_prompt_and_the_reads_of_its_node(ada: Client) -> None:
+    building.remember("acme", "The parcel is late")
+    text = {"templateId": "greeting", "version": "1.0.0", "kind": "system", "text": "Dear {{name}}, as you know:"}
+    prompt = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", "1.0.0", json.dumps(text))
+    registry.install(building.tenant().id, prompt, source="host", installed_by="host", now=timezone.now())
+    building.install(
+        "acme",
+        building.definition(
+            "letter",
+            building.node("greet", "vendor.console.compose", {"template": "greeting"})
+            | {"inputs": {"name": building.from_input("customer")}},
+            building.node("look", "vendor.console.recall", {"memoryRef": "notes"}),
+        ),
+    )
+    run = building.execute(building.scope(), "letter", customer="Marta")
+    lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+    assert "&quot;name&quot;: &quot;Marta&quot;" in lanes["greet"]
+    assert "Dear {{name}}, as you know:" in lanes["greet"]
+    assert "Dear Marta, as you know:" in lanes["greet"]
+    assert 'class="node-read"' not in lanes["greet"]
+    assert "The parcel is late" in lanes["look"].partition('class="node-read"')[2].partition("</li>")[0]
+
+
+def test_what_a_node_read_is_not_shown_once_it_is_retired(ada: Client) -> None:
+    kept = building.remember("acme", "The parcel is late").entries[0]
+    recall = building.node("look", "vendor.console.recall", {"memoryRef": "notes"})
+    building.install("acme", building.definition("looks", recall))
+    run = building.execute(building.scope(), "looks")
+    ledger.retire_entry(building.scope(), building.id_of("mem", kept), reason="", now=timezone.now())
+    row = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))["look"]
+    assert 'class="node-read"' in row
+    assert "The parcel is late" not in row
+
+
+def test_sensitive_inputs_of_a_node_are_masked(ada: Client) -> None:
+    document = building.definition(
+        "masked",
+        building.node("only", "core.noop") | {"inputs": {"pin": building.from_input("pin")}},
+        variables=[{"name": "pin", "type": "string", "sensitive": True}],
+    )
+    building.install("acme", document)
+    run = building.execute(building.scope(), "masked", pin="4711-0815")
+    shown = body_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+    assert "4711-0815" not in shown
+    assert "[MASKED]" in shown
+
+
+def test_who_may_not_read_memory_sees_no_inputs(sign_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = building.remember("acme", "alpha")
+    monkeypatch.setitem(access.ROLES, "viewer", access.ROLES["viewer"] - {"memory:read"})
+    shown = body_of(sign_in(role="viewer").get(f"/runs/{ids.wire('run', made.run.id)}"))
+    assert "remember-1" in shown
+    assert "alpha" not in shown
+
+
+def test_nodes_of_a_run_are_filtered_by_id_and_by_agent(ada: Client) -> None:
+    nodes = [
+        building.node("a", "core.noop", agent={"agentId": "acme.one"}),
+        building.node("b", "core.noop", agent={"agentId": "acme.two"}),
+    ]
+    building.install("acme", building.definition("two", *nodes))
+    url = f"/runs/{ids.wire('run', building.execute(building.scope(), 'two').id)}"
+    assert list(lanes_of(ada.get(f"{url}?node=b"))) == ["b"]
+    assert list(lanes_of(ada.get(f"{url}?agent=acme.one"))) == ["a"]
+    assert "Nothing matches" in body_of(ada.get(f"{url}?node=b&agent=acme.one"))
+
+
+def test_a_step_is_chosen_to_fork_from_by_its_link(ada: Client) -> None:
+    made = building.remember("acme", "alpha", "omega").run
+    url = f"/runs/{ids.wire('run', made.id)}"
+    link = re.search(r'href="([^"]+fork=[^"]+)"', lanes_of(ada.get(url))["remember-2"])
+    assert link
+    shown = body_of(ada.get(link[1].partition("#")[0]))
+    assert "Fork from <code>remember-2</code>" in shown
+    sequence = re.search(r'name="from_seq"[^>]*value="([0-9]+)"', shown)
+    assert sequence
+    branch = ada.post(f"{url}/fork", {"mode": "branch", "from_seq": sequence[1]})["Location"]
+    run = building.advance(Run.objects.get(id=building.id_of("run", branch.rpartition("/")[2])))
+    assert run.status == "completed"
+    assert len(body_of(ada.get(branch)).split("memory.written")) == 3
+
+
+def test_an_external_run_is_drawn_by_the_nodes_that_its_agent_states(ada: Client) -> None:
+    scope = building.scope(role="agent")
+    for node in ("plan", "act"):
+        origin = Origin("langgraph", run_ref="r1", node=node)
+        external_runs.write_entry(
+            scope, "notes", EntryDraft(f"by {node}", agent_id="acme.far"), origin, now=timezone.now()
+        )
+    run = Run.objects.get(external=True)
+    lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
+    assert {"plan", "act"} <= lanes.keys()
+    assert "by plan" in lanes["plan"]
+    assert '<rect class="mark"' in lanes["plan"]
 
 
 def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None:
@@ -35,14 +172,16 @@ def test_the_fate_of_each_write_is_told_without_its_content(ada: Client) -> None
     _, hidden, removed = entry_ids(*made.entries)
     ledger.retire_entry(building.scope(), hidden, reason="out of date", now=timezone.now())  # type: ignore[arg-type]
     ledger.remove_entries(made.run.tenant_id, (removed,), reason="forgotten", now=timezone.now())  # type: ignore[arg-type]
-    shown = body_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
+    # The inputs of the run have these texts too, so the writes are looked at by themselves.
+    lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', made.run.id)}"))
+    shown = "".join(lane.partition("<h4>Events</h4>")[2] for lane in lanes.values())
     assert "stays" in shown
     assert "is hidden" not in shown
     assert "out of date" in shown
     assert "is removed" not in shown
     assert made.entries[2] in shown
     assert "Its content is gone." in shown
-    assert "secret-tag" not in shown.split("remember-3")[1]
+    assert "secret-tag" not in lanes["remember-3"]
 
 
 def test_a_run_that_has_not_ended_is_looked_at_again_until_it_has(ada: Client) -> None:
