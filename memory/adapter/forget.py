@@ -30,7 +30,9 @@ PAGES = {
 }
 PAGE = "SELECT {texts} FROM {table} WHERE tenant_id = %s AND id > %s AND id <= %s"
 LAST_OF_PAGE = "SELECT id FROM {table} WHERE tenant_id = %s AND id > %s ORDER BY id LIMIT 1 OFFSET %s"
-READERS = 2  # connections that look through pages at a time
+# Connections that look through pages at a time: processes of PostgreSQL. Threads of one process wait for each other in
+# SQLite's allocator, and two take longer than one.
+READERS_OF_POSTGRES = 2
 # Each tag once, by one step in the index a tag: a DISTINCT goes through the tags of all entries.
 TAGS = (
     "WITH RECURSIVE each_tag(tag) AS (SELECT MIN(tag) FROM memory_entrytag WHERE tenant_id = %s UNION ALL "
@@ -169,8 +171,9 @@ def traces(tenant_id: UUID, terms: tuple[str, ...]) -> dict[UUID, Mention]:
     """The same by another path: every text of every row, and the table of tags, looked through for the encodings of the
     names, whatever is stored in search form."""
     pages = [(table, after, last) for table in PAGES for after, last in _pages(tenant_id, table)]
+    readers = READERS_OF_POSTGRES if sql.is_postgres() else 1
     found: dict[UUID, Mention] = {}
-    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page), pages, READERS):
+    for traces_there in sql.read_in_parallel(lambda page: _traces_in(tenant_id, terms, *page), pages, readers):
         found |= traces_there
     for (tag,) in sql.rows(TAGS, [sql.key(tenant_id)] * 2):
         if how := second_look(terms, tag):

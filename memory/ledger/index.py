@@ -190,7 +190,9 @@ def _cut_out(cursor: CursorWrapper, block: int, offsets: Mapping[int, list[int]]
     empty, kept = [], []
     for number, postings in cursor.fetchall():
         found = np.frombuffer(postings, POSTING)
-        left = found[~np.isin(found >> OFFSET, offsets[number])]
+        stays = np.ones(1 << BLOCK, bool)
+        stays[offsets[number]] = False
+        left = found[stays[found >> OFFSET]]
         if left.size:
             kept.append((left.tobytes(), number, block))
         else:
