@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
 INDEXED_AT_ONCE = 512
-EXPORTED = 2000
 SHOWN = (
     "id",
     "memory_ref",
@@ -160,6 +159,12 @@ def ledger_page(
 
 def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.Exported]:
     """All that match, in their order, however many; read in chunks, for a file."""
+    for chunk in export_chunks(scope, wanted, now=now):
+        yield from chunk
+
+
+def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[list[adapter.Exported]]:
+    """``export_entries`` as they are read: no statement is open between two chunks, and no transaction."""
     wanted = wanted.with_fields()
     if search_form(wanted.text):
         search = _Search.of(scope, wanted, now)
@@ -170,9 +175,9 @@ def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -
             yield from _every_by_relevance(scope, search.with_meaning(meaning))
         return
     after = None
-    while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[:EXPORTED]):
-        yield from chunk
-        after = ids.parse("mem", chunk[-1].id)
+    while chunk := adapter.exported(scope, _newest(scope, wanted, now, after)[: adapter.EXPORTED]):
+        yield chunk
+        after = chunk[-1].entry_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +217,12 @@ def _page_by_relevance(scope: TenantScope, search: _Search, after: UUID | None, 
     return LedgerPage(entries, total, found.is_exact, seen + 1, more)
 
 
-def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[adapter.Exported]:
+def _every_by_relevance(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
     found = adapter.best(scope, search.rows, search.words, limit=adapter.COUNTED)
     for chunk in sql.in_chunks(found.positions):
-        rows = search.shown.filter(position__in=chunk)
-        at = {ids.wire("mem", entry_id): position for entry_id, position in rows.values_list("id", "position")}
         places = {position: place for place, position in enumerate(chunk)}
-        yield from sorted(adapter.exported(scope, rows), key=lambda row: places.get(at.get(row.id, 0), 0))
+        rows = adapter.exported(scope, search.shown.filter(position__in=chunk))
+        yield sorted(rows, key=lambda row: places[row.position])
 
 
 def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen: int, size: int) -> LedgerPage:
@@ -238,11 +242,11 @@ def _page_by_words(scope: TenantScope, search: _Search, after: UUID | None, seen
     return LedgerPage(entries, total, is_exact, seen + 1, more, is_partial)
 
 
-def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[adapter.Exported]:
+def _every_by_words(scope: TenantScope, search: _Search) -> Iterator[list[adapter.Exported]]:
     below: int | None = None
     while True:
         found = search.found(scope, below, sql.CHUNK)
-        yield from adapter.exported(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
+        yield adapter.exported(scope, search.shown.filter(position__in=found.positions).order_by("-position"))
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
         if below is None:
             return

@@ -10,12 +10,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, ledger, origins
+from memory import adapter, addresses, entry_files, ledger, origins
 from memory.addresses import Address, Sensitivity, Tier
 from memory.drafts import EntryDraft
 from memory.host import audit, ids, runs, tenancy
@@ -45,28 +44,12 @@ STORED, THERE = "stored", "already here"
 # Out.
 
 
-def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, str]]:
-    """Every entry that can be read now, in the order in which it was written: its id and its line. The line of an entry
-    whose value is kept encrypted is empty: that leaves only where somebody asks for it and is on record."""
-    for entry in adapter.live_in_order(scope, now=now):
-        yield ids.wire("mem", entry.id), "" if entry.sealed else _line_of(entry)
-
-
-def _line_of(entry: Any) -> str:
-    told: JSONObject = {
-        "id": ids.wire("mem", entry.id),
-        "memoryRef": entry.memory_ref,
-        "tags": entry.tags,
-        "subject": entry.subject,
-        "agentId": entry.agent_id,
-        "createdAt": entry.created_at.isoformat(),
-        "expiresAt": entry.expires_at and entry.expires_at.isoformat(),
-        **({"origin": entry.origin.document} if entry.origin else {}),
-    }
-    if entry.address is None:
-        return json.dumps({**told, "content": entry.content}, ensure_ascii=False)
-    own = {name: getattr(entry.address, name) for name in ADDRESS} | {"priority": entry.address.priority_word}
-    return json.dumps({**told, "value": json.loads(entry.content), "address": own}, ensure_ascii=False)
+def export_lines(scope: TenantScope, *, now: datetime) -> Iterator[tuple[str, bytes]]:
+    """Every entry that can be read now, in the order in which it was written: its id and its line, which is empty where
+    the entry is left out."""
+    for chunk in adapter.exported_in_order(scope, now=now):
+        for entry in chunk:
+            yield entry.id, entry_files.json_line(entry)
 
 
 def record_export(scope: TenantScope, counts: Mapping[str, int], *, now: datetime) -> None:
@@ -76,8 +59,6 @@ def record_export(scope: TenantScope, counts: Mapping[str, int], *, now: datetim
 
 
 # In.
-
-ADDRESS = ("tier", "agent_id", "namespace", "key", "task_id", "intent_id", "pinned", "ttl", "created_by", "curated_by")
 
 MOST = {
     "namespace": addresses.MAX_NAME,
@@ -155,7 +136,7 @@ def _id_of(created_at: datetime, *names: str) -> UUID:
 
 
 def _address(said: JSONObject) -> Address:
-    texts = {name: _text(said.get(name, "")) for name in ADDRESS if name not in ("tier", "pinned")}
+    texts = {name: _text(said.get(name, "")) for name in entry_files.ADDRESS if name not in ("tier", "pinned")}
     priority, sensitivity = _text(said.get("priority", "normal")), _text(said.get("sensitivity", ""))
     fits = all(len(text) <= MOST.get(name, addresses.MAX_AGENT) and text.isprintable() for name, text in texts.items())
     if priority not in addresses.PRIORITIES or not addresses.is_agent_id(texts["agent_id"]) or not fits:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from itertools import starmap
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
@@ -18,12 +19,13 @@ from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
 from memory.models import EntryOrigin
-from memory.models.address import EntryAddress, in_order
+from memory.models.address import AddressQuerySet, EntryAddress, in_order
 from memory.models.entry import EntryTag, LedgerDay, LedgerHead, MemoryEntry, Tombstone
 from memory.origins import Origin
 
 COUNTED = 10_000
 FEW = 20_000
+EXPORTED = 2000
 Owned = TypeVar("Owned", bound=TenantOwned)
 
 
@@ -126,79 +128,95 @@ def with_origins(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntr
 def _origins_of(scope: TenantScope, entry_ids: Sequence[UUID]) -> dict[UUID, Origin]:
     """What was stated of the last writes of these, where that is not confidential to the principal."""
     rows = _last_origins(scope, {} if scope.can("memory:retire") else {"entry__sealed": False})
-    return {row.entry_id: row.origin for part in sql.in_chunks(entry_ids) for row in rows.filter(entry_id__in=part)}
+    return {row.entry_id: row.origin for row in rows.filter(sql.is_among("entry_id", entry_ids))}
 
 
 def with_addresses(scope: TenantScope, rows: list[MemoryEntry]) -> list[MemoryEntry]:
     """``rows`` with the addresses that they have, in one query; sealed values stay where they are."""
     wanted = [row.id for row in rows if row.memory_ref.startswith(PREFIX)]
     if wanted:
-        found = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key").in_bulk_by_id(wanted)
+        found = _addresses(scope).in_bulk_by_id(wanted)
         for row in rows:
             row.address = found.get(row.id)
     return rows
 
 
-def live_in_order(scope: TenantScope, *, now: datetime) -> Iterator[MemoryEntry]:
-    """Every entry that can be read now, with its address and what was stated of its last write, in the order in which
-    they were written; read in chunks."""
-    scope.check("memory:read")
-    rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
-    while chunk := list(rows.filter(position__gt=position)[: sql.CHUNK]):
-        found = _origins_of(scope, [row.id for row in chunk])
-        for row in with_addresses(scope, chunk):
-            row.origin = found.get(row.id)
-            yield row
-        position = chunk[-1].position
+def _addresses(scope: TenantScope) -> AddressQuerySet:
+    """Without the sealed values."""
+    rows: AddressQuerySet = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key")
+    return rows
 
 
 class Exported(NamedTuple):
-    """An entry as files have it: ids and times in the form of the wire, empty where there is none. Made from the row as
-    the driver gives it, since objects cost more than all the rest."""
+    """An entry as files have it: ids in the form of the wire, tags and times as the database casts them to text. Made
+    from the row as the driver gives it, since objects cost more than all the rest."""
 
     id: str
+    run_id: str
+    tag_list: str
+    made_at: str
+    ends_at: str | None
+    hidden_at: str | None
     memory_ref: str
     content: str
-    tags: list[str]
-    run_id: str
+    subject: str
     node_id: str
     agent_id: str
-    created_at: str
-    expires_at: str
-    retired_at: str
-    address: EntryAddress | None
-    origin: Origin | None
+    sealed: bool
+    position: int
+    address: EntryAddress | None = None
+    origin: Origin | None = None
+
+    @property
+    def entry_id(self) -> UUID:
+        return sql.as_uuid(self.id[4:])
+
+    @property
+    def tags(self) -> list[str]:
+        found: list[str] = sql.as_document(self.tag_list)
+        return found
+
+    @property
+    def created_at(self) -> str:
+        return sql.wire_instant(self.made_at)
+
+    @property
+    def expires_at(self) -> str:
+        """Empty where there is none, as is ``retired_at``."""
+        return sql.wire_instant(self.ends_at) if self.ends_at else ""
+
+    @property
+    def retired_at(self) -> str:
+        return sql.wire_instant(self.hidden_at) if self.hidden_at else ""
+
+
+TOLD = ("memory_ref", "content", "subject", "node_id", "agent_id", "sealed", "position")
 
 
 def exported(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:
     """``rows`` in their order, with the addresses that they have, and what was stated of their last writes."""
-    times = [Cast(name, TextField()) for name in Exported._fields[7:10]]
+    as_text = [Cast(name, TextField()) for name in ("tags", "created_at", "expires_at", "retired_at")]
+    columns: list[Any] = [sql.wire_id("mem", "id"), sql.wire_id("run", "run_id"), *as_text, *TOLD]
     try:
-        found = sql.rows(*rows.values_list(*Exported._fields[:7], *times).query.sql_with_params())
+        found = [*starmap(Exported, sql.rows(*rows.values_list(*columns).query.sql_with_params()))]
     except EmptyResultSet:
         return []
-    keyed = [sql.as_uuid(row[0]) for row in found if row[1].startswith(PREFIX)]
-    addresses = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key")
-    known = {each.id.hex: each for part in sql.in_chunks(keyed) for each in addresses.filter(id__in=part)}
-    stated = {key.hex: told for key, told in _origins_of(scope, [sql.as_uuid(row[0]) for row in found]).items()}
-    digits, instant, document = sql.digits, sql.wire_instant, sql.as_document
-    return [
-        Exported(
-            f"mem_{(own := digits(row_id))}",
-            ref,
-            content,
-            document(tags),
-            f"run_{digits(run_id)}",
-            node,
-            agent,
-            instant(made),
-            instant(ends) if ends else "",
-            instant(retired) if retired else "",
-            known.get(own) if known else None,
-            stated.get(own) if stated else None,
-        )
-        for row_id, ref, content, tags, run_id, node, agent, made, ends, retired in found
-    ]
+    keyed = [row.entry_id for row in found if row.memory_ref.startswith(PREFIX)]
+    known = {row.id: row for row in _addresses(scope).filter(sql.is_among("id", keyed))} if keyed else {}
+    told = _origins_of(scope, [row.entry_id for row in found]) if is_stated(scope) else {}
+    if not known and not told:
+        return found
+    keys = [row.entry_id for row in found]
+    return [row._replace(address=known.get(own), origin=told.get(own)) for own, row in zip(keys, found, strict=True)]
+
+
+def exported_in_order(scope: TenantScope, *, now: datetime) -> Iterator[list[Exported]]:
+    """Every entry that can be read now, in the order in which they were written; read in chunks."""
+    scope.check("memory:read")
+    rows, position = MemoryEntry.objects.in_scope(scope).live(now).order_by("position"), 0
+    while chunk := exported(scope, rows.filter(position__gt=position)[:EXPORTED]):
+        yield chunk
+        position = chunk[-1].position
 
 
 def entry(scope: TenantScope, entry_id: UUID, *, now: datetime) -> MemoryEntry | None:

@@ -36,13 +36,13 @@ def _text(value: object) -> str:
 def listing(wanted: str, name: str, rows: Iterable[Row], *, columns: Sequence[str]) -> StreamingHttpResponse:
     """Every row of ``rows`` in the ``wanted`` format; a CSV is a download called after ``name``."""
     if wanted == "csv":
-        return table(name, columns, ([cell(row.get(column)) for column in columns] for row in rows))
+        return download(name, _csv(columns, ([cell(row.get(column)) for column in columns] for row in rows)))
     return StreamingHttpResponse(_json(name, rows), content_type="application/json")
 
 
-def table(name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> StreamingHttpResponse:
-    """A CSV with rows of ``cell``s, as a download called after ``name``."""
-    response = StreamingHttpResponse(_csv(columns, rows), content_type="text/csv; charset=utf-8")
+def download(name: str, parts: Iterable[str]) -> StreamingHttpResponse:
+    """A CSV, as a download called after ``name``."""
+    response = StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 

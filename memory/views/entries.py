@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, entry_selection, ledger, provenance
+from memory import adapter, corrections, entry_files, entry_selection, ledger, provenance
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
@@ -21,7 +21,6 @@ from memory.openintent import entries
 from memory.passes import lookalikes, pass_reports
 from memory.passes.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
-from memory.views.ledger import row_of
 from memory.wire import instant
 
 if TYPE_CHECKING:
@@ -61,7 +60,9 @@ def entry(request: HttpRequest, mem_id: str) -> HttpResponse:
         now = timezone.now()
         kin = pass_reports.kinship(scope, found, now=now)
         for row in adapter.exported(scope, adapter.live(scope, now=now).filter(id=found.id)):
-            return exports.document(row_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)})
+            return exports.document(
+                entry_files.document_of(row) | {"provenance": _document(told), "lineage": _lineage(kin)}
+            )
     plain = found.address is not None and not found.sealed
     return _page(request, found, told, value=_indented(json.loads(found.content)) if plain else None)
 

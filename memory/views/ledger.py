@@ -1,26 +1,19 @@
 """The memory ledger: every entry of the tenant, filtered, searched, paged to the end, and as a file."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import adapter, origins, search
+from memory import adapter, entry_files, search
 from memory.addresses import Sensitivity, Tier
 from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
-from memory.origins import Origin
 from memory.search import LedgerFilter
-from memory.wire import address_document
-
-if TYPE_CHECKING:
-    from memory.models.address import EntryAddress
 
 FIELDS = {
     "agent": "agent",
@@ -52,13 +45,6 @@ WORDS = {
     "order": "Order",
 }
 LISTED, OFFERED = 8, 500
-OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
-NO_ADDRESS = ("",) * len(OF_ADDRESS)
-NO_ORIGIN = ("",) * len(origins.MEMBERS)
-COLUMNS = (
-    "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
-    *OF_ADDRESS, *(f"origin.{name}" for name in origins.MEMBERS),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +85,10 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
-        return exports.table("entries", COLUMNS, _cells(scope, wanted, now))
+        return exports.download("entries", entry_files.csv_parts(search.export_chunks(scope, wanted, now=now)))
     if request.GET.get("format") == "json":
-        return exports.listing(
-            "json", "entries", map(row_of, search.export_entries(scope, wanted, now=now)), columns=()
-        )
+        entries = map(entry_files.document_of, search.export_entries(scope, wanted, now=now))
+        return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context["can_select"] = scope.can("memory:retire")
     context |= {} if pages.wants_fragment(request) else _around(scope, wanted)
@@ -158,56 +143,3 @@ def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
     values = values if chosen in {"", *values} else [chosen, *values]
     options = [Option("", "Any", not chosen), *(Option(value, value, value == chosen) for value in values)]
     return Facet(name, legend, options, folded=name == "ref" and not chosen)
-
-
-def _cells(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> Iterator[list[str]]:
-    """The cells of ``COLUMNS`` of each entry; in a table the parts of an address and of an origin have columns of their
-    own."""
-    cell = exports.cell
-    for entry in search.export_entries(scope, wanted, now=now):
-        at = entry.address
-        yield [
-            entry.id,
-            cell(entry.memory_ref),
-            cell(entry.agent_id),
-            cell(entry.node_id),
-            entry.run_id,
-            cell(entry.content),
-            cell(" ".join(entry.tags)),
-            entry.created_at,
-            entry.expires_at,
-            "retired" if entry.retired_at else "present",
-            *(NO_ADDRESS if at is None else _address_cells(at)),
-            *(NO_ORIGIN if entry.origin is None else _origin_cells(entry.origin)),
-        ]
-
-
-def _address_cells(at: "EntryAddress") -> list[str]:
-    document = address_document(at)["address"]
-    return [exports.cell(document[name]) for name in OF_ADDRESS]
-
-
-def _origin_cells(origin: Origin) -> list[str]:
-    document = origin.document
-    return [exports.cell(document.get(name)) for name in origins.MEMBERS]
-
-
-def row_of(entry: adapter.Exported) -> dict[str, Any]:
-    """An entry as files and APIs have it: the protocol's, and what the console knows beside it."""
-    expires = {"expiresAt": entry.expires_at} if entry.expires_at else {}
-    retired = {"retiredAt": entry.retired_at} if entry.retired_at else {}
-    return {
-        "id": entry.id,
-        "content": entry.content,
-        "tags": entry.tags,
-        "createdAt": entry.created_at,
-        **expires,
-        "memoryRef": entry.memory_ref,
-        "runId": entry.run_id,
-        "nodeId": entry.node_id or None,
-        "agentId": entry.agent_id or None,
-        "state": "retired" if entry.retired_at else "present",
-        **retired,
-        **address_document(entry.address),
-        **({"origin": entry.origin.document} if entry.origin else {}),
-    }

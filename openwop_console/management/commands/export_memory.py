@@ -23,7 +23,7 @@ class Command(DatabaseCommand):
             for entry_id, line in transfers.export_lines(scope, now=timezone.now()):
                 if line:
                     told += 1
-                    self.stdout.write(line)
+                    self.stdout.write(line.decode(), ending="")
                 else:
                     left += 1
                     self.stderr.write(f"{entry_id}: left out, its value is kept encrypted")
