@@ -114,6 +114,12 @@ entrances: list[URLPattern] = [
     path("settings/operators", access.operator_list, name="operators"),
     path("settings/operators/<str:operator_id>", access.operator_change, name="operator-change"),
     path("settings/operators/<str:operator_id>/reset-password", access.operator_reset, name="operator-reset"),
+    path(
+        "settings/operators/<str:operator_id>/reset-second-factor",
+        access.operator_reset_factor,
+        name="operator-reset-factor",
+    ),
+    path("settings/second-factor/policy", access.second_factor_policy, name="second-factor-policy"),
     path("settings/secrets", access.secret_list, name="secrets"),
     path("settings/secrets/remove", access.secret_remove, name="secret-remove"),
 ]

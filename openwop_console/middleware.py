@@ -83,6 +83,8 @@ class ConsoleMiddleware:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
             if refused:
                 raise refused
+            if face == "page" and sign_in.must_enrol(request):
+                return _to(request, "/settings/second-factor")
             response = idempotency.answer(request, self.get_response, clock=timezone.now)
         except (Refusal, *errors.DATABASE_FAILURES) as problem:
             response = errors.answer(request, errors.refusal_of(problem))
@@ -196,7 +198,12 @@ def _credential(request: HttpRequest) -> str:
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:
-    target = f"/login?{urlencode({'next': request.get_full_path()})}"
+    return _to(request, "/login")
+
+
+def _to(request: HttpRequest, first: str) -> HttpResponse:
+    """To a page that comes before this one, and leads back to it."""
+    target = f"{first}?{urlencode({'next': request.get_full_path()})}"
     if request.headers.get("HX-Request"):
         response = HttpResponse(status=401)
         response["HX-Redirect"] = target

@@ -158,6 +158,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.idp.oidc",
+    "allauth.mfa",
 ]
 MIDDLEWARE = [
     "openwop_console.middleware.end_redirect_loop",
@@ -313,6 +314,7 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
+MFA_ADAPTER = "memory.host.second_factors.SealingAdapter"
 # Clients of /mcp that people grant access to: registered by themselves, with tokens that end within a day.
 IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"
 IDP_OIDC_DCR_ENABLED = True

@@ -25,7 +25,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from memory.host import access, audit, ids, operators, pages, tenancy, throttle
+from memory.host import access, audit, ids, operators, pages, second_factors, tenancy, throttle
 from memory.host.errors import NotFound
 from memory.host.models import Membership, Operator
 from memory.host.pages import PlainForm
@@ -40,17 +40,25 @@ DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
 ACCOUNTS_OF_A_DEVICE = 5
 FREE_OF_ACCOUNT, FREE_OF_NETWORK = 5, 50
 FAILURE_ONCE_IN = timedelta(seconds=60)
+# What a person reaches in a tenant that requires a second factor before they have one.
+WITHOUT_FACTOR = ("/settings/second-factor", "/settings/password", "/tenants", "/logout")
 
 
-class SignIn(LoginView):  # type: ignore[misc]  # allauth is untyped
-    """The sign-in page; a try that came too early is answered at once, with the time to wait."""
+class WaitingMixin:
+    """A page of the sign-in: a try that came too early is answered at once, with the time to wait."""
+
+    request: HttpRequest
 
     def form_invalid(self, form: object) -> HttpResponse:
-        response: HttpResponse = super().form_invalid(form)
+        response: HttpResponse = super().form_invalid(form)  # type: ignore[misc]
         if wait := getattr(self.request, "sign_in_wait", 0):
             response.status_code = 429
             response["Retry-After"] = str(wait)
         return response
+
+
+class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyped
+    """The sign-in page."""
 
 
 class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
@@ -65,11 +73,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         now, email = timezone.now(), str(credentials.get("email", "")).strip().lower()
         account, network = access.operator_by_email(email), network_of(self, request)
         own, *shared = _buckets(request, email, account, network)
-        wait = ceil(throttle.reserve([own, *shared], now=now).total_seconds())
-        if wait:
-            request.sign_in_wait = wait  # type: ignore[attr-defined]
-            seconds = "1 second" if wait == 1 else f"{wait} seconds"
-            raise ValidationError(f"Too many failed attempts. Try again in {seconds}.", code="too_many_login_attempts")
+        reserve(request, [own, *shared], now=now)
         AuthenticationBackend.unstash_authenticated_user()
         found = auth.authenticate(request, **credentials)
         if found != account:  # an address that a database takes for another's would be counted apart from it
@@ -78,7 +82,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
             throttle.succeeded(own, *shared)
             return found
         if account:
-            _record_failure(account, network, "password" if found is None else "deactivated")
+            record_failure(request, account, "password" if found is None else "deactivated")
         else:  # a write and a commit as well, so that the time of the answer does not tell who has an account
             throttle.reserve([throttle.bucket("unknown", email, network, free=1)], now=now)
         return None
@@ -90,6 +94,8 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         memberships = access.memberships_of(user.id)
         if memberships:
             details = {"network": network_of(self, request), "browser": "known" if known else "new"}
+            if used := getattr(request, "second_factor", ""):
+                details["secondFactor"] = used
             enter(request, memberships[0])
             _record(memberships[0], "operator.signed_in", details, append=audit.append, now=now)
         if len(memberships) > 1 and isinstance(response, HttpResponseRedirect):
@@ -151,8 +157,30 @@ def _remember_device(request: HttpRequest, response: HttpResponse, operator: Ope
     )
 
 
-def _record_failure(account: Operator, network: str, reason: str) -> None:
+def reserve(request: HttpRequest, buckets: list[Bucket], *, now: datetime) -> None:
+    """Count a try to sign in, or refuse it and say how long to wait."""
+    if wait := ceil(throttle.reserve(buckets, now=now).total_seconds()):
+        request.sign_in_wait = wait  # type: ignore[attr-defined]
+        seconds = "1 second" if wait == 1 else f"{wait} seconds"
+        raise ValidationError(f"Too many failed attempts. Try again in {seconds}.", code="too_many_login_attempts")
+
+
+def bucket_of_codes(request: HttpRequest, operator: Operator) -> Bucket:
+    """What codes of a second factor are counted by: who tries them has the password, from whatever network."""
+    device, accounts = _device(request)
+    known = device if operator.id.hex in accounts else ""
+    return throttle.bucket("code", operator.id.hex, known, free=FREE_OF_ACCOUNT)
+
+
+def code_accepted(request: HttpRequest, operator: Operator, used: str) -> None:
+    """The sign-in goes on; its record says which factor was used."""
+    throttle.succeeded(bucket_of_codes(request, operator))
+    request.second_factor = used  # type: ignore[attr-defined]
+
+
+def record_failure(request: HttpRequest, account: Operator, reason: str) -> None:
     """A failed sign-in is on record in each tenant of the account, the same one once a minute; never what was typed."""
+    network = network_of(SignInAdapter(request), request)
 
     def append(*given: Any, **named: Any) -> None:
         audit.append_once(*given, within=FAILURE_ONCE_IN, **named)
@@ -199,7 +227,15 @@ def session_principal(request: HttpRequest) -> Principal | None:
         auth.logout(request)
         return None
     request.has_other_tenants = getattr(membership, "has_others", False)  # type: ignore[attr-defined]
+    request.factor_required = membership.tenant.second_factor_required  # type: ignore[attr-defined]
     return tenancy.member_principal(membership, operator)
+
+
+def must_enrol(request: HttpRequest) -> bool:
+    """Whether the person is to set up a second factor before this page: the tenant requires one, and they have none."""
+    if not getattr(request, "factor_required", False) or request.path in WITHOUT_FACTOR:
+        return False
+    return isinstance(request.user, Operator) and not second_factors.enrolled([request.user.id])
 
 
 def switch(request: HttpRequest, membership: Membership) -> None:

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.urls import URLPattern, include, path
 
 from memory.host import pages as host_pages
-from openwop_console import errors, openapi, sign_in, views
+from openwop_console import errors, openapi, second_step, sign_in, views
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied
@@ -18,6 +18,7 @@ public: list[URLPattern] = [
     path("healthz", openapi.health, name="health"),
     path("readyz", openapi.readiness, name="readiness"),
     path("login", host_pages.parameters("next")(sign_in.SignIn.as_view()), name="account_login"),
+    path("login/code", second_step.SecondStep.as_view(), name="mfa_authenticate"),
     path("set-password/<str:operator_id>/<str:token>", sign_in.set_password, name="set-password"),
     path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
 ]
@@ -36,6 +37,9 @@ pages: list[URLPattern] = [
     path("settings", views.settings, name="settings"),
     path("health", views.host_health, name="host-health"),
     path("settings/password", sign_in.change_password, name="password"),
+    path("settings/second-factor", second_step.second_factor, name="second-factor"),
+    path("settings/second-factor/codes", second_step.renew_codes, name="second-factor-codes"),
+    path("settings/second-factor/off", second_step.turn_off, name="second-factor-off"),
     path("settings/grants/<str:key_id>/revoke", views.revoke_grant, name="grant-revoke"),
     path("api", views.api, name="api"),
 ]

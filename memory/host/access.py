@@ -339,6 +339,11 @@ def set_password(operator: Operator, password: str | None, *, action: str, actor
         raise Invalid(errors=[{"field": "password", "message": each} for each in problem.messages]) from None
     operator.set_password(password)
     operator.save(update_fields=["password"])
+    record_everywhere(operator, action=action, actor=actor, now=now)
+
+
+def record_everywhere(operator: Operator, *, action: str, actor: str = "", now: datetime) -> None:
+    """What happened to a login is on record in each of its tenants; without an ``actor`` the person did it."""
     who = ids.wire("usr", operator.id)
     for membership in Membership.objects.filter(operator=operator).order_by("tenant_id"):
         audit.append(membership.tenant_id, actor=actor or who, action=action, target=who, now=now)

@@ -1,4 +1,5 @@
-"""The operators of a tenant, for those who manage them: list, invite, change the role, deactivate, reset a password."""
+"""The operators of a tenant, for those who manage them: list, invite, change the role, deactivate, reset a
+password or a second factor, require one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,12 +10,12 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
 from django.db.models import F
 
-from memory.host import access, audit, ids
+from memory.host import access, audit, ids, second_factors
 from memory.host.access import OWNER
 from memory.host.errors import Conflict, Invalid, LastOwner, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.keys import check_manager
-from memory.host.models import Membership, Operator, RoleGrant
+from memory.host.models import Membership, Operator, RoleGrant, Tenant
 from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
@@ -39,6 +40,7 @@ class OperatorRecord:
     email: str
     roles: list[str]
     has_password: bool
+    has_second_factor: bool
     last_sign_in: datetime | None
 
     @property
@@ -126,12 +128,14 @@ def _member(scope: TenantScope, operator_id: UUID | None) -> Membership:
 def _records(tenant_id: UUID, rows: list[Membership]) -> list[OperatorRecord]:
     held = access.roles_held(tenant_id, [ids.wire("usr", row.operator_id) for row in rows])
     elsewhere = _elsewhere(tenant_id, {row.operator_id for row in rows})
+    enrolled = second_factors.enrolled({row.operator_id for row in rows})
     return [
         OperatorRecord(
             row,
             row.operator.email,
             held.get(ids.wire("usr", row.operator_id), []),
             has_password=row.operator.has_usable_password(),
+            has_second_factor=row.operator_id in enrolled,
             last_sign_in=None if row.operator_id in elsewhere else row.operator.last_login,
         )
         for row in rows
@@ -169,16 +173,42 @@ def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetim
 
     Refused for a person who is an operator of another tenant too: it is their password there as well.
     """
+    operator = _own_operator(scope, operator_id, "They change the password themselves, in Settings.")
+    access.set_password(operator, None, action="operator.password_reset", actor=scope.principal.id, now=now)
+    return Invitation(operator, _set_tokens.make_token(operator))
+
+
+@transaction.atomic
+def reset_second_factor(scope: TenantScope, operator_id: UUID | None, *, now: datetime) -> None:
+    """The person signs in without a second factor, which they have lost, and their sessions end.
+
+    Refused for a person who is an operator of another tenant too: it protects their login there as well.
+    """
+    operator = _own_operator(scope, operator_id, "The administrator of this host resets it by command.")
+    second_factors.reset(operator, actor=scope.principal.id, now=now)
+
+
+def _own_operator(scope: TenantScope, operator_id: UUID | None, otherwise: str) -> Operator:
+    """An operator of this tenant alone, whose role is not above the caller's; ``otherwise`` is said of any other."""
     check_manager(scope, SCOPE)
     access.lock_tenant(scope.tenant_id)
     found = find(scope, operator_id)
     check_manager(scope, SCOPE, *found.roles)
     if _elsewhere(scope.tenant_id, [found.row.operator_id]):
-        message = "This person is an operator of another tenant too. They change the password themselves, in Settings."
+        message = f"This person is an operator of another tenant too. {otherwise}"
         raise Conflict(message, rule="member-elsewhere")
-    operator = found.row.operator
-    access.set_password(operator, None, action="operator.password_reset", actor=scope.principal.id, now=now)
-    return Invitation(operator, _set_tokens.make_token(operator))
+    return found.row.operator
+
+
+@transaction.atomic
+def require_second_factor(scope: TenantScope, *, required: bool, now: datetime) -> None:
+    """Whoever signs in to this tenant with a password needs a second factor, or may go without. Those who have none
+    are led to set one up, and reach no other page of the tenant before."""
+    check_manager(scope, SCOPE)
+    rows = Tenant.objects.written_by(access.WRITER).filter(id=scope.tenant_id, second_factor_required=not required)
+    if rows.update(second_factor_required=required):
+        action = "tenant.second_factor_required" if required else "tenant.second_factor_optional"
+        audit.append(scope.tenant_id, actor=scope.principal.id, action=action, now=now)
 
 
 def invited(operator_id: UUID | None, token: str) -> Operator | None:

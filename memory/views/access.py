@@ -162,6 +162,7 @@ def _operators_page(
         "rows": page.rows,
         "total": page.total,
         "roles": _roles_below(scope),
+        "required": getattr(request, "factor_required", False),
         "form": form,
         "made": made,
         "link": request.build_absolute_uri(link) if link else "",
@@ -202,6 +203,32 @@ def operator_reset(request: HttpRequest, operator_id: str) -> HttpResponse:
     return _operators_page(
         request, scope, _invite_form(scope), made=sent.result, status=200 if sent.result else sent.status
     )
+
+
+@require_POST
+def operator_reset_factor(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """The person signs in without the second factor that they have lost."""
+    scope = tenancy.scope_of(request)
+
+    def act(_: object) -> bool:
+        operators.reset_second_factor(scope, ids.parse("usr", operator_id), now=timezone.now())
+        return True
+
+    sent = pages.submit(pages.PlainForm({}), act)
+    if sent.conflict:
+        messages.error(request, sent.conflict.message)
+        return _operators_page(request, scope, _invite_form(scope), status=sent.status)
+    messages.success(request, "The second factor is reset. They sign in with the password alone until they set one up.")
+    return redirect("operators")
+
+
+@require_POST
+def second_factor_policy(request: HttpRequest) -> HttpResponse:
+    """Whether whoever signs in to this tenant needs a second factor."""
+    required = request.POST.get("required") == "yes"
+    operators.require_second_factor(tenancy.scope_of(request), required=required, now=timezone.now())
+    messages.success(request, f"A second factor is {'required' if required else 'optional'} from now on.")
+    return redirect("operators")
 
 
 @pages.parameters("after", "seen")

@@ -39,6 +39,10 @@ FREE: dict[str, dict[str, str]] = {
         "scopes": "words of OAuth that this host sets",
         "type": "words of OAuth that this host sets",
     },
+    "mfa_authenticator": {
+        "data": "a secret, sealed, and counts; gone when the factor is turned off or reset",
+        "type": "one of the library's own kinds",
+    },
     "auth_group": {
         "name": "Django's own names of permissions, models and migrations",
     },

@@ -154,6 +154,7 @@ EDGES = (
     "management/",
     "middleware.py",
     "sign_in.py",
+    "second_step.py",
     "scheduler.py",
     "streams.py",  # its notifier is a thread of its own
     "demo/",

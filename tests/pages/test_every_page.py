@@ -50,6 +50,7 @@ LISTS += [
     "/settings/operators",
     "/settings/secrets",
     "/settings/password",
+    "/settings/second-factor",
     "/go-to",
     "/health",
     "/settings/webhooks",

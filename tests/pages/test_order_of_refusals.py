@@ -102,6 +102,8 @@ NEEDS = {
     "operators": "operators:manage",
     "operator-change": "operators:manage",
     "operator-reset": "operators:manage",
+    "operator-reset-factor": "operators:manage",
+    "second-factor-policy": "operators:manage",
     "secrets": "secrets:manage",
     "secret-remove": "secrets:manage",
     "webhooks": "webhooks:manage",
@@ -132,7 +134,10 @@ NEEDS = {
     "approval-change-confirm": "policies:manage",
     "approval-change-refuse": "policies:manage",
 }
-OPEN_TO_ALL = ("account_login", "account_logout", "set-password", "password", "tenants", "grant-revoke")
+OPEN_TO_ALL = (
+    *("account_login", "account_logout", "mfa_authenticate", "set-password", "password", "tenants", "grant-revoke"),
+    *("second-factor", "second-factor-codes", "second-factor-off"),
+)
 ROLES = ("owner", "operator", "author", "reviewer", "viewer", "auditor")
 FORMS: tuple[dict[str, str], ...] = ({}, {"nobodysField": "x", "revision": "x", "act": "x", "action": "reject"})
 

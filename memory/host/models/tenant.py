@@ -21,6 +21,8 @@ class Tenant(Guarded):
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField()
+    # Whoever signs in to it with a password needs a second factor too.
+    second_factor_required = models.BooleanField(default=False, db_default=False)
 
     objects = GuardedManager()
 

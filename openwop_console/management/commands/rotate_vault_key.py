@@ -1,10 +1,11 @@
 """``manage.py rotate_vault_key``."""
 
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from memory import ledger
-from memory.host import vault
+from memory.host import second_factors, vault
 from memory.host.vault import VaultLocked
 from openwop_console.management.base import DatabaseCommand
 
@@ -14,10 +15,12 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         try:
-            done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
+            with transaction.atomic():
+                done = vault.rotate(reseal=ledger.reseal, now=timezone.now())
+                factors = second_factors.reseal()
         except VaultLocked as problem:
             raise CommandError(f"{problem}. Set OPENWOP_SECRET_KEY_FALLBACKS to the key it was sealed with.") from None
-        self.stdout.write(f"{done.sealed} secrets are sealed under a fresh key.")
+        self.stdout.write(f"{done.sealed + factors} secrets are sealed under a fresh key.")
         if done.broken:
             self.stderr.write(
                 f"{len(done.broken)} were tampered with and do not open; they stay as they are under their old key."

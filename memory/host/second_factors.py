@@ -1,0 +1,163 @@
+"""The second factor of a person: an authenticator app with recovery codes, for every tenant that they sign in to.
+
+The rows are django-allauth's; their secrets are sealed, and erased when the factor is turned off or reset.
+"""
+
+import base64
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp
+from django.db import transaction
+from django.db.models import F
+
+from memory.host import access, vault
+from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.models import Membership, Operator
+
+APP, RECOVERY_CODE = "authenticator app", "recovery code"
+PERIOD = 30  # seconds
+FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+# What every secret of a factor is bound to: it opens as nothing else that the vault has sealed.
+SEALED = UUID("5b0f8f0e-5f4c-4f56-9d0c-2f7a4c0e7a11")
+
+
+class SealingAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth is untyped
+    """django-allauth with its secrets sealed by the vault."""
+
+    def encrypt(self, text: str) -> str:
+        return base64.b64encode(vault.seal_note(SEALED, text)).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return vault.open_note(SEALED, base64.b64decode(encrypted_text))
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """What is shown of a person's authenticator app."""
+
+    since: datetime
+    last_used: datetime | None
+    codes_left: int
+
+
+def find(operator_id: UUID) -> SecondFactor | None:
+    """The second factor of this person, if they have one."""
+    rows = {row.type: row for row in Authenticator.objects.filter(user_id=operator_id)}
+    app, codes = rows.get(Authenticator.Type.TOTP), rows.get(Authenticator.Type.RECOVERY_CODES)
+    if app is None:
+        return None
+    return SecondFactor(app.created_at, app.last_used_at, len(RecoveryCodes(codes).get_unused_codes()) if codes else 0)
+
+
+def enrolled(operator_ids: Collection[UUID]) -> set[UUID]:
+    """Those of these people who have a second factor."""
+    rows = Authenticator.objects.filter(user_id__in=operator_ids, type__in=FACTORS)
+    return set(rows.values_list("user_id", flat=True))
+
+
+def new_secret() -> str:
+    """The secret of an app that is not enrolled yet, as a person types it."""
+    return str(totp.generate_totp_secret())
+
+
+@transaction.atomic
+def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[str]:
+    """The app with this secret is the person's second factor from now on. Returns the recovery codes, shown once."""
+    Operator.objects.select_for_update().get(id=operator.id)
+    if enrolled([operator.id]):
+        raise Conflict("You have a second factor already.")
+    counter = _counter_of(secret, code, now)
+    if counter is None:
+        raise Invalid(errors=[{"field": "code", "message": "is not the code that the app shows now"}])
+    data = {"secret": SealingAdapter().encrypt(secret), "counter": counter}
+    Authenticator.objects.create(user=operator, type=Authenticator.Type.TOTP, data=data, created_at=now)
+    access.record_everywhere(operator, action="operator.second_factor_enabled", now=now)
+    return _renewed_codes(operator, now)
+
+
+@transaction.atomic
+def renew_codes(operator: Operator, *, now: datetime) -> list[str]:
+    """Fresh recovery codes, shown once; the old ones open nothing any more."""
+    Operator.objects.select_for_update().get(id=operator.id)
+    if not enrolled([operator.id]):
+        raise NotFound("There is no second factor.")
+    access.record_everywhere(operator, action="operator.recovery_codes_renewed", now=now)
+    return _renewed_codes(operator, now)
+
+
+def _renewed_codes(operator: Operator, now: datetime) -> list[str]:
+    Authenticator.objects.filter(user=operator, type=Authenticator.Type.RECOVERY_CODES).delete()
+    data = {"seed": SealingAdapter().encrypt(RecoveryCodes.generate_seed()), "used_mask": 0}
+    kept = {"user": operator, "type": Authenticator.Type.RECOVERY_CODES, "data": data, "created_at": now}
+    return list(RecoveryCodes(Authenticator.objects.create(**kept)).generate_codes())
+
+
+@transaction.atomic
+def check_code(operator: Operator, code: str, *, now: datetime) -> str:
+    """Which of the person's factors this code is of, and "" for a wrong one. A code is good once."""
+    rows = Authenticator.objects.select_for_update().filter(user=operator).order_by("id")
+    for row in rows.exclude(type=Authenticator.Type.WEBAUTHN):
+        if row.type == Authenticator.Type.RECOVERY_CODES:
+            good = RecoveryCodes(row).validate_code(code)
+            row.refresh_from_db(fields=["data"])
+        else:
+            counter = _counter_of(SealingAdapter().decrypt(row.data["secret"]), code, now)
+            good = counter is not None and counter > row.data["counter"]  # RFC 6238, 5.2: at most once
+            row.data["counter"] = counter if good else row.data["counter"]
+        if good:
+            row.last_used_at = now
+            row.save(update_fields=["data", "last_used_at"])
+            return RECOVERY_CODE if row.type == Authenticator.Type.RECOVERY_CODES else APP
+    return ""
+
+
+def _counter_of(secret: str, code: str, now: datetime) -> int | None:
+    """The step of time whose code this is, within one step of now."""
+    step = int(now.timestamp()) // PERIOD
+    for counter in (step - 1, step, step + 1):
+        expected = totp.format_hotp_value(totp.hotp_value(secret, counter))
+        if totp.compare_user_code(actual=code, expected=expected):
+            return counter
+    return None
+
+
+@transaction.atomic
+def turn_off(operator: Operator, *, now: datetime) -> None:
+    """The person signs in without a second factor from now on, and what was kept of it is gone."""
+    if Authenticator.objects.filter(user=operator).delete()[0]:
+        access.record_everywhere(operator, action="operator.second_factor_disabled", now=now)
+
+
+@transaction.atomic
+def reset(operator: Operator, *, actor: str, now: datetime) -> None:
+    """The same by somebody else, for a person who has lost it: their sessions end, in every tenant."""
+    if not Authenticator.objects.filter(user=operator).delete()[0]:
+        raise NotFound("This person has no second factor.")
+    rows = Membership.objects.written_by(access.WRITER).filter(operator=operator)
+    rows.update(generation=F("generation") + 1)
+    access.record_everywhere(operator, action="operator.second_factor_reset", actor=actor, now=now)
+
+
+@transaction.atomic
+def reseal() -> int:
+    """Every secret is sealed under the first configured key, and how many there were."""
+    adapter, count = SealingAdapter(), 0
+    for row in Authenticator.objects.select_for_update().order_by("id"):
+        for name in {"secret", "seed"} & row.data.keys():
+            row.data[name] = adapter.encrypt(adapter.decrypt(row.data[name]))
+            row.save(update_fields=["data"])
+            count += 1
+    return count
+
+
+def qr_code(operator: Operator, secret: str) -> str:
+    """What an app scans to enrol with this secret: a picture, as a data URI."""
+    adapter = SealingAdapter()
+    drawn = adapter.build_totp_svg(adapter.build_totp_url(operator, secret))
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
