@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -167,9 +167,14 @@ def _also(told: Detail, side: Side) -> list[Line]:
     """Which agents an administrator had installed, each by itself, whose place a pack takes."""
     stands, replaced = told.effect.stands, told.effect.replaced
     if side.value == INSTALLED and stands and told.under_review:
-        return [summaries.change(f"Replaces {ref}, which is installed by itself") for ref in stands.alone]
+        return [
+            summaries.change(f"Replaces {ref}, which was installed on its own (not in a pack)") for ref in stands.alone
+        ]
     if side.value == REPLACED and replaced:
-        return [summaries.change(f"Replaced {ref}, which was installed by itself") for ref in replaced.alone]
+        return [
+            summaries.change(f"Replaced {ref}, which was installed on its own (not in a pack)")
+            for ref in replaced.alone
+        ]
     return []
 
 
@@ -327,6 +332,24 @@ def _ended(ballot: Ballot) -> Milestone | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Approved:
+    """Whose vote let the installation happen, and how long after it that did."""
+
+    principal: str
+    after: timedelta
+
+
+def _approved(told: Detail) -> Approved | None:
+    """None when no gate was granted for what is installed, and when it was there before the gate."""
+    ballot = next((each for each in told.ballots if told.approval and each.gate.id == told.approval.id), None)
+    grants = [vote for vote in ballot.votes if vote.decision == Decision.GRANTED] if ballot else []
+    installation = told.effect.installation
+    if not grants or installation is None or installation.installed_at < grants[-1].at:
+        return None
+    return Approved(grants[-1].principal, installation.installed_at - grants[-1].at)
+
+
+@dataclass(frozen=True, slots=True)
 class Tab:
     """One tab of the review, an address of its own, and the key that opens it."""
 
@@ -418,6 +441,7 @@ def render_review(
         "beside": reading.neighbours(scope, told.proposal),
         "timeline": timeline(told),
         "versions": reading.versions(told),
+        "approved": _approved(told),
         "may_stop": artifact_stops.denial(scope) is None,
         "again": reading.in_force_again(told),
         "may_propose": scope.can(rules.scope_for("create")),

@@ -641,6 +641,28 @@ def test_an_overridden_gate_that_still_waits_says_how_much_is_missing(ada: Clien
     assert "which is still open with 1 of 2" in body_of(ada.get(url_of(made)))
 
 
+def test_the_reason_of_a_proposal_stands_above_its_change(ada: Client) -> None:
+    shown = body_of(ada.get(url_of(proposing.propose(rationale="Customers ask twice for the same date."))))
+    assert 0 < shown.index("Customers ask twice for the same date.") < shown.index("diff-region")
+
+
+def test_an_installed_proposal_says_who_approved_it_how_soon_it_was_installed_and_who_uses_it(ada: Client) -> None:
+    building.install(
+        "acme",
+        building.definition(
+            "says",
+            building.node("say", "vendor.console.compose", {"template": "triage.summary"})
+            | {"inputs": {"ticket": building.from_input("ticket")}},
+        ),
+    )
+    made = proposing.applied()
+    run = building.execute(building.scope(), "says", ticket="late")
+    shown = body_of(ada.get(url_of(made)))
+    facts = shown.partition('id="installed"')[2].partition("</dl>")[0]
+    assert re.search(r"<dt>Approved</dt><dd>by .*, installed [0-9]+ (ms|s) later", facts, re.DOTALL)
+    assert f'href="/runs/{ids.wire("run", run.id)}"' in facts
+
+
 # What production gains and loses
 
 
@@ -660,8 +682,19 @@ def test_a_pack_says_which_tools_its_agents_lose_that_are_installed_by_themselve
     assert "Compared with installed agent:private.acme.clerk@1.0.0" in short
     lost = short.partition('class="summary-loss"')[2]
     assert "Tools of private.acme.clerk: openwop:memory.write" in lost
-    assert "Replaces agent:private.acme.clerk@1.0.0, which is installed by itself" in short
+    assert "Replaces agent:private.acme.clerk@1.0.0, which was installed on its own (not in a pack)" in short
     assert 'value="installed" selected' in shown
+
+
+def test_a_pack_that_takes_the_place_of_other_agents_warns_of_each_by_name(ada: Client) -> None:
+    alone()
+    warned = body_of(ada.get(url_of(proposing.propose(text=proposing.agent_pack(), kind="agent-pack"))))
+    warning = warned.partition('class="notice bad" role="alert"')[2].partition("</div></div>")[0]
+    assert "agent:private.acme.clerk@1.0.0" in warning
+    assert "installed on its own" in warning
+    other = {"agentId": "private.acme.porter"}
+    calm = proposing.propose(text=proposing.agent_pack(other, name="private.acme.porters"), kind="agent-pack")
+    assert 'role="alert"' not in body_of(ada.get(url_of(calm)))
 
 
 def test_a_pack_that_replaced_an_agent_says_so_and_that_no_proposal_goes_back(ada: Client) -> None:
@@ -671,7 +704,7 @@ def test_a_pack_that_replaced_an_agent_says_so_and_that_no_proposal_goes_back(ad
     assert "First version of its name" not in shown
     assert "agent:private.acme.clerk@0.9.0" in shown.partition("Undo")[2].partition("</section>")[0]
     assert "manage.py install_agent" in shown
-    assert "Replaced agent:private.acme.clerk@0.9.0, which was installed by itself" in shown
+    assert "Replaced agent:private.acme.clerk@0.9.0, which was installed on its own (not in a pack)" in shown
 
 
 def test_after_a_revision_what_production_loses_is_told_before_what_the_revision_changed(ada: Client) -> None:
