@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from memory import adapter, embeddings, ledger
 from memory.embeddings import Meaning
@@ -68,6 +68,7 @@ IN_QUERY = {
     "namespace": "namespace",
     "system": "system",
     "thread": "thread",
+    "subject": "subject",
 }
 FIELD = re.compile(rf'(?:^|(?<=\s))({"|".join(IN_QUERY)}):("[^"]+"|[^\s"]+)')
 
@@ -78,7 +79,8 @@ class LedgerFilter:
 
     ``tier``, ``namespace`` and ``sensitivity`` are an address's, which entries of OpenIntent alone have. ``system`` and
     ``thread`` are what an agent elsewhere states of the last write; ``run`` and ``node`` are what this host has seen,
-    or what is stated so. ``order`` is that of what ``text`` finds: relevance, unless it is to be the newest first.
+    or what is stated so. ``since`` and ``until`` bound when it was written. ``order`` is that of what ``text`` finds:
+    relevance, unless it is to be the newest first.
     """
 
     agent: str = ""
@@ -94,6 +96,9 @@ class LedgerFilter:
     system: str = ""
     thread: str = ""
     order: str = ""
+    subject: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
 
     def with_fields(self) -> "LedgerFilter":
         """The same with the fields that the text names, which count beside it; one that is set already stays."""
@@ -180,6 +185,19 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
         after = chunk[-1].entry_id
 
 
+def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime) -> list[adapter.Sampled]:
+    """The first ``size`` that match, for facets to count: the newest, or those that have the words of a search."""
+    wanted = wanted.with_fields()
+    if not search_form(wanted.text):
+        return adapter.sampled(scope, _newest(scope, wanted, now, None)[:size])
+    search = _Search.of(scope, wanted, now)
+    if wanted.order == NEWEST:
+        positions = search.found(scope, None, size).positions
+    else:
+        positions = adapter.best(scope, search.rows, search.words, limit=size).positions
+    return adapter.sampled(scope, search.shown.filter(position__in=positions)) if positions else []
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     """The words, and the rows that everything else leaves; ``rows`` is None when that is every row there is."""
@@ -190,7 +208,9 @@ class _Search:
 
     @classmethod
     def of(cls, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "_Search":
-        words, shown = sought(wanted.text), _at_address(_matching(scope, wanted, now), scope, wanted)
+        times, span = adapter.written_between(wanted.since, wanted.until)
+        rows = _matching(scope, wanted, now).filter(times, **span.of("id"))
+        words, shown = sought(wanted.text), _at_address(rows, scope, wanted)
         if wanted.tag:
             shown = adapter.tagged(shown, scope, wanted.tag)
         literals = words.literals if wanted.order == NEWEST else words.phrases
@@ -305,15 +325,16 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
     leading = {} if wanted.tag else _stated_alone(scope, wanted)
     if leading:
         wanted = replace(wanted, system="", thread="", node="" if "node" in leading else wanted.node)
-    rows = _matching(scope, wanted, now)
+    rows, (times, written) = _matching(scope, wanted, now), adapter.written_between(wanted.since, wanted.until)
+    rows, span = rows.filter(times), written.behind(after)
     if wanted.tag:
-        return adapter.newest_tagged(_at_address(rows, scope, wanted), scope, wanted.tag, after=after)
+        return adapter.newest_tagged(_at_address(rows, scope, wanted), scope, wanted.tag, span=span)
     if leading:
-        return adapter.newest_stated(_at_address(rows, scope, wanted), scope, after=after, **leading)
-    if any(wanted.place.values()) and not (wanted.agent or wanted.run or wanted.node or wanted.memory_ref):
-        return adapter.newest_addressed(rows, scope, after=after, **wanted.place)
-    rows = _at_address(rows, scope, wanted)
-    return (rows if after is None else rows.filter(id__lt=after)).order_by("-id")
+        return adapter.newest_stated(_at_address(rows, scope, wanted), scope, span=span, **leading)
+    leads = (wanted.agent, wanted.run, wanted.node, wanted.memory_ref, wanted.subject)
+    if any(wanted.place.values()) and not any(leads):
+        return adapter.newest_addressed(rows, scope, span=span, **wanted.place)
+    return _at_address(rows, scope, wanted).filter(**span.of("id")).order_by("-id")
 
 
 def _at_address(rows: "QuerySet[MemoryEntry]", scope: TenantScope, wanted: LedgerFilter) -> "QuerySet[MemoryEntry]":
@@ -340,6 +361,8 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
         rows = _of_node(scope, rows, wanted.node)
     if stated := _stated(wanted):
         rows = adapter.stated(rows, scope, **stated)
+    if wanted.subject:
+        rows = rows.filter(~Q(subject=""), subject=wanted.subject)  # as the index of subjects says it
     exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
     return rows.filter(**{field: value for field, value in exact.items() if value})
 

@@ -14,7 +14,7 @@ from django.db.models.lookups import Exact
 
 from memory.adapter.records import PRESENT, UNEXPIRED
 from memory.addresses import PREFIX
-from memory.host import sql
+from memory.host import ids, sql
 from memory.host.expiry import has_expired
 from memory.host.models import TenantOwned
 from memory.host.tenancy import TenantScope
@@ -41,21 +41,45 @@ def tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str) -> QuerySe
     return rows.filter(id__in=EntryTag.objects.of(scope.tenant_id).filter(tag=tag).values("id"))
 
 
-def newest_tagged(
-    rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, after: UUID | None
-) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` that carry ``tag`` behind ``after``, newest first: read from the table of tags in its order."""
-    behind = {} if after is None else {"tagged__id__lt": after}
-    return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **behind).order_by("-tagged__id")
+class Span(NamedTuple):
+    """A part of the ledger in the order of its ids: from ``first``, up to before ``below``. None is no limit."""
+
+    first: UUID | None = None
+    below: UUID | None = None
+
+    def of(self, column: str) -> dict[str, UUID]:
+        """The limits as a query has them: of the column that leads it."""
+        limits = {f"{column}__gte": self.first, f"{column}__lt": self.below}
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+    def behind(self, after: UUID | None) -> "Span":
+        """What of it is older than ``after``."""
+        limits = [limit for limit in (self.below, after) if limit is not None]
+        return Span(self.first, min(limits, default=None))
+
+
+def written_between(since: datetime | None, until: datetime | None) -> tuple[Q, Span]:
+    """What was written from ``since`` to before ``until``, and the span of the ledger in which all of it stands: an
+    entry's id is made about when it was written."""
+    times = Q() if since is None else Q(created_at__gte=since)
+    if until is not None:
+        times &= Q(created_at__lt=until)
+    first = ids.first_of(since - ids.NEAR) if since else None
+    return times, Span(first, ids.first_of(until + ids.NEAR) if until else None)
+
+
+def newest_tagged(rows: QuerySet[MemoryEntry], scope: TenantScope, tag: str, *, span: Span) -> QuerySet[MemoryEntry]:
+    """Those of ``rows`` that carry ``tag``, newest first: read from the table of tags in its order."""
+    within = span.of("tagged__id")
+    return rows.filter(tagged__tenant_id=scope.tenant_id, tagged__tag=tag, **within).order_by("-tagged__id")
 
 
 def newest_addressed(
-    rows: QuerySet[MemoryEntry], scope: TenantScope, *, after: UUID | None, **exact: str
+    rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: str
 ) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` with such an address behind ``after``, newest first: read from the table of addresses in its
-    order."""
-    behind = {} if after is None else {"addressed__id__lt": after}
-    found = rows.filter(*_at(exact, "addressed__"), addressed__tenant_id=scope.tenant_id, **behind)
+    """Those of ``rows`` with such an address, newest first: read from the table of addresses in its order."""
+    within = span.of("addressed__id")
+    found = rows.filter(*_at(exact, "addressed__"), addressed__tenant_id=scope.tenant_id, **within)
     return found.order_by("-addressed__id")
 
 
@@ -96,13 +120,12 @@ def stated(rows: QuerySet[MemoryEntry], scope: TenantScope, **exact: object) -> 
 
 
 def newest_stated(
-    rows: QuerySet[MemoryEntry], scope: TenantScope, *, after: UUID | None, **exact: object
+    rows: QuerySet[MemoryEntry], scope: TenantScope, *, span: Span, **exact: object
 ) -> QuerySet[MemoryEntry]:
-    """Those of ``rows`` whose last write was stated so behind ``after``, newest first: read from the table of origins
-    in its order."""
-    behind = {} if after is None else {"origins__entry_id__lt": after}
+    """Those of ``rows`` whose last write was stated so, newest first: read from the table of origins in its order."""
+    within = span.of("origins__entry_id")
     wanted = {f"origins__{name}": value for name, value in exact.items()}
-    found = _told_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **behind)
+    found = _told_to(scope, rows).filter(origins__tenant_id=scope.tenant_id, origins__current=True, **wanted, **within)
     return found.order_by("-origins__entry_id")
 
 
@@ -145,6 +168,61 @@ def _addresses(scope: TenantScope) -> AddressQuerySet:
     """Without the sealed values."""
     rows: AddressQuerySet = EntryAddress.objects.of(scope.tenant_id).defer("sealed", "vault_key")
     return rows
+
+
+ORIGIN_SYSTEMS = "SELECT entry_id, system FROM memory_entryorigin WHERE tenant_id = %s AND current AND "
+SENSITIVITIES = (
+    "SELECT entry_id, sensitivity FROM (SELECT tenant_id, id AS entry_id, sensitivity FROM memory_entryaddress) AS a "
+    "WHERE tenant_id = %s AND sensitivity > '' AND "
+)
+
+
+class Sampled(NamedTuple):
+    """An entry as facets count it; made from the row as the driver gives it."""
+
+    agent: str
+    node: str
+    ref: str
+    tags: list[str]
+    subject: str
+    created_at: datetime
+    is_retired: bool
+    tier: str
+    system: str
+    sensitivity: str
+
+
+def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
+    """``rows`` in their order, with what is stated of their last writes and how sensitive they are said to be."""
+    columns = ("id", "agent_id", "node_id", "memory_ref", "tags", "subject", Cast("created_at", TextField()))
+    try:
+        found = sql.rows(*rows.values_list(*columns, "retired_at", "sealed").query.sql_with_params())
+    except EmptyResultSet:
+        return []
+    may_see_all = scope.can("memory:retire")
+    systems = _beside(scope, ORIGIN_SYSTEMS, [row[0] for row in found if may_see_all or not row[-1]])
+    classes = _beside(scope, SENSITIVITIES, [row[0] for row in found if row[3].startswith(PREFIX)])
+    return [
+        Sampled(
+            agent,
+            node,
+            ref,
+            sql.as_document(tags),
+            subject,
+            sql.as_utc(sql.at(made)),
+            retired is not None,
+            ref.removeprefix(PREFIX).partition("/")[0] if ref.startswith(PREFIX) else "",
+            systems.get(row_id, ""),
+            classes.get(row_id, ""),
+        )
+        for row_id, agent, node, ref, tags, subject, made, retired, _ in found
+    ]
+
+
+def _beside(scope: TenantScope, statement: str, keys: list[Any]) -> dict[Any, str]:
+    """What ``statement`` says of these entries, by their ids as the driver gives them."""
+    among, given = sql.among("entry_id", keys)
+    return dict(sql.rows(statement + among, [sql.key(scope.tenant_id), given])) if keys else {}
 
 
 class Exported(NamedTuple):
@@ -319,22 +397,16 @@ def usage_of(scope: TenantScope, agent_ids: list[str], *, now: datetime) -> dict
     return {agent: (count, sql.at(newest)) for agent, count, newest in rows if count}
 
 
-FACETS = {
-    "agent": ("memory_memoryentry", "agent_id"),
-    "node": ("memory_memoryentry", "node_id"),
-    "ref": ("memory_memoryentry", "memory_ref"),
-    "tag": ("memory_entrytag", "tag"),
-    "namespace": ("memory_namespace", "name"),
-}
+VALUES = {"ref": ("memory_memoryentry", "memory_ref"), "namespace": ("memory_namespace", "name")}
 
 
-def values_of(scope: TenantScope, facet: str, *, limit: int) -> list[str]:
-    """The first ``limit`` values that entries of the tenant have in one of ``FACETS``; a step in the index for each.
+def values_of(scope: TenantScope, name: str, *, limit: int) -> list[str]:
+    """The first ``limit`` of the tenant's values of one of ``VALUES``; a step in the index for each.
 
     Of namespaces these are the ones that agents share.
     """
     scope.check("memory:read")
-    table, column = FACETS[facet]
+    table, column = VALUES[name]
     least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608
     statement = (
         f"WITH RECURSIVE found(value) AS ({least} '' UNION ALL "  # noqa: S608

@@ -3,17 +3,33 @@
 Ids are made here and nowhere else, so they rise with time and carry no sequence of the database (design.md 3.11).
 """
 
-from datetime import datetime
+import secrets
+import time
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 WIRE_LENGTH = 32
+# How far from the time at which something was made its id may be.
+NEAR = timedelta(minutes=1)
 
 
 def new_id() -> UUID:
     """A fresh id, larger than every id made earlier in this process."""
     return uuid7()
+
+
+def new_id_at(moment: datetime) -> UUID:
+    """A fresh id of what was made at ``moment``: ``new_id``, unless the clock of the caller is another one.
+
+    Of two with the same such moment the later one made is the larger.
+    """
+    made, at = uuid7(), int(moment.timestamp() * 1000)
+    if abs((made.int >> 80) - at) < NEAR // timedelta(milliseconds=1):
+        return made
+    tail = time.time_ns() << 13 | secrets.randbits(13)
+    return UUID(int=at << 80 | 7 << 76 | (tail >> 62) << 64 | 2 << 62 | tail & (1 << 62) - 1)
 
 
 def first_of(moment: datetime) -> UUID:

@@ -117,7 +117,7 @@ def redacted(scope: MemoryScope, draft: EntryDraft, redact: Redact, now: datetim
     tags = drafts.checked(draft, now)
     content = redact(draft.content)
     entry = Redraft(
-        id=ids.new_id(),
+        id=ids.new_id_at(now),
         memory_ref=redact(scope.memory_ref).text,
         content=content.text,
         tags=tuple(dict.fromkeys(redact(tag).text for tag in tags)),

@@ -1,7 +1,7 @@
 """The memory ledger: every entry of the tenant, filtered, searched, paged to the end, and as a file."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
@@ -9,8 +9,8 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import adapter, entry_files, search
-from memory.addresses import Sensitivity, Tier
+from memory import adapter, entry_files, facets, search
+from memory.facets import Counts
 from memory.host import exports, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
@@ -21,6 +21,7 @@ FIELDS = {
     "node": "node",
     "tag": "tag",
     "ref": "memory_ref",
+    "subject": "subject",
     "q": "text",
     "state": "state",
     "tier": "tier",
@@ -30,19 +31,33 @@ FIELDS = {
     "thread": "thread",
     "order": "order",
 }
-LABELS = {"agent": "Agent", "node": "Node", "tag": "Tag", "ref": "Memory ref"}
-KINDS: dict[str, tuple[str, type[StrEnum]]] = {"tier": ("Tier", Tier), "sensitivity": ("Sensitivity", Sensitivity)}
+BOUNDS = ("since", "until")
+TIMES = ("age", *BOUNDS)
+STATES = {"": "Active", "retired": "Retired", "all": "Active and retired"}
+AGES = {"": "Any time", "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
+# The facets of which the values are what the entries have.
+LABELS = {
+    "agent": "Agent",
+    "node": "Node",
+    "tag": "Tag",
+    "subject": "Subject",
+    "ref": "Memory ref",
+    "system": "Origin, as stated",
+    "tier": "Tier",
+    "sensitivity": "Sensitivity",
+}
+FOLDED = frozenset({"subject", "ref", "system", "tier", "sensitivity"})
 WORDS = {
     **LABELS,
     "run": "Run",
     "q": "Text",
     "state": "State",
-    "tier": "Tier",
     "namespace": "Namespace",
-    "sensitivity": "Sensitivity",
-    "system": "System, as stated",
     "thread": "Thread, as stated",
     "order": "Order",
+    "age": "Written",
+    "since": "From",
+    "until": "To",
 }
 LISTED, OFFERED = 8, 500
 
@@ -52,6 +67,8 @@ class Option:
     value: str
     label: str
     selected: bool
+    count: int | None = None
+    is_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +94,12 @@ class Chip:
     url: str
 
 
-@pages.parameters(*FIELDS, *pages.LIST)
+@pages.parameters(*FIELDS, *TIMES, *pages.LIST)
 @require_safe
 def ledger(request: HttpRequest) -> HttpResponseBase:
     """The ledger as a page, as its list alone, or as a file."""
-    scope, now, wanted = tenancy.scope_of(request), timezone.now(), _wanted(request)
+    scope, now = tenancy.scope_of(request), timezone.now()
+    wanted = _wanted(request, now)
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
@@ -91,55 +109,68 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context["can_select"] = scope.can("memory:retire")
-    context |= {} if pages.wants_fragment(request) else _around(scope, wanted)
+    context |= _around(request, scope, wanted, now)
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
 
 
-def _wanted(request: HttpRequest) -> LedgerFilter:
+def _wanted(request: HttpRequest, now: datetime) -> LedgerFilter:
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
     state = given["state"] if given["state"] in search.STATES else "present"
     order = given["order"] if given["order"] in search.ORDERS else ""
-    return LedgerFilter(**(given | {"state": state, "order": order}))
+    age = pages.word_of(request, "age", facets.AGES)
+    since, until = pages.moment_of(request, "since"), pages.moment_of(request, "until", end=True)
+    if age:
+        since = max(filter(None, (since, now - facets.AGES[age])))
+    return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
 
 
 def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Cursor) -> dict[str, Any]:
     """Where the links of the list lead, each with the filter that is set."""
     return {
-        "oob": True,
+        "oob": pages.wants_fragment(request),
         "permalink": pages.here(request),
         **cursor.links(len(page.entries), page.after),
         **pages.files(request),
         "chips": [
-            Chip(WORDS[name], value, pages.address(request, **{name: ""}))
-            for name in FIELDS
+            Chip(WORDS[name], AGES.get(value, value) if name == "age" else value, pages.address(request, **{name: ""}))
+            for name in (*FIELDS, *TIMES)
             if (value := pages.text_of(request, name)) and (name, value) != ("state", "present")
         ],
     }
 
 
-def _around(scope: TenantScope, wanted: LedgerFilter) -> dict[str, Any]:
-    """What stands around the list."""
-    shared = adapter.values_of(scope, "namespace", limit=OFFERED)
-    return {"facets": _facets(scope, wanted), "namespaces": shared, "oob": False}
+def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> dict[str, Any]:
+    """The choices beside the list; an older page of it has the same."""
+    if pages.wants_fragment(request) and request.GET.get("after"):
+        return {}
+    counted = facets.counts(scope, wanted, now=now)
+    age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
+    offered = [
+        _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"),
+        _fixed("age", AGES, age, counted["age"]),
+        *(_facet(name, getattr(wanted, FIELDS[name]), counted[FIELDS[name]]) for name in LABELS),
+    ]
+    days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
+    shared = [] if pages.wants_fragment(request) else adapter.values_of(scope, "namespace", limit=OFFERED)
+    return {"facets": [each for each in offered if each], "namespaces": shared, "days": days}
 
 
-def _facets(scope: TenantScope, wanted: LedgerFilter) -> list[Facet]:
-    found = [_facet(scope, name, legend, getattr(wanted, FIELDS[name])) for name, legend in LABELS.items()]
-    return [*found, *(_words(name, getattr(wanted, name)) for name in KINDS)]
+def _fixed(name: str, words: dict[str, str], chosen: str, counted: Counts, *, unset: str = "") -> Facet:
+    """A facet with the same choices in every ledger; the one that is ``unset`` in an address has this name among what
+    is counted."""
+    behind = {value: counted.of.get(value or unset, 0) if value or unset else None for value in words}
+    options = [Option(each, word, each == chosen, behind[each], counted.is_bound) for each, word in words.items()]
+    return Facet(name, WORDS[name], options, folded=False)
 
 
-def _words(name: str, chosen: str) -> Facet:
-    """The words there are, of which OpenIntent's entries have one; folded until one is set."""
-    legend, kind = KINDS[name]
-    options = [Option("", "Any", not chosen), *(Option(each, each.value, each == chosen) for each in kind)]
-    return Facet(name, legend, options, folded=not chosen)
-
-
-def _facet(scope: TenantScope, name: str, legend: str, chosen: str) -> Facet:
-    """The values there are; one that is set stays on offer, whether or not an entry has it."""
-    values = adapter.values_of(scope, name, limit=OFFERED)
-    values = values if chosen in {"", *values} else [chosen, *values]
-    options = [Option("", "Any", not chosen), *(Option(value, value, value == chosen) for value in values)]
-    return Facet(name, legend, options, folded=name == "ref" and not chosen)
+def _facet(name: str, chosen: str, counted: Counts) -> Facet | None:
+    """The values that most of the entries have; the chosen one stays on offer, whether or not one has it. None where
+    there is nothing to choose from."""
+    most = sorted(counted.of, key=lambda value: (-counted.of[value], value))[:OFFERED]
+    values = most if chosen in {"", *most} else [chosen, *most]
+    if not values:
+        return None
+    options = [Option(each, each, each == chosen, counted.of.get(each, 0), counted.is_bound) for each in values]
+    return Facet(name, LABELS[name], [Option("", "Any", not chosen), *options], folded=name in FOLDED and not chosen)

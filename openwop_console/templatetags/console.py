@@ -182,9 +182,13 @@ def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> S
 
 @register.simple_tag
 def menu_options(options: Iterable[Any]) -> SafeString:
-    """The choices of a long menu, each with ``value``, ``label`` and ``selected``."""
-    usual, chosen = '<option value="{}">{}</option>', '<option value="{}" selected>{}</option>'
-    return joined(markup(chosen if each.selected else usual, each.value, each.label) for each in options)
+    """The choices of a long menu, each with ``value``, ``label``, ``selected`` and ``count`` (``is_bound``: or more)."""
+    usual, chosen = '<option value="{}">{}{}</option>', '<option value="{}" selected>{}{}</option>'
+    return joined(markup(chosen if each.selected else usual, each.value, each.label, _behind(each)) for each in options)
+
+
+def _behind(option: Any) -> str:
+    return "" if option.count is None else f" ({thousands(option.count)}{'+' if option.is_bound else ''})"
 
 
 @register.filter
