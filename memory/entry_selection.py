@@ -1,30 +1,42 @@
-"""What is done at once with entries that somebody has chosen: retired, restored or protected. All of them, or none."""
+"""What is done at once with entries that somebody has chosen: one by one, or as all that match a filter.
+
+Those that are chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` that match a filter; of more a
+worker changes them, in short transactions, as a pass whose progress can be watched. What was written after the filter
+was looked at is not touched.
+"""
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, ledger
-from memory.host import ids, pages
-from memory.host.errors import NotFound, Unprocessable
+from memory import adapter, drafts, harness, ledger, passes, search
+from memory.host import ids, pages, sql, tenancy
+from memory.host.errors import Conflict, NotFound, Unprocessable
+from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
+from memory.models import Pass
+from memory.passes import PassOrder
+from memory.search import LedgerFilter
+from memory.text.matching import FORGOTTEN
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
 
+KIND = passes.SELECTED
 MOST = pages.PAGE
-DONE = {"retire": "retired", "restore": "restored", "protect": "protected"}
+AT_ONCE, STEP = 100, 25
+DONE = {"retire": "retired", "restore": "restored", "protect": "protected", "unprotect": "no longer protected"}
+TIMES = ("since", "until")
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
     """The entries with these wire ids, each once; refused when one is not there, or when there are none or too many."""
-    scope.check("memory:retire")
-    if action not in DONE:
-        message = f"must be one of {', '.join(DONE)}"
-        raise Unprocessable("That is not done with several entries at once.", errors=[_error("action", message)])
+    require_possible(scope, action)
     chosen = list(dict.fromkeys(ids.parse("mem", text) for text in texts))
     if not 1 <= len(chosen) <= MOST:
         message = f"Select 1 to {MOST} entries."
@@ -35,21 +47,97 @@ def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now
     return [found[each] for each in chosen if each]
 
 
+def require_possible(scope: TenantScope, action: str) -> None:
+    """Refuse who may not, and what is not done with several entries."""
+    scope.check("memory:retire")
+    if action not in DONE:
+        message = f"must be one of {', '.join(DONE)}"
+        raise Unprocessable("That is not done with several entries at once.", errors=[_error("action", message)])
+
+
 def _error(field: str, message: str) -> dict[str, str]:
     return {"field": field, "message": message}
 
 
 @transaction.atomic
 def apply(scope: TenantScope, action: str, entry_ids: Iterable[UUID], *, reason: str, now: datetime) -> int:
-    """Every entry is retired, restored or protected, each with its audit record; how many. Those that are so already
-    stay as they are. Entries are locked in the order of their ids."""
+    """Every entry is retired, restored or protected, or protected no more, each with its audit record; how many. Those
+    that are so already stay as they are. Entries are locked in the order of their ids."""
     scope.check("memory:retire")
     act: Callable[[UUID], object] = {
         "retire": lambda each: ledger.retire_entry(scope, each, reason=reason, now=now),
         "restore": lambda each: ledger.restore_entry(scope, each, reason=reason, now=now),
         "protect": lambda each: ledger.protect(scope, each, protected=True, now=now),
+        "unprotect": lambda each: ledger.protect(scope, each, protected=False, now=now),
     }[action]
     ordered = sorted(entry_ids)
     for each in ordered:
         act(each)
     return len(ordered)
+
+
+# All that match a filter.
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What matches ``wanted`` and stood in the ledger at its change ``upto``."""
+
+    wanted: LedgerFilter
+    upto: int
+
+    @classmethod
+    def now(cls, scope: TenantScope, wanted: LedgerFilter) -> "Matching":
+        return cls(wanted, ledger.position(scope.tenant_id))
+
+    @property
+    def document(self) -> JSONObject:
+        said = {name: value for name, value in asdict(self.wanted).items() if value}
+        times = {name: said[name].isoformat() for name in TIMES if name in said}
+        return {"filter": said | times, "upto": self.upto}
+
+    @classmethod
+    def of(cls, document: JSONObject) -> "Matching":
+        known = {each.name for each in fields(LedgerFilter)}
+        said = {name: value for name, value in document["filter"].items() if name in known}
+        times = {name: datetime.fromisoformat(said[name]) for name in TIMES if name in said}
+        return cls(LedgerFilter(**(said | times)), document["upto"])
+
+
+def apply_to_all(scope: TenantScope, action: str, matching: Matching, *, reason: str, now: datetime) -> int | Pass:
+    """How many entries were changed, or the pass that is on record to change them, which the caller queues."""
+    require_possible(scope, action)
+    every = chain.from_iterable(search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
+    found = list(islice(every, AT_ONCE + 1))
+    if len(found) <= AT_ONCE:
+        return apply(scope, action, found, reason=reason, now=now)
+    told = {"action": action, "reason": drafts.checked_reason(reason), **matching.document}
+    options = harness.for_tenant(scope.tenant_id).redact_json(told)
+    if options["filter"] != told["filter"]:
+        raise Unprocessable("The filter names a secret.", errors=[_error("filter", "names a secret of this tenant")])
+    order = PassOrder(KIND, f"asked/{ids.new_id().hex}", scope.principal.id, options=options)
+    return passes.request(scope.tenant_id, order, now=now)
+
+
+def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
+    """The pass changes what matches, ``STEP`` entries to a transaction, with what its principal may do now.
+
+    An entry that is gone meanwhile, or whose key another has by now, is left, and counted.
+    """
+    if FORGOTTEN in work.options["filter"].values():
+        raise Conflict("The filter named somebody who was forgotten; it finds other entries now.")
+    matching, action, reason = Matching.of(work.options), work.options["action"], work.options["reason"]
+    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=clock())
+    every = search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
+    found = list(chain.from_iterable(every))
+    changed = 0
+    for place, part in enumerate(sql.in_chunks(found, STEP)):
+        passes.progress(work, done=place * STEP, total=len(found), doing=action, now=clock())
+        changed += apply(scope, action, _possible(scope, action, part, now=clock()), reason=reason, now=clock())
+    work.total = len(found)
+    passes.finish(work, outcome={"changed": changed, "left": len(found) - changed}, now=clock())
+
+
+def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
+    there = list(adapter.by_ids(scope, part, now=now))
+    return ledger.without_taken_keys(scope.tenant_id, there) if action == "restore" else there

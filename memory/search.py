@@ -185,6 +185,32 @@ def export_chunks(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) ->
         after = chunk[-1].entry_id
 
 
+def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: datetime) -> Iterator[list[UUID]]:
+    """All that match and were last written by the ledger's change ``upto``, newest first, in chunks. An entry has every
+    word of a text that is looked for."""
+    wanted = replace(wanted.with_fields(), order=NEWEST)
+    if search_form(wanted.text):
+        yield from _every_id_by_words(scope, _Search.of(scope, wanted, now), upto + 1)
+        return
+    after = None
+    while True:
+        rows = _newest(scope, wanted, now, after).filter(position__lte=upto)
+        chunk = list(rows.values_list("id", flat=True)[: sql.CHUNK])
+        if not chunk:
+            return
+        yield chunk
+        after = chunk[-1]
+
+
+def _every_id_by_words(scope: TenantScope, search: "_Search", below: int | None) -> Iterator[list[UUID]]:
+    while below is not None:
+        found = search.found(scope, below, sql.CHUNK)
+        rows = search.shown.filter(position__in=found.positions).order_by("-position")
+        if chunk := list(rows.values_list("id", flat=True)):
+            yield chunk
+        below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
+
+
 def sample(scope: TenantScope, wanted: LedgerFilter, *, size: int, now: datetime) -> list[adapter.Sampled]:
     """The first ``size`` that match, for facets to count: the newest, or those that have the words of a search."""
     wanted = wanted.with_fields()

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import embeddings, external_runs, passes, retention, search
+from memory import embeddings, entry_selection, external_runs, passes, retention, search
 from memory.forget import forgetting
 from memory.host import checkpoints, deliveries, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass, PassState
@@ -105,7 +105,7 @@ def _enqueue(row: Pass) -> None:
         async_task("memory.tasks.forget", row.tenant_id.hex, request_id, timeout=settings.PASS_TIMEOUT)
     elif row.kind == forgetting.PREVIEW:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
-    elif row.kind in orders.KINDS:
+    elif row.kind in orders.KINDS or row.kind == entry_selection.KIND:
         enqueue_pass(row)
     elif row.kind in TASKS_ABOVE:
         async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
@@ -128,7 +128,9 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 
     The next pass that waits for the same ref is queued.
     """
-    ended = orders.carry_out(tenant_id, pass_id, holder=worker_name(), clock=timezone.now)
+    work = passes.find(tenant_id, pass_id)
+    flow = entry_selection if work and work.kind == entry_selection.KIND else None
+    ended = orders.carry_out(tenant_id, pass_id, holder=worker_name(), flow=flow, clock=timezone.now)
     following = passes.next_over(tenant_id, pass_id, now=timezone.now())
     if following is not None:
         enqueue_pass(following)

@@ -98,7 +98,11 @@ def text_of(request: HttpRequest, name: str) -> str:
 
 def number_of(request: HttpRequest, name: str) -> int | None:
     """A count of the query, or None when there is none or it is no number."""
-    digits = request.GET.get(name, "")
+    return as_number(request.GET.get(name, ""))
+
+
+def as_number(digits: str) -> int | None:
+    """A count that a form or a query sends."""
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 15 else None
 
 

@@ -16,6 +16,7 @@ from memory.ledger.addressed import (
     rewrite,
     rewrite_all,
     touch,
+    without_taken_keys,
     write_addressed,
 )
 from memory.ledger.bulk import Imported, known_ids, write_entries
@@ -112,6 +113,7 @@ __all__ = [
     "value_if_whole",
     "value_of",
     "vector_space",
+    "without_taken_keys",
     "write_addressed",
     "write_derived",
     "write_entries",

@@ -27,6 +27,7 @@ MOMENT = timedelta(milliseconds=250)
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
 OVER_ALL = frozenset({"forget"})  # kinds of which one at a time goes over everything of a tenant
+SELECTED = "selected"  # the kind that changes all entries that match a filter
 OVER = (PassState.DONE, PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
 
 

@@ -144,7 +144,7 @@ def find(scope: TenantScope, pass_id: UUID | None) -> Pass:
     """The pass of this tenant that went over memory, or ``NotFound``."""
     scope.check("memory:read")
     row = passes.find(scope.tenant_id, pass_id) if pass_id else None
-    if row is None or row.kind not in KINDS:
+    if row is None or row.kind not in (*KINDS, passes.SELECTED):
         raise NotFound("There is no pass by that id.")
     return row
 

@@ -1,26 +1,31 @@
 """One memory entry: its text, which node of which run wrote it, and hiding it or showing it again."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, corrections, entry_files, entry_selection, ledger, provenance
+from memory import adapter, corrections, entry_files, entry_selection, ledger, provenance, search, tasks
+from memory.entry_selection import Matching
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import NotFound
 from memory.host.events import VENDOR
 from memory.host.tenancy import TenantScope
+from memory.models import Pass
 from memory.openintent import entries
 from memory.passes import lookalikes, pass_reports
 from memory.passes.pass_reports import Kin, Kinship
 from memory.provenance import Mark, Provenance, VerdictKind
+from memory.views import ledger as ledger_pages
 from memory.wire import instant
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 
 WINDOW = 12
 WRITES = 50
+SAMPLE = 10
 VERDICTS = {
     VerdictKind.NODE: "node",
     VerdictKind.HOST: "host",
@@ -245,13 +251,15 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
 
 
-@pages.parameters("action", "id", "next")
+@pages.parameters("action", "id", "next", "all", "matching")
 @require_http_methods(["GET", "HEAD", "POST"])
 def selected(request: HttpRequest) -> HttpResponse:
     """Show the selected entries and ask why, then retire, restore or protect all of them."""
     scope, now = tenancy.scope_of(request), timezone.now()
     given = request.POST if request.method == "POST" else request.GET
     action, back = given.get("action", ""), pages.back(request, reverse("memory"))
+    if given.get("all") == "yes":
+        return _all_that_match(request, action, given, back)
     chosen = entry_selection.select_entries(scope, action, given.getlist("id"), now=now)
     form, conflict, status = SelectionForm(request.POST if request.method == "POST" else None), None, 200
     if request.method == "POST":
@@ -265,3 +273,37 @@ def selected(request: HttpRequest) -> HttpResponse:
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
     context |= {"conflict": conflict, "permalink": ""}
     return pages.render(request, "memory/selected.html", context, status=status)
+
+
+def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: str) -> HttpResponse:
+    """The same with all that match a filter, as the ledger stood when the number of them was shown."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    entry_selection.require_possible(scope, action)
+    query = given.get("matching", "")
+    wanted = replace(ledger_pages.filter_of(query, now), order=search.NEWEST)
+    shown = pages.as_number(given.get("upto", ""))
+    form, conflict, status = SelectionForm(request.POST if request.method == "POST" else None), None, 200
+    if request.method == "POST" and shown is not None:
+        matching = Matching(wanted, shown)
+        sent = pages.submit(form, lambda data: _apply(scope, action, matching, **data, now=now))
+        if isinstance(sent.result, Pass):
+            return redirect("pass", ids.wire("pass", sent.result.id))
+        if sent.result is not None:
+            noun = "entry is" if sent.result == 1 else "entries are"
+            messages.success(request, f"{sent.result} {noun} {entry_selection.DONE[action]}.")
+            return redirect(back)
+        conflict, status = sent.conflict, sent.status
+    matching = Matching.now(scope, wanted)
+    page = search.ledger_page(scope, wanted, size=SAMPLE, now=now)
+    context = {"nav": "memory", "now": now, "entries": page.entries, "page": page, "action": action, "back": back}
+    context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
+    return pages.render(request, "memory/selected.html", context, status=status)
+
+
+@transaction.atomic
+def _apply(scope: TenantScope, action: str, matching: Matching, *, reason: str, now: datetime) -> int | Pass:
+    """Done, or on record and queued."""
+    done = entry_selection.apply_to_all(scope, action, matching, reason=reason, now=now)
+    if isinstance(done, Pass):
+        tasks.enqueue_pass(done)
+    return done

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -108,11 +109,35 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         entries = map(entry_files.document_of, search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
-    context["can_select"] = scope.can("memory:retire")
+    context |= _acts(scope, wanted, page, now)
     context |= _around(request, scope, wanted, now)
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
+
+
+def _acts(scope: TenantScope, wanted: LedgerFilter, page: search.LedgerPage, now: datetime) -> dict[str, Any]:
+    """What can be done with entries that are selected, and the filter of all that match, when a page is not all."""
+    of_subject = page.entries[0] if page.entries and wanted.subject and scope.can("memory:forget") else None
+    return {
+        "can_select": scope.can("memory:retire"),
+        "matching": query_of(wanted) if page.total > len(page.entries) else None,
+        "of_subject": of_subject,
+    }
+
+
+def query_of(wanted: LedgerFilter) -> str:
+    """The query that asks for this, with its times as they are now."""
+    said = {name: getattr(wanted, field) for name, field in FIELDS.items()}
+    times = {name: at.isoformat() for name in BOUNDS if (at := getattr(wanted, name))}
+    return urlencode({name: value for name, value in {**said, **times}.items() if value})
+
+
+def filter_of(query: str, now: datetime) -> LedgerFilter:
+    """The filter that a query asks for."""
+    request = HttpRequest()
+    request.GET = QueryDict(query)
+    return _wanted(request, now)
 
 
 def _wanted(request: HttpRequest, now: datetime) -> LedgerFilter:

@@ -23,8 +23,10 @@ from memory.passes.restoration import Restored
 from memory.wire import instant
 
 SOURCES = 20
-NAV = {"distill": "archives"}
+NAV = {"distill": "archives", passes.SELECTED: "memory"}
 FIGURES = {
+    "changed": "Entries changed",
+    "left": "Left as they were",
     "inputCount": "Entries before",
     "outputCount": "Entries after",
     "restored": "Restored since",

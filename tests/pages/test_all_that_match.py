@@ -1,0 +1,164 @@
+"""All entries that match a filter are retired, restored, protected or unprotected: at once, or by a worker."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory import entry_selection, search, tasks
+from memory.entry_selection import Matching
+from memory.host import audit, ids
+from memory.host.errors import Conflict
+from memory.host.models import Membership
+from memory.models import Pass, PassState
+from memory.models.entry import MemoryEntry
+from memory.search import LedgerFilter
+from tests import building
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def written(*texts: str, **draft: Any) -> list[str]:
+    owner = building.scope()
+    run = building.open_run(owner)
+    return [ids.wire("mem", building.write(owner, run, text, **draft).id) for text in texts]
+
+
+def retired() -> set[str]:
+    return set(MemoryEntry.objects.filter(retired_at__isnull=False).values_list("content", flat=True))
+
+
+def asked(browser: Client, action: str, matching: str) -> dict[str, str]:
+    """The page that asks first, as the form on it would be sent."""
+    shown = body_of(browser.get("/memory/selected", {"action": action, "all": "yes", "matching": matching}))
+    form = shown[shown.index('action="/memory/selected"') :]
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form.replace("&amp;", "&")))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_selection, "AT_ONCE", 3)
+    monkeypatch.setattr(entry_selection, "STEP", 2)
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("query", ["tag=red", "q=pump", "subject=s-1", "ref=shop", "agent=a", "age=1h&tag=red"])
+def test_all_that_match_are_changed_and_nothing_else_is(ada: Client, query: str) -> None:
+    written("the pump is red", "a red pump", tags=("red",), subject="s-1", memory_ref="shop", agent_id="a")
+    written("something else", tags=("blue",))
+    form = asked(ada, "retire", query)
+    assert ada.post("/memory/selected", {**form, "reason": "cleared"}).status_code == 302
+    assert retired() == {"the pump is red", "a red pump"}
+    assert len(audit.newest(building.tenant().id, audit.AuditFilter(action="memory.retired"))) == 2
+    ada.post("/memory/selected", asked(ada, "restore", f"{query}&state=all"))
+    assert retired() == set()
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("query", ["tag=red", "q=pump"])
+def test_what_is_written_after_the_number_was_shown_is_not_touched(ada: Client, query: str) -> None:
+    written("a red pump", tags=("red",))
+    form = asked(ada, "retire", query)
+    written("a later red pump", tags=("red",))
+    ada.post("/memory/selected", form)
+    assert retired() == {"a red pump"}
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+def test_of_many_a_worker_changes_them_as_a_pass_with_its_numbers(ada: Client) -> None:
+    written(*(f"note {number}" for number in range(7)), tags=("red",))
+    form = asked(ada, "protect", "tag=red")
+    written("a later note", tags=("red",))
+    answer = ada.post("/memory/selected", form)
+    assert answer["Location"].startswith("/passes/pass_")
+    work = Pass.objects.get(kind=entry_selection.KIND)
+    assert "Waiting for a worker" in body_of(ada.get(answer["Location"]))
+    tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
+    work.refresh_from_db()
+    assert (work.state, work.done, work.outcome) == (PassState.DONE, 7, {"changed": 7, "left": 0})
+    shown = body_of(ada.get(answer["Location"]))
+    assert "Protect all entries that match a filter" in shown
+    assert MemoryEntry.objects.filter(protected=True).count() == 7
+    assert len(audit.newest(building.tenant().id, audit.AuditFilter(action="memory.protected"))) == 7
+    ada.post("/memory/selected", asked(ada, "unprotect", "tag=red"))
+    work = Pass.objects.exclude(id=work.id).get(kind=entry_selection.KIND)
+    tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
+    assert not MemoryEntry.objects.filter(protected=True).exists()
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+def test_a_worker_acts_with_the_rights_that_the_person_has_by_then(ada: Client) -> None:
+    written(*(f"note {number}" for number in range(5)), tags=("red",))
+    ada.post("/memory/selected", asked(ada, "retire", "tag=red"))
+    work = Pass.objects.get(kind=entry_selection.KIND)
+    building.deactivate(Membership.objects.get().operator)
+    tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
+    work.refresh_from_db()
+    assert work.state == PassState.REFUSED
+    assert retired() == set()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_filter_that_named_somebody_who_was_forgotten_changes_nothing() -> None:
+    written(*(f"note {number} of [FORGOTTEN]" for number in range(5)), subject="marta")
+    scope, now = building.scope(), timezone.now()
+    work = entry_selection.apply_to_all(
+        scope, "retire", Matching.now(scope, LedgerFilter(subject="marta")), reason="", now=now
+    )
+    assert isinstance(work, Pass)
+    work.options["filter"]["subject"] = "[FORGOTTEN]"
+    with pytest.raises(Conflict):
+        entry_selection.carry_out(work, clock=timezone.now)
+    assert retired() == set()
+
+
+def test_the_ledger_offers_all_that_match_where_a_page_is_not_all(ada: Client) -> None:
+    written(*(f"note {number}" for number in range(51)), tags=("red",))
+    shown = body_of(ada.get("/memory?tag=red&age=24h"))
+    assert "All 51 that match" in shown
+    assert re.search(r'name="matching" value="tag=red&amp;state=present&amp;since=20[^"]+"', shown)
+    assert "that match</label>" not in body_of(ada.get("/memory?q=17"))
+
+
+def test_of_a_subject_a_forget_is_a_step_away(ada: Client) -> None:
+    (made,) = written("about marta", subject="customer:marta")
+    shown = body_of(ada.get("/memory?subject=customer:marta"))
+    assert f'href="/forget?from={made}"' in shown
+    assert 'href="/forget?from=' not in body_of(ada.get("/memory"))
+
+
+@pytest.mark.parametrize("upto", ["", "-1", "many"])
+def test_without_a_place_up_to_which_nothing_is_changed(ada: Client, upto: str) -> None:
+    written("a red pump", tags=("red",))
+    ada.post("/memory/selected", {"action": "retire", "all": "yes", "matching": "tag=red", "upto": upto})
+    assert retired() == set()
+
+
+def test_who_may_not_retire_is_refused(sign_in: SignIn) -> None:
+    written("a red pump", tags=("red",))
+    given = {"action": "retire", "all": "yes", "matching": "tag=red", "upto": "99"}
+    assert sign_in(role="viewer").post("/memory/selected", given).status_code == 403
+    assert retired() == set()
+
+
+@pytest.mark.engines
+def test_another_tenant_s_entries_match_nothing(sign_in: SignIn) -> None:
+    written("a red pump", tags=("red",))
+    sign_in("globex").post("/memory/selected", {"action": "retire", "all": "yes", "matching": "tag=red", "upto": "999"})
+    assert retired() == set()
+
+
+@pytest.mark.engines
+def test_every_match_is_found_once_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.host.sql.CHUNK", 3)
+    written(*(f"pump {number}" for number in range(8)), tags=("red",))
+    scope, now = building.scope(), timezone.now()
+    for wanted in (LedgerFilter(), LedgerFilter(tag="red"), LedgerFilter(text="pump")):
+        upto = Matching.now(scope, wanted).upto
+        found = [each for part in search.every_match(scope, wanted, upto=upto, now=now) for each in part]
+        assert len(found) == len(set(found)) == 8, wanted

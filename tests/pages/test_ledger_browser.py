@@ -1,0 +1,60 @@
+"""The ledger in a real browser: filtered and narrowed, and all that match retired by keys alone."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from tests import browsing, building
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def write(*texts: str, hours: int = 0, **draft: Any) -> None:
+    owner = building.scope()
+    run = building.open_run(owner)
+    for text in texts:
+        building.write(owner, run, text, now=timezone.now() - timedelta(hours=hours), **draft)
+
+
+def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_server: Any) -> None:
+    write("old and red", hours=50, tags=("red",), agent_id="a")
+    write("new and red", tags=("red",), agent_id="b")
+    write("new and blue", tags=("blue",), agent_id="b")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    browsing.sign_in(page, live_server.url, "/memory")
+    tags, filters = page.get_by_role("group", name="Tag"), page.get_by_role("form", name="Filters")
+    red = tags.locator("li").filter(has_text="red")
+    expect(red).to_have_text("red2")
+    filters.get_by_role("radio", name="Last 24 hours").check()
+    expect(page.locator("#entries [data-item]")).to_have_count(2)
+    expect(red).to_have_text("red1")
+    expect(filters.get_by_role("radio", name="Last 24 hours")).to_be_focused()
+    tags.get_by_role("radio", name="blue").focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#entries [data-item]")).to_have_count(1)
+    assert "age=24h" in page.url
+    assert "tag=blue" in page.url
+    page.get_by_role("link", name="Clear all").click()
+    expect(page.locator("#entries [data-item]")).to_have_count(3)
+
+
+def test_by_keys_alone_a_row_or_all_that_match_are_retired(page: Page, live_server: Any) -> None:
+    write(*(f"note {number}" for number in range(52)))
+    browsing.sign_in(page, live_server.url, "/memory")
+    for key in ("j", "x", "e"):
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", name="Retire 1 entry")).to_be_visible()
+    page.get_by_role("button", name="Retire 1 entry").press("Enter")
+    expect(page.get_by_text("of 51 entries")).to_be_visible()
+    for key in ("j", "x"):
+        page.keyboard.press(key)
+    page.get_by_label("All 51 that match").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name="Retire 51 entries")).to_be_visible()
+    page.get_by_role("button", name="Retire 51 entries").press("Enter")
+    expect(page.get_by_text("51 entries are retired.").first).to_be_visible()
+    expect(page.get_by_text("No memory entries yet")).to_be_visible()
