@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from memory import search
 from memory.adapter import Sampled
@@ -49,7 +50,8 @@ def counts(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> dict[s
     found = {"state": _counted(every, is_bound, lambda each: ["all", _state(each)])}
     for name, values in COUNTED.items():
         if getattr(wanted, name):
-            among = _sample(scope, replace(wanted, **{name: ""}), now)
+            unset: dict[str, Any] = {name: ""}
+            among = _sample(scope, replace(wanted, **unset), now)
             found[name] = _counted(among, len(among) > SAMPLED, values)
         else:
             found[name] = _counted(here, is_bound, values)

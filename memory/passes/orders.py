@@ -32,7 +32,13 @@ NO_MEMORY = "There is no memory by that ref."
 BUG = Failure("internal_error", "The host failed; the failure was recorded.")
 
 
-class Kind(Protocol):
+class Flow(Protocol):
+    """What carries out a pass."""
+
+    def carry_out(self, work: Pass, *, clock: Clock) -> None: ...
+
+
+class Kind(Flow, Protocol):
     """A flow that can be asked for as a pass.
 
     ``checked`` gives the options as they are kept, and refuses with ``Invalid`` those that make no sense.
@@ -41,8 +47,6 @@ class Kind(Protocol):
     KIND: str
 
     def checked(self, options: JSONObject) -> JSONObject: ...
-
-    def carry_out(self, work: Pass, *, clock: Clock) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ def repeat(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
     return order(scope, wanted, window=f"again/{row.id.hex}/{now.timestamp():.3f}", now=now)
 
 
-def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Kind | None = None, clock: Clock) -> Pass | None:
+def carry_out(tenant_id: UUID, pass_id: UUID, *, holder: str, flow: Flow | None = None, clock: Clock) -> Pass | None:
     """The pass as it ended; None when another worker has it or is at work on its ref, or it was over before.
 
     ``flow`` carries out a kind that is none of ``KINDS``, because it stands on a floor above.

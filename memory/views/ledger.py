@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -60,6 +61,9 @@ WORDS = {
     "since": "From",
     "until": "To",
 }
+# The columns that a person may leave out, by the words in their heads; tags stand in the first, beside the text.
+TABLE = {"tags": "Tags", "agent": "Agent and ref", "writer": "Written by", "created": "Created", "expires": "Expires"}
+YEAR = 365 * 86_400
 LISTED, OFFERED = 8, 500
 
 
@@ -95,10 +99,12 @@ class Chip:
     url: str
 
 
-@pages.parameters(*FIELDS, *TIMES, *pages.LIST)
+@pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", "column")
 @require_safe
 def ledger(request: HttpRequest) -> HttpResponseBase:
     """The ledger as a page, as its list alone, or as a file."""
+    if request.GET.get("columns"):
+        return _choose_columns(request)
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted = _wanted(request, now)
     cursor = pages.Cursor.of(request, "mem")
@@ -110,10 +116,29 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         return exports.listing("json", "entries", entries, columns=())
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
+    context["columns"] = columns = _columns(request)
     context |= _around(request, scope, wanted, now)
+    context["shown"] = [Option(name, label, name in columns) for name, label in TABLE.items()]
+    context["set"] = [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
+
+
+def _choose_columns(request: HttpRequest) -> HttpResponseBase:
+    """The columns are kept in a cookie, like the other preferences of this browser."""
+    answer = redirect(pages.address(request, columns="", column=""))
+    chosen = [each for each in TABLE if each in request.GET.getlist("column")]
+    kept = ".".join(chosen) or "none"
+    secure = request.is_secure()
+    answer.set_cookie("columns", kept, max_age=YEAR, samesite="Lax", secure=secure, httponly=True)
+    return answer
+
+
+def _columns(request: HttpRequest) -> list[str]:
+    """Those that this browser was told to show; all, when it was told nothing."""
+    kept = request.COOKIES.get("columns")
+    return [each for each in TABLE if each in kept.split(".")] if kept else list(TABLE)
 
 
 def _acts(scope: TenantScope, wanted: LedgerFilter, page: search.LedgerPage, now: datetime) -> dict[str, Any]:

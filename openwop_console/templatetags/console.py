@@ -182,7 +182,7 @@ def whole_id(id: object, url: str = "", width: int = 15, copy: str = "yes") -> S
 
 @register.simple_tag
 def menu_options(options: Iterable[Any]) -> SafeString:
-    """The choices of a long menu: each with ``value``, ``label``, ``selected``, and ``count`` (``is_bound``: or more)."""
+    """The choices of a long menu: their ``value``, ``label``, ``selected`` and ``count`` (``is_bound``: or more)."""
     usual, chosen = '<option value="{}">{}{}</option>', '<option value="{}" selected>{}{}</option>'
     return joined(markup(chosen if each.selected else usual, each.value, each.label, _behind(each)) for each in options)
 

@@ -1,6 +1,6 @@
 """What stands in every row of a list of entries. Functions: an included template costs ten times as much."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from memory.host import ids
 from memory.templatetags.memory_words import away, is_soon, page_of
+from memory.views.ledger import TABLE
 from openwop_console.templatetags.console import (
     badge,
     icon_of,
@@ -45,14 +46,13 @@ PLACE = (
 ROW = """
               <tr data-item{gone}>{check}
                 <td class="lead" hx-disable><div class="stack tight">
-                  <a class="row-link clamp" href="{url}" data-open dir="auto">{text}</a>
-                  <span class="badges">{badges}{tags}{more}</span>
-                </div></td>
-                <td data-label="Agent and ref">{agent}<span class="sub mono">{ref}</span></td>
-                <td data-label="Written by">{writer}<span class="sub">{run}</span></td>
-                <td class="fit" data-label="Created">{created}</td>
-                <td class="fit" data-label="Expires">{expires}</td>
+                  <a class="row-link clamp" href="{url}" title="{whole}" data-open dir="auto">{text}</a>
+                  <span class="badges">{badges}{tags}</span>
+                </div></td>{cells}
               </tr>"""
+AGENT = '<td data-label="Agent and ref" title="{} · {}">{}<span class="sub mono">{}</span></td>'
+WRITER = '<td data-label="Written by">{}<span class="sub">{}</span></td>'
+CREATED, EXPIRES = (f'<td class="fit" data-label="{label}">{{}}</td>' for label in ("Created", "Expires"))
 CHECK = (
     '<td class="check"><label><input type="checkbox" name="id" value="{}" data-check data-key="x" '
     'aria-label="Select {}"></label></td>'
@@ -61,33 +61,60 @@ TAGS_SHOWN = 4
 
 
 @register.simple_tag
-def entry_rows(entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False) -> SafeString:
+def entry_heads(columns: Iterable[str] = tuple(TABLE)) -> SafeString:
+    """The heads of the table of entries, with these columns behind the text."""
+    heads = (TABLE[each] for each in columns if each != "tags")
+    return joined(markup('<th scope="col">{}</th>', head) for head in ("Content", *heads))
+
+
+@register.simple_tag
+def entry_rows(
+    entries: "Iterable[MemoryEntry]", now: datetime, selectable: bool = False, columns: Iterable[str] = tuple(TABLE)
+) -> SafeString:
     """The rows of the ledger's table; with a box to tick when they are ``selectable``."""
-    return joined(_row(entry, now, selectable) for entry in entries)
+    chosen = tuple(columns)
+    return joined(_row(entry, now, selectable, chosen) for entry in entries)
 
 
-def _row(entry: "MemoryEntry", now: datetime, selectable: bool) -> SafeString:
-    wire_id, run = ids.wire("mem", entry.id), ids.wire("run", entry.run_id)
-    rest = len(entry.tags) - TAGS_SHOWN
-    tags = [
-        markup(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40))) for tag in entry.tags[:TAGS_SHOWN]
-    ]
+def _row(entry: "MemoryEntry", now: datetime, selectable: bool, columns: tuple[str, ...]) -> SafeString:
+    wire_id = ids.wire("mem", entry.id)
+    text = SEALED if entry.sealed else show_bidi(shortened(entry.content, 280))
     return markup(
         ROW,
         gone=SafeString(' class="gone"') if entry.retired_at else "",
         check=markup(CHECK, wire_id, _called(entry)) if selectable else "",
         url=page_of(wire_id),
-        text=SEALED if entry.sealed else show_bidi(shortened(entry.content, 280)),
+        whole="" if entry.sealed else text,
+        text=text,
         badges=entry_badges(entry, now),
-        tags=joined(tags),
-        more=markup('<span class="tag">+{}</span>', rest) if rest > 0 else "",
-        agent=markup('<code class="small">{}</code>', show_bidi(entry.agent_id)) if entry.agent_id else NO_AGENT,
-        ref=show_bidi(middle(entry.memory_ref, 28)),
-        writer=writer(entry),
-        run=whole_id(run, url=page_of(run), width=13, copy="no"),
-        created=time(entry.created_at, now, show="relative"),
-        expires=time(entry.expires_at, now, show="relative", ahead=True),
+        tags=_tags(entry) if "tags" in columns else "",
+        cells=joined(CELLS[each](entry, now) for each in columns if each in CELLS),
     )
+
+
+def _tags(entry: "MemoryEntry") -> SafeString:
+    shown, rest = entry.tags[:TAGS_SHOWN], len(entry.tags) - TAGS_SHOWN
+    tags = [markup(TAG, _ledger(), quote(tag, safe=""), show_bidi(shortened(tag, 40))) for tag in shown]
+    return joined([*tags, *([markup('<span class="tag">+{}</span>', rest)] if rest > 0 else [])])
+
+
+def _agent_cell(entry: "MemoryEntry", now: datetime) -> SafeString:
+    agent, ref = show_bidi(entry.agent_id), show_bidi(entry.memory_ref)
+    said = markup('<code class="small">{}</code>', agent) if entry.agent_id else NO_AGENT
+    return markup(AGENT, agent or "no agent", ref, said, show_bidi(middle(entry.memory_ref, 28)))
+
+
+def _writer_cell(entry: "MemoryEntry", now: datetime) -> SafeString:
+    run = ids.wire("run", entry.run_id)
+    return markup(WRITER, writer(entry), whole_id(run, url=page_of(run), width=13, copy="no"))
+
+
+CELLS: dict[str, "Callable[[MemoryEntry, datetime], SafeString]"] = {
+    "agent": _agent_cell,
+    "writer": _writer_cell,
+    "created": lambda entry, now: markup(CREATED, time(entry.created_at, now, show="relative")),
+    "expires": lambda entry, now: markup(EXPIRES, time(entry.expires_at, now, show="relative", ahead=True)),
+}
 
 
 def _called(entry: "MemoryEntry") -> object:

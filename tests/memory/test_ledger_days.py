@@ -158,7 +158,7 @@ def test_the_totals_of_an_agent_and_of_a_node_are_exact_however_many_there_are(
         building.write(acme, run, "of another", agent_id="acme.other", node_id=node_id, now=now)
     building.write(building.scope("globex"), building.open_run(building.scope("globex")), "elsewhere", now=now)
 
-    def total(**wanted: str) -> tuple[int, bool]:
+    def total(**wanted: Any) -> tuple[int, bool]:
         page = ledger_page(acme, LedgerFilter(**wanted), now=later)
         shown = ledger_page(acme, LedgerFilter(**wanted), size=100, now=later).entries
         assert page.total == len(shown) or not page.total_is_exact

@@ -65,10 +65,10 @@ def test_the_ledger_is_asked_for_what_was_written_in_a_time(ada: Client) -> None
 @pytest.mark.parametrize(
     "leading", [{}, {"tag": "t"}, {"agent": "a"}, {"text": "note"}, {"text": "note", "order": "newest"}]
 )
-def test_a_time_is_a_filter_beside_every_other(leading: dict[str, str]) -> None:
+def test_a_time_is_a_filter_beside_every_other(leading: dict[str, Any]) -> None:
     for hours in (50, 30, 10, 1):
         written(f"note {hours}", ago=hours * HOUR, tags=("t",), agent_id="a")
-    between = {"since": NOW - 40 * HOUR, "until": NOW - 5 * HOUR}
+    between: dict[str, Any] = {"since": NOW - 40 * HOUR, "until": NOW - 5 * HOUR}
     assert sorted(texts(**leading, **between)) == ["note 10", "note 30"]
     assert search.ledger_page(building.scope(), LedgerFilter(**leading, **between), now=NOW).total == 2
 

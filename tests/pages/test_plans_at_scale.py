@@ -166,14 +166,16 @@ def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
         place = Address(Tier.SEMANTIC if number % 2 else Tier.WORKING, ME, f"ns-{number % 3}", f"key-{number}")
         given = Given(replace(place, sensitivity="internal" if number > 2 else ""), {}, ("common",))
         entries.create(Caller(building.scope(role="agent"), ME), given, now=now)
-    for wanted, keys, index in (
+    cases: tuple[tuple[dict[str, Any], str, str], ...] = (
         ({"tier": "semantic"}, "531", "memory_address_tier_order"),
         ({"namespace": "ns-1"}, "41", "memory_address_name_order"),
         ({"namespace": "ns-1", "tier": "semantic"}, "1", "memory_address_name_order"),
         ({"sensitivity": "internal"}, "543", "memory_address_class_order"),
         ({"sensitivity": "internal", "namespace": "ns-2", "tier": "semantic"}, "5", "memory_address_class_order"),
-    ):
-        for beside in ({}, {"tag": "common"}, {"agent": ME}):
+    )
+    besides: tuple[dict[str, Any], ...] = ({}, {"tag": "common"}, {"agent": ME})
+    for wanted, keys, index in cases:
+        for beside in besides:
             with CaptureQueriesContext(connection) as sent:
                 page = search.ledger_page(scope, LedgerFilter(**wanted, **beside), now=now)
             assert "".join(each.address.key[-1] for each in page.entries if each.address) == keys, (wanted, beside)

@@ -1,0 +1,59 @@
+"""The columns of the ledger that a person chose, kept in a cookie, and rows of one line in the compact density."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from tests import browsing, building
+from tests.pages.conftest import body_of
+
+
+@pytest.mark.django_db
+def test_columns_are_chosen_and_kept_and_the_filter_stays(ada: Client) -> None:
+    building.remember("acme", "a red pump", tags=["red"])
+    assert all(f">{head}</th>" in body_of(ada.get("/memory")) for head in ("Agent and ref", "Written by", "Expires"))
+    answer = ada.get("/memory?tag=red&columns=chosen&column=created&column=agent&column=nonsense")
+    assert answer["Location"] == "/memory?tag=red"
+    assert answer.cookies["columns"].value == "agent.created"
+    shown = body_of(ada.get("/memory?tag=red"))
+    assert ">Agent and ref</th>" in shown
+    assert ">Written by</th>" not in shown
+    assert 'data-label="Written by"' not in shown
+    assert 'class="tag"' not in shown
+    ada.get("/memory?columns=chosen")
+    assert '<th scope="col">Content</th></tr>' in body_of(ada.get("/memory"))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kept", ["", "nonsense", "agent.agent.<b>", "x" * 3000])
+def test_a_cookie_that_says_something_else_breaks_nothing(ada: Client, kept: str) -> None:
+    building.remember("acme", "a red pump")
+    ada.cookies["columns"] = kept
+    assert "a red pump" in body_of(ada.get("/memory"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_in_the_compact_density_fifteen_rows_of_36_pixels_are_in_view(page: Page, live_server: Any) -> None:
+    owner = building.scope()
+    run = building.open_run(owner)
+    for number in range(20):
+        building.write(
+            owner, run, f"{number} " + "the pump sounds like a tractor " * 9, tags=("a-rather-long-tag", "b")
+        )
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.context.add_cookies([{"name": "density", "value": "compact", "url": live_server.url}])
+    browsing.sign_in(page, live_server.url)
+    page.goto(f"{live_server.url}/memory?age=7d")
+    rows = page.locator("#entries [data-item]")
+    expect(rows).to_have_count(20)
+    boxes = [box for each in rows.all() if (box := each.bounding_box())]
+    assert {round(box["height"]) for box in boxes} == {36}
+    assert sum(box["y"] + box["height"] <= 800 for box in boxes) >= 15
+    text, agent = rows.first.locator(".row-link").bounding_box(), rows.first.locator("td").nth(2).bounding_box()
+    assert text
+    assert agent
+    assert text["width"] > 2 * agent["width"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
