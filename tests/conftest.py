@@ -25,6 +25,9 @@ def the_test_database_is_copied_emptied_and_dropped():
     and the database goes at the end, even when a thread of a test still has a connection to it."""
     with pytest.MonkeyPatch.context() as patching:
         operations = type(connection.ops)
+        patching.setattr(operations, "sql_flush", flush.filled_tables)
+        # Nobody reads Django's own table of permissions, which it would fill again after each test.
+        patching.setattr("django.core.management.commands.flush.emit_post_migrate_signal", lambda *_: None)
         patching.setattr(operations, "execute_sql_flush", flush.past_the_triggers(operations.execute_sql_flush))
         if connection.vendor == "postgresql":
             patching.setattr(type(connection.creation), "_destroy_test_db", _drop_by_force)

@@ -4,7 +4,7 @@ The product has no such door: this is done here, to a test database, and nowhere
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.core.cache import cache
@@ -23,6 +23,19 @@ def past_the_triggers(original: Flush) -> Flush:
         cache.clear()
 
     return execute_sql_flush
+
+
+def filled_tables(operations: BaseDatabaseOperations, style: Any, tables: Iterable[str], **_: object) -> list[str]:
+    """``sql_flush`` of the tables that have rows. A test fills few, and PostgreSQL takes as long to truncate an empty
+    one: 0.17 s of CPU for all."""
+    quoted = {table: operations.quote_name(table) for table in tables}
+    with operations.connection.cursor() as cursor:
+        cursor.execute(
+            " UNION ALL ".join(
+                f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {name})" for table, name in quoted.items()
+            )
+        )
+        return [f"DELETE FROM {quoted[table]}" for (table,) in cursor.fetchall()]
 
 
 def _triggers_asleep(connection: Any) -> contextlib.AbstractContextManager[None]:

@@ -1,12 +1,14 @@
 """What the tests stand on: the queue is drained in the test, history is emptied between tests, the browser is real."""
 
 import pytest
+from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from tests import plugin
+from tests import building, plugin
 
 pytestmark = pytest.mark.engines
 
@@ -123,6 +125,15 @@ def _make_append_only() -> None:
         cursor.execute("CREATE TABLE kept (word varchar(20))")
         for statement in sqlite if plugin.engine() == plugin.SQLITE else postgres:
             cursor.execute(statement)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flush_leaves_no_row_in_any_table_of_a_model():
+    building.remember("acme", "a note")
+
+    call_command("flush", verbosity=0, interactive=False, reset_sequences=False)
+
+    assert [model.__name__ for model in apps.get_models() if model._base_manager.exists()] == []
 
 
 @pytest.mark.django_db(transaction=True)
