@@ -1,10 +1,13 @@
 """Databases with every table and no row, migrated once for all workers of a test run, and copied.
 
-To migrate takes longer than all else that a console, or a worker of pytest-xdist, begins with.
+To migrate takes 9 s of CPU, longer than all else that a console, or a worker of pytest-xdist, begins with. The file of
+SQLite is kept for later test runs too, in the cache folder of pytest.
 """
 
 import fcntl
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,9 @@ from psycopg import sql
 from tests import plugin
 
 TEMPLATE = "openwop_template"
+KEPT = settings.BASE_DIR / ".pytest_cache" / "tables"
+PACKAGES = ("memory", "openwop_console", "proposals")
+IMPORTED = re.compile(rf"^(?:from|import) ((?:{'|'.join(PACKAGES)})[\w.]+)", re.MULTILINE)
 
 
 def copy_file(target: Path) -> None:
@@ -27,9 +33,34 @@ def copy_file(target: Path) -> None:
     with _shared() as folder:
         file = folder / "template" / "console.sqlite3"
         if not file.exists():
-            _migrate({"OPENWOP_DATA_DIR": str(file.parent)})
-            assert not file.with_name("console.sqlite3-wal").exists()
+            _take_kept(file)
     shutil.copy(file, target)
+
+
+def _take_kept(file: Path) -> None:
+    """A migrated ``file`` as an earlier test run kept it, if nothing has changed since that makes tables."""
+    kept = KEPT / f"{digest()}.sqlite3"
+    if kept.exists():
+        file.parent.mkdir()
+        shutil.copy(kept, file)
+        return
+    _migrate({"OPENWOP_DATA_DIR": str(file.parent)})
+    assert not file.with_name("console.sqlite3-wal").exists()
+    shutil.rmtree(KEPT, ignore_errors=True)
+    KEPT.mkdir(parents=True)
+    # Another test run sees a whole file or none.
+    shutil.copy(file, kept.with_suffix(f".{os.getpid()}")).rename(kept)
+
+
+def digest() -> str:
+    """Of the migrations, of the modules of this project that they import, and of the versions of the libraries."""
+    migrations = sorted(file for package in PACKAGES for file in (settings.BASE_DIR / package).rglob("migrations/*.py"))
+    imported = {name for file in migrations for name in IMPORTED.findall(file.read_text())}
+    modules = (settings.BASE_DIR / f"{name.replace('.', '/')}.py" for name in sorted(imported))
+    over = hashlib.sha256(sys.version.encode())
+    for file in [*migrations, *modules, settings.BASE_DIR / "requirements-dev.lock"]:
+        over.update(f"{file}\n".encode() + file.read_bytes())
+    return over.hexdigest()
 
 
 def copy_database(name: str) -> None:

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django_q.models import Failure, OrmQ
 from django_q.tasks import async_task
 
-from tests import building, plugin
+from tests import building, plugin, templates
 
 pytestmark = pytest.mark.engines
 
@@ -140,6 +140,30 @@ def test_a_flush_leaves_no_row_in_any_table_of_a_model():
 @pytest.mark.parametrize("time", ["first", "second"])
 def test_a_transactional_test_finds_an_empty_database(time):
     assert get_user_model().objects.count() == 0
+
+
+@pytest.mark.only_db("sqlite")
+def test_tables_are_migrated_anew_once_a_migration_or_what_it_imports_has_changed(tmp_path, settings):
+    settings.BASE_DIR = tmp_path
+    files = {
+        "memory/migrations/0001_initial.py": "from memory.host.rules import keep",
+        "memory/host/rules.py": "keep = 1",
+        "memory/host/names.py": "",
+        "requirements-dev.lock": "django==5.2",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def digest_after_a_change_of(name: str) -> str:
+        (tmp_path / name).write_text(files[name] + "  # changed")
+        changed = templates.digest()
+        (tmp_path / name).write_text(files[name])
+        return changed
+
+    changed = {name for name in files if digest_after_a_change_of(name) != templates.digest()}
+
+    assert changed == set(files) - {"memory/host/names.py"}
 
 
 def test_the_browser_opens_a_page_of_the_console(live_server, page):
