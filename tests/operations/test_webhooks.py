@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+import psutil
 import pytest
 from django.db import transaction
 from django.utils import timezone
@@ -350,9 +351,7 @@ def test_what_was_committed_before_a_kill_is_sent_to_a_webhook_afterwards(consol
     with console_process.client("acme") as client:
         body = {"url": receiver.url, "events": ["workspace.updated"]}
         made = client.post("/v1/webhooks", json=body).json()
-        worker = console_process.child("qcluster")
-        for process in [worker, *worker.children(recursive=True)]:
-            process.suspend()
+        hold(console_process.child("qcluster"))
         written = client.put("/v1/host/workspace/files/notes.md", json={"content": "x"})
         assert written.status_code < 300, written.content
         console_process.kill()
@@ -366,6 +365,14 @@ def test_what_was_committed_before_a_kill_is_sent_to_a_webhook_afterwards(consol
     assert {each.headers["webhook-id"] for each in receiver.received} == {delivery["messageId"]}
     for each in receiver.received:
         assert Verifier(made["secret"]).verify(each.raw, each.headers)["data"]["path"] == "notes.md"
+
+
+def hold(process: psutil.Process) -> None:
+    """It stands still, and then its children: a process that only has its signal may go on for a moment, or fork."""
+    process.suspend()
+    wait_for(lambda: process.status() in {psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE})
+    for child in process.children():
+        hold(child)
 
 
 def wait_for(find: Callable[[], Any], seconds: float = 60) -> Any:
