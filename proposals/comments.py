@@ -1,5 +1,6 @@
 """The discussion of a proposal. The only writer of comments; they change nothing but what people know."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -8,32 +9,55 @@ from django.db import transaction
 from memory.host.errors import Conflict, Invalid
 from memory.host.tenancy import TenantScope
 from memory.text.matching import FORGOTTEN
-from proposals import denials, drafts, locking, revisions
-from proposals.models import Comment, Proposal
+from proposals import denials, diffs, drafts, locking, revisions
+from proposals.models import Comment, Proposal, Revision
 
 WRITER = "proposals.comments"
 MOST = 2_000
 
 
-def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, now: datetime) -> Comment:
-    """The words, without the tenant's secrets, stand under the proposal for good; audited without a word of them."""
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A line of a revision, counted from 1 as ``diffs.readable`` breaks its text."""
+
+    revision: int
+    line: int
+
+
+def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot | None = None, now: datetime) -> Comment:
+    """The words, without the tenant's secrets, stand under the proposal for good; audited without a word of them.
+
+    Without a ``spot`` they are about the current revision as a whole.
+    """
     denials.authorize(scope, "comment", proposal_id, now=now)
     with transaction.atomic():
         proposal = locking.lock(scope.tenant_id, proposal_id, now=now).proposal
         _require_room(proposal)
+        if spot:
+            _require_line(proposal, spot)
+        revision = spot.revision if spot else proposal.revision
         stored = drafts.comment(scope.tenant_id, text)
         if not stored:
             raise Invalid("A comment says something.", errors=[{"field": "text", "message": "is required"}])
         made: Comment = Comment(
             tenant_id=scope.tenant_id,
             proposal_id=proposal.id,
-            revision=proposal.revision,
+            revision=revision,
+            line=spot.line if spot else None,
             author=scope.principal.id,
             text=stored,
             at=now,
         ).insert(by=WRITER)
-        revisions.step(proposal, "comment", by=scope.principal.id, now=now, revision=proposal.revision)
+        where = {"revision": revision, **({"line": spot.line} if spot else {})}
+        revisions.step(proposal, "comment", by=scope.principal.id, now=now, **where)
     return made
+
+
+def _require_line(proposal: Proposal, spot: Spot) -> None:
+    rows = Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id, number=spot.revision)
+    text = rows.values_list("text", flat=True).first()
+    if text is None or not 1 <= spot.line <= len(diffs.readable(text)):
+        raise Invalid("There is no such line.", errors=[{"field": "line", "message": "is no line of that revision"}])
 
 
 def _require_room(proposal: Proposal) -> None:

@@ -83,7 +83,10 @@ class OverrideForm(AboutRevision):
 
 
 class CommentForm(PlainForm):
-    """Something to say about the proposal."""
+    """Something to say about the proposal, or about one line of a revision."""
+
+    revision = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
+    line = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput)
 
     text = forms.CharField(
         label="Comment",

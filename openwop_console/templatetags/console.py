@@ -7,7 +7,7 @@ read only when a page passes no ``now`` of its own.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -218,6 +218,12 @@ def _singular(word: str) -> str:
 def number(value: object) -> str:
     """A whole number with its thousands; nothing for what is none."""
     return f"{value:,}" if isinstance(value, int) else ""
+
+
+@register.filter
+def at_line(by_line: Mapping[int, object], line: int) -> object:
+    """What stands at the line, if anything."""
+    return by_line.get(line)
 
 
 @register.filter

@@ -104,7 +104,15 @@ REVIEW = closed(
     closingReason=STRING,
     actions=closed(**dict.fromkeys(ASKED_OF_EACH, ACTION)),
 )
-COMMENT = closed("ProposalComment", commentId=TEXT, revision=POSITIVE, author=TEXT, text=STRING, at=TIME)
+COMMENT = closed(
+    "ProposalComment",
+    commentId=TEXT,
+    revision=POSITIVE,
+    line=nullable(COUNT),
+    author=TEXT,
+    text=STRING,
+    at=TIME,
+)
 COMMENTS = closed("ProposalComments", proposalId=TEXT, total=COUNT, comments=listed(COMMENT))
 BULK = closed(
     "EndedProposals",
@@ -321,6 +329,7 @@ def comment_document(comment: Comment) -> JSONObject:
     return {
         "commentId": ids.wire("cmnt", comment.id),
         "revision": comment.revision,
+        "line": comment.line,
         "author": comment.author,
         "text": comment.text,
         "at": instant(comment.at),

@@ -123,7 +123,10 @@ class Revision(TenantOwned):
 
 
 class Comment(TenantOwned):
-    """What somebody said about a proposal, at the revision that stood then. Blanked by a forget, never changed."""
+    """What somebody said about a proposal, at the revision that they read. Blanked by a forget, never changed.
+
+    ``line`` counts from 1 in the readable form of that revision; None is about all of it.
+    """
 
     writer = "proposals.comments"
     personal = Personal("comments on proposals", ("text",), page=("prop", "proposal_id"))
@@ -131,6 +134,7 @@ class Comment(TenantOwned):
 
     proposal_id = models.UUIDField()
     revision = models.PositiveIntegerField()
+    line = models.PositiveIntegerField(null=True)
     author = models.CharField(max_length=64)
     text = models.TextField()
     at = models.DateTimeField()

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.host import ids, pages, tenancy
 from memory.host.errors import Conflict, Forbidden
 from proposals import comments, denials, lifecycle, overrides, review, rules
+from proposals.comments import Spot
 from proposals.forms import (
     AskForm,
     CommentForm,
@@ -197,11 +198,14 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
     form = CommentForm(request.POST)
 
     def act(data: dict[str, Any]) -> Comment:
-        return comments.add(scope, proposal_id, data["text"], now=timezone.now())
+        spot = Spot(data["revision"], data["line"]) if data["revision"] and data["line"] else None
+        return comments.add(scope, proposal_id, data["text"], spot=spot, now=timezone.now())
 
     sent = pages.submit(form, act, authorize=denials.authorizing(scope, "comment", proposal_id, now=timezone.now()))
     if sent.result:
         messages.success(request, "Your comment stands under the proposal.")
+        if sent.result.line:
+            return redirect(f"{reverse('proposal', args=[prop_id])}?to={sent.result.revision}#line-{sent.result.line}")
         return redirect(f"{reverse('proposal-discussion', args=[prop_id])}#{ids.wire('cmnt', sent.result.id)}")
     told = review.detail(scope, proposal_id)
     return render_review(request, scope, told, "proposal-discussion", status=sent.status, comment_form=form)

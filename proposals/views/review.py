@@ -26,7 +26,7 @@ from memory.wire import instant
 from proposals import artifacts, diffs, impact, installation, learning, rules, summaries, tasks
 from proposals import review as reading
 from proposals.impact import Duplicate
-from proposals.models import Decision, GateState, Proposal, Revision, State, Vote
+from proposals.models import Comment, Decision, GateState, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
 from proposals.summaries import Line, Summary
 from proposals.views import action_bar
@@ -112,7 +112,20 @@ def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str
         "newer": [Side(str(each.number), f"revision {each.number}", selected=each is new) for each in told.revisions],
         "note": new.note,
         "note_of": new.number,
+        "remarks": _remarks(told, new),
+        "remark_at": pages.number_of(request, "line"),
+        "remark_on": new.number,
+        "remark_url": _address(told, old, new.number, **({"mode": mode} if mode == "side" else {})),
     }
+
+
+def _remarks(told: Detail, revision: Revision) -> dict[int, list[Comment]]:
+    """What was said about lines of the revision, by line, the oldest first."""
+    found: dict[int, list[Comment]] = {}
+    for each in told.comments:
+        if each.line and each.revision == revision.number:
+            found.setdefault(each.line, []).append(each)
+    return found
 
 
 def _address(told: Detail, old: Side, new: int, **more: str) -> str:
@@ -298,6 +311,10 @@ def _happened(told: Detail) -> Iterator[Milestone]:
         yield _written(revision)
     for ballot in reversed(told.ballots):
         yield from _asked(ballot)
+    for comment in told.comments:
+        if comment.line:
+            words = f"Commented on line {comment.line}"
+            yield Milestone(comment.at, "pencil", "", words, comment.author, comment.revision)
     proposal = told.proposal
     if proposal.closed_at:
         icon, tone, words = CLOSINGS[proposal.state]
@@ -360,7 +377,7 @@ class Tab:
     count: int | None = None
 
 
-@pages.parameters("from", "to", "mode", "format")
+@pages.parameters("from", "to", "mode", "line", "format")
 @require_safe
 def changes(request: HttpRequest, prop_id: str) -> HttpResponse:
     """What the proposal would change: in words first, then line by line against whatever one likes."""

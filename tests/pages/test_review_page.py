@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host import audit, ids, runs, tenancy
-from memory.host.models import Interrupt
+from memory.host.errors import Invalid
+from memory.host.models import AuditRecord, Interrupt
 from memory.host.tenancy import TenantScope
 from proposals import comments, gate, layouts, lifecycle, overrides, revisions
+from proposals.comments import Spot
 from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
 from tests import building, proposing
@@ -550,6 +553,54 @@ def test_a_comment_stands_at_its_revision_as_text_and_without_secrets(ada: Clien
     assert "at revision 2" in shown
     revise(made, text="Later.")
     assert "which is not the current one" in body_of(ada.get(f"{url_of(made)}/discussion"))
+
+
+def test_a_comment_on_a_line_stands_at_the_line_in_the_discussion_and_in_the_timeline(ada: Client) -> None:
+    made = proposing.propose()
+    link = re.search(r'href="([^"]+line=4)#line-4"', body_of(ada.get(url_of(made))))
+    assert link
+    asked = body_of(ada.get(unescape(link[1])))
+    assert 'name="line" value="4"' in asked
+    form = {"revision": "1", "line": "4", "text": f"Which date? {HOSTILE}"}
+    answer = ada.post(f"{url_of(made)}/comment", form)
+    assert answer["Location"] == f"{url_of(made)}?to=1#line-4"
+    at_line = body_of(ada.get(url_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
+    assert "Which date?" in at_line
+    assert "<script>" not in at_line
+    assert "Commented on line 4" in body_of(ada.get(url_of(made)))
+    discussion = body_of(ada.get(f"{url_of(made)}/discussion"))
+    assert f'href="{url_of(made)}?to=1#line-4">line 4</a>' in discussion
+    record = AuditRecord.objects.of(made.tenant_id).get(action="proposal.comment")
+    assert (record.details["line"], "Which" in json.dumps(record.details)) == (4, False)
+    assert proposing.fresh(made).state == "draft"
+
+
+def test_a_comment_on_a_line_is_kept_with_its_revision(ada: Client) -> None:
+    made = proposing.propose()
+    comments.add(building.scope(), made.id, "Which date?", spot=Spot(1, 4), now=timezone.now())
+    again = revise(made, text="Other {{ticket}}.")
+    assert "Which date?" not in body_of(ada.get(url_of(again)))
+    assert "Which date?" in body_of(ada.get(f"{url_of(again)}?to=1"))
+
+
+@pytest.mark.parametrize("spot", [Spot(1, 0), Spot(1, 9_999), Spot(2, 1)])
+def test_a_comment_on_a_line_that_is_none_is_refused(spot: Spot) -> None:
+    made = proposing.propose()
+    with pytest.raises(Invalid):
+        comments.add(building.scope(), made.id, "Which date?", spot=spot, now=timezone.now())
+    assert not Comment.objects.of(made.tenant_id).exists()
+
+
+def test_a_comment_on_a_line_by_a_key_is_no_person_s_and_a_forget_takes_both(ada: Client) -> None:
+    made = proposing.propose()
+    comments.add(building.scope(), made.id, "Which date?", spot=Spot(1, 4), now=timezone.now())
+    person = tenancy.tenant_scope(tenancy.operator_principal(building.operator(email="mia@acme.example")))
+    comments.add(person, made.id, "This one.", spot=Spot(1, 4), now=timezone.now())
+    authors = set(Comment.objects.of(made.tenant_id).values_list("author", flat=True))
+    assert {each for each in authors if each.startswith("usr_")} == {person.principal.id}
+    comments.blank(made)
+    shown = body_of(ada.get(url_of(made))).partition('id="line-4"')[2].partition("</tr>")[0]
+    assert "This one." not in shown
 
 
 def test_a_comment_that_says_nothing_is_refused_and_one_too_long_is_kept_in_the_form(ada: Client) -> None:
