@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from memory import adapter, event_notes, kept_calls, kept_reads, node_reports, waterfall
 from memory.event_notes import Note
@@ -32,8 +33,19 @@ LIMIT = 2000
 SHORT = 2_000
 # How many reads and calls of one run are shown.
 READS, CALLS = 500, 200
-# How far a list counts what matches.
-COUNTED = 10_000
+# How far a list counts what matches, and how many runs it looks at for what no index has.
+COUNTED, SEARCHED = 10_000, 20_000
+# The ids of workflows that runs have: each the next one in the index, so as many steps as there are ids.
+NAMES = 2_000
+WORKFLOWS = """
+WITH RECURSIVE named(workflow_id) AS (
+    SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s
+    UNION ALL
+    SELECT (SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s AND workflow_id > named.workflow_id)
+    FROM named WHERE named.workflow_id IS NOT NULL
+)
+SELECT workflow_id FROM named WHERE workflow_id IS NOT NULL LIMIT %s
+"""
 # The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
 DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
@@ -116,10 +128,15 @@ class Trail:
     long: dict[int, int]
 
 
+def find_run(scope: TenantScope, run_id: UUID | None) -> Run:
+    """The run; ``NotFound`` for one that is not this tenant's."""
+    scope.check("runs:read")
+    return runs.find(scope.tenant_id, run_id)
+
+
 def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Trail:
     """The run's trail; ``NotFound`` for a run that is not this tenant's."""
-    scope.check("runs:read")
-    run = runs.find(scope.tenant_id, run_id)
+    run = find_run(scope, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
     uses, span = registry.used_by(run), waterfall.span_of(run, events, now)
     reports = node_reports.reports_of(run, events, uses) if scope.can("memory:read") else {}
@@ -266,35 +283,45 @@ def _lane(
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs to list; empty means all. Created at ``since`` or later, and before ``until``."""
+    """Which runs to list; empty means all. Created at ``since`` or later, and before ``until``.
+
+    ``workflow_part`` is the id of a workflow, or else a part of one, in letters of either case. Runs of several
+    workflows, of an ``agent``, or that took ``at_least`` so long have no index in the order of the list: they are
+    looked for among the newest ``SEARCHED``.
+    """
 
     workflow: str = ""
     status: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    workflow_part: str = ""
+    agent: str = ""
+    at_least: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """One page of runs, how many match, and the id to continue after; beyond ``COUNTED`` the total is a lower bound."""
+    """One page of runs, how many match, and the id to continue after; beyond ``COUNTED`` the total is a lower bound.
+    ``searched`` is how many were looked at, where not all were."""
 
     runs: list[Run]
     total: int
     inexact: bool
     after: UUID | None
+    searched: int = 0
 
 
 def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = None, size: int = 50) -> RunPage:
     """The tenant's runs, newest first; ``before`` is the id of the last one seen."""
-    rows = _runs(scope, wanted)
+    rows, searched = _runs(scope, wanted)
     found, last = cut(list(_older(scope, rows, before)[: size + 1]), size)
     counted = rows.order_by().values("id")[: COUNTED + 1].count()
-    return RunPage(found, min(counted, COUNTED), counted > COUNTED, last.id if last else None)
+    return RunPage(found, min(counted, COUNTED), counted > COUNTED, last.id if last else None, searched)
 
 
 def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     """The runs that failed since then and were not forked, oldest first; a refused approval is not a failure."""
-    rows = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
+    rows, _ = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
     forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
     rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
     return rows.filter(~Exists(forks)).order_by("created_at", "id")
@@ -302,22 +329,43 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
 
 def every_run(scope: TenantScope, wanted: RunFilter) -> Iterator[Run]:
     """All the runs that match, newest first; read in chunks, for a file."""
-    rows, before = _runs(scope, wanted), None
+    (rows, _), before = _runs(scope, wanted), None
     while chunk := list(_older(scope, rows, before)[: sql.CHUNK]):
         yield from chunk
         before = chunk[-1].id
 
 
-def _runs(scope: TenantScope, wanted: RunFilter) -> QuerySet[Run]:
+def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
+    """The runs that match, newest first, and among how many of the newest they were looked for; 0 is all of them."""
     scope.check("runs:read")
     rows = Run.objects.of(scope.tenant_id).defer("inputs", "variables", "configurable", "metadata")
+    named = _workflows_named(scope, wanted.workflow_part) if wanted.workflow_part else [wanted.workflow]
     asked = {
-        "workflow_id": wanted.workflow,
+        "workflow_id": named[0] if len(named) == 1 else "",
         "status": wanted.status,
         "created_at__gte": wanted.since,
         "created_at__lt": wanted.until,
     }
-    return rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
+    rows = rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
+    if len(named) == 1 and not wanted.agent and not wanted.at_least:
+        return rows, 0
+    first = rows.values_list("created_at", flat=True)[SEARCHED : SEARCHED + 1].first()
+    rows = rows.filter(created_at__gte=first) if first else rows
+    rows = rows.filter(workflow_id__in=named) if len(named) > 1 else rows
+    rows = rows.filter(agent_id=wanted.agent) if wanted.agent else rows
+    rows = rows.filter(completed_at__gte=F("started_at") + wanted.at_least) if wanted.at_least else rows
+    return rows, SEARCHED if first else 0
+
+
+def _workflows_named(scope: TenantScope, part: str) -> list[str]:
+    """The id of a workflow that runs have, or those that ``part`` is in; the part itself when there is none."""
+    with connection.cursor() as cursor:
+        tenant = sql.key(scope.tenant_id)
+        cursor.execute(WORKFLOWS, [tenant, tenant, NAMES])
+        known = [name for (name,) in cursor.fetchall()]
+    if part in known:
+        return [part]
+    return [name for name in known if part.casefold() in name.casefold()] or [part]
 
 
 def _older(scope: TenantScope, rows: QuerySet[Run], before: UUID | None) -> QuerySet[Run]:

@@ -7,22 +7,26 @@ from datetime import timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from memory import answer_forms, kept_calls, run_timeline
+from memory import answer_forms, kept_calls, run_comparison, run_timeline
+from memory.answer_forms import AnswerForm
 from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, tenancy
+from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.openintent import events
-from memory.run_timeline import Lane, RunFilter, Trail, TrailWrite
+from memory.run_timeline import Lane, Question, RunFilter, Trail, TrailWrite
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
+SLOWER = ("1", "10", "60", "600", "3600")  # seconds
 COLUMNS = ("id", "workflowId", "status", "agentId", "system", "createdAt", "startedAt", "completedAt")
 
 
@@ -77,13 +81,15 @@ class LaneFilter:
         return (not self.node or lane.node_id == self.node) and (not self.agent or lane.agent_id == self.agent)
 
 
-@pages.parameters("workflow", "status", "since", "until", *pages.LIST)
+@pages.parameters("workflow", "status", "agent", "slower", "since", "until", *pages.LIST)
 @require_safe
 def runs(request: HttpRequest) -> HttpResponseBase:
     """The tenant's runs, newest first."""
     scope, cursor = tenancy.scope_of(request), pages.Cursor.of(request, "run")
     wanted = RunFilter(
-        workflow=pages.text_of(request, "workflow"),
+        workflow_part=pages.text_of(request, "workflow"),
+        agent=pages.text_of(request, "agent"),
+        at_least=timedelta(seconds=int(pages.word_of(request, "slower", SLOWER) or 0)),
         status=pages.word_of(request, "status", RunStatus.values),
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
@@ -98,7 +104,10 @@ def runs(request: HttpRequest) -> HttpResponseBase:
         "now": timezone.now(),
         "listed": listed,
         "names": names,
-        "workflow": wanted.workflow,
+        "workflow": wanted.workflow_part,
+        "agent": wanted.agent,
+        "slower": pages.text_of(request, "slower"),
+        "lengths": [(each, timedelta(seconds=int(each))) for each in SLOWER],
         "status": wanted.status,
         "since": pages.text_of(request, "since"),
         "until": pages.text_of(request, "until"),
@@ -133,12 +142,24 @@ def _owners(found: Run) -> list[str]:
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The trail of one run."""
     scope, found = tenancy.scope_of(request), ids.parse("run", run_id)
-    told = run_timeline.build_timeline(scope, found, now=timezone.now())
     if request.GET.get("format") == "json":
-        return exports.listing("json", "events", _events(scope, told.run), columns=())
+        return exports.listing("json", "events", _events(scope, run_timeline.find_run(scope, found)), columns=())
+    return render_run(request, run_timeline.build_timeline(scope, found, now=timezone.now()))
+
+
+def render_run(
+    request: HttpRequest,
+    told: Trail,
+    *,
+    refused: AnswerForm | None = None,
+    conflict: Refusal | None = None,
+    status: int = 0,
+) -> HttpResponse:
+    """The page of a run; with ``refused`` where an answer that was none stands, and why it was not recorded."""
+    scope, run_id = tenancy.scope_of(request), ids.wire("run", told.run.id)
     wanted = LaneFilter(pages.text_of(request, "node"), pages.text_of(request, "agent"))
     lanes = _lanes(told, pages.number_of(request, "at"), wanted)
-    asked = [answer_forms.question_for(scope, each) for each in told.asked]
+    asked = [answer_forms.question_for(scope, each, _form_at(each, refused)) for each in told.asked]
     over = told.run.status in TERMINAL or events.is_log(told.run)
     context = {
         "nav": "runs",
@@ -146,6 +167,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         "trail": told,
         "run": told.run,
         "run_id": run_id,
+        "forks": run_comparison.forks_of(scope, told.run),
         "log_name": events.names_of(scope, [told.run]).get(told.run.id, ""),
         "task_names": events.tasks_of(scope, told.run),
         "lanes": lanes,
@@ -157,17 +179,34 @@ def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
         "left_out": told.total - len(told.events),
         "writes": sum(len(lane.writes) for lane in told.lanes),
         "as_json": pages.address(request, at="", format="json"),
-        "took": _took(told),
+        "took": told.run.took,
         "ended": over,
-        "here": pages.here(request),
+        "here": reverse("run", args=[run_id]) if refused else pages.here(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
         "names": access.names_of(scope.tenant_id, _owners(told.run)),
         "asked": asked,
-        "polls": not over and not any(each.form for each in asked),
+        "conflict": conflict,
+        "refused": refused if refused and refused.errors else None,
+        "polls": not over and not refused and not any(each.form for each in asked),
     }
-    status = pages.poll_status(request, over=over)
+    status = status or pages.poll_status(request, over=over)
     return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)
+
+
+def _form_at(question: Question, refused: AnswerForm | None) -> AnswerForm | None:
+    return refused if refused and refused.interrupt.id == question.interrupt.id else None
+
+
+@pages.parameters()
+@require_safe
+def compare(request: HttpRequest, run_id: str) -> HttpResponse:
+    """A replay or a branch beside the run that it comes from."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    found = run_comparison.compare_with_source(scope, ids.parse("run", run_id), now=now)
+    source_id = ids.wire("run", found.source.run.id)
+    context = {"nav": "runs", "now": now, "run_id": run_id, "source_id": source_id, "compared": found}
+    return pages.render(request, "memory/run_compare.html", context)
 
 
 @pages.parameters("format")
@@ -224,11 +263,6 @@ def _rows(lane: Lane, told: Trail, known: dict[str, TrailWrite], here: int | Non
         )
         for event in lane.events
     ]
-
-
-def _took(told: Trail) -> timedelta | None:
-    run = told.run
-    return run.completed_at - run.started_at if run.completed_at and run.started_at else None
 
 
 def _events(scope: TenantScope, run: Run) -> Iterator[dict[str, object]]:

@@ -13,8 +13,8 @@ from memory.answer_forms import AnswerForm
 from memory.host import ids, pages
 from memory.host.errors import Conflict, Invalid
 from memory.host.models import Run
-from memory.host.pages import Submission
 from memory.host.tenancy import scope_of
+from memory.views.runs import render_run
 from openwop_console.runtime import replay, runs
 from openwop_console.runtime.forms import ForkForm
 
@@ -54,25 +54,25 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResponse:
-    """What the run waits for, and the form of its answer; a good answer leads back to the run."""
+    """What the run waits for, and the form of its answer; a good answer leads back to the run, and one that is none is
+    shown on its page."""
     scope, run = scope_of(request), ids.parse("run", run_id)
     interrupt = runs.read_interrupt(scope, run, ids.parse("int", interrupt_id))
     form = AnswerForm(interrupt, request.POST if request.method == "POST" else None)
-    sent: Submission[Run] = Submission()
     if request.method == "POST":
         sent = pages.submit(form, lambda _: _answer(request, form, run))
         if sent.result:
             return redirect("run", run_id=run_id)
+        told = run_timeline.build_timeline(scope, run, now=timezone.now())
+        return render_run(request, told, refused=form, conflict=sent.conflict, status=sent.status)
     question = run_timeline.question_of(interrupt)
     context = {
         "nav": "runs",
         "now": timezone.now(),
         "run_id": run_id,
         "each": answer_forms.question_for(scope, question, form),
-        "conflict": sent.conflict,
     }
-    status = sent.status if request.method == "POST" else 200
-    return pages.render(request, "memory/run_answer.html", context, status=status)
+    return pages.render(request, "memory/run_answer.html", context)
 
 
 def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:

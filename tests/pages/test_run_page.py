@@ -289,6 +289,74 @@ def test_a_run_is_forked_from_its_page_and_the_fork_says_what_it_comes_from(ada:
         assert "from event 1" in shown
 
 
+def forked(ada: Client, source: Run, mode: str, sequence: int) -> str:
+    """The address of the comparison of a fork that has ended."""
+    url = f"/runs/{ids.wire('run', source.id)}"
+    made = ada.post(f"{url}/fork", {"mode": mode, "from_seq": str(sequence)})["Location"]
+    building.advance(Run.objects.get(id=building.id_of("run", made.rpartition("/")[2])))
+    assert f'href="{made}/compare"' in body_of(ada.get(made))
+    assert f'href="{made}/compare"' in body_of(ada.get(url))
+    return f"{made}/compare"
+
+
+def rows_of(answer: Any) -> dict[str, str]:
+    """The rows of a comparison by node."""
+    rows = body_of(answer).partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
+    return {row.partition("<code>")[2].partition("</code>")[0]: row for row in rows}
+
+
+def test_a_replay_that_came_to_the_same_is_said_to_be_the_same(ada: Client) -> None:
+    made = building.remember("acme", "alpha", "omega")
+    answer = ada.get(forked(ada, made.run, "replay", 0))
+    assert "All 2 nodes are the same." in body_of(answer)
+    assert all("> same" in row or ">same" in row for row in rows_of(answer).values())
+
+
+def test_a_branch_is_compared_with_its_source_by_output_and_by_what_it_wrote(ada: Client) -> None:
+    def workflow(text: str) -> None:
+        prompt = {"templateId": "greeting", "version": text, "kind": "system", "text": f"Hello {text}"}
+        found = Artifact(ArtifactKind.PROMPT_TEMPLATE, "greeting", text, json.dumps(prompt))
+        registry.install(building.tenant().id, found, source="host", installed_by="host", now=timezone.now())
+
+    workflow("1.0.0")
+    building.install(
+        "acme",
+        building.definition(
+            "letter",
+            building.node("wait", "core.noop"),
+            building.node("greet", "vendor.console.compose", {"template": "greeting"}),
+            building.remember_node("{{content}}", node_id="keep")
+            | {"inputs": {"content": {"type": "connection", "nodeId": "greet", "outputKey": "text"}}},
+        ),
+    )
+    source = building.execute(building.scope(), "letter")
+    workflow("2.0.0")
+    answer = ada.get(forked(ada, source, "branch", 3))
+    rows = rows_of(answer)
+    assert "Nothing" in rows["wait"]
+    assert "prompt, output" in rows["greet"]
+    assert "inputs, output, writes" in rows["keep"]
+    kept = re.sub(r"<[^>]+>", "", rows["keep"])
+    assert "Hello 1.0.0" in kept
+    assert "Hello 2.0.0" in kept
+    assert "2 of 3 nodes differ." in body_of(answer)
+
+
+def test_a_node_that_a_fork_has_not_come_to_is_missing(ada: Client) -> None:
+    made = building.remember("acme", "alpha", "omega")
+    url = f"/runs/{ids.wire('run', made.run.id)}"
+    branch = ada.post(f"{url}/fork", {"mode": "branch", "from_seq": "1"})["Location"]
+    assert ">missing" in rows_of(ada.get(f"{branch}/compare"))["remember-2"].replace("</svg>", ">")
+
+
+def test_a_run_that_is_no_fork_is_compared_with_nothing(ada: Client, sign_in: SignIn) -> None:
+    made = building.remember("acme", "alpha")
+    url = f"/runs/{ids.wire('run', made.run.id)}"
+    assert ada.get(f"{url}/compare").status_code == 404
+    fork = ada.post(f"{url}/fork", {"mode": "replay", "from_seq": "0"})["Location"]
+    assert sign_in("globex").get(f"{fork}/compare").status_code == 404
+
+
 @pytest.mark.parametrize("form", [{}, {"mode": "rewind", "from_seq": "0"}, {"mode": "branch", "from_seq": "-1"}])
 def test_a_fork_form_that_is_none_is_refused(ada: Client, form: dict[str, str]) -> None:
     source = building.remember("acme", "alpha").run

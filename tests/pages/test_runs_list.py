@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
+from functools import partial
 from html import unescape
 
 import pytest
@@ -10,8 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memory import run_timeline
 from memory.host import ids
-from openwop_console.runtime import runs
+from openwop_console.runtime import engine, runs
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 from tests.pages.conftest import SignIn, body_of, standing
@@ -61,6 +63,43 @@ def test_runs_are_listed_by_status_workflow_and_time(ada: Client) -> None:
     assert over_the_api(f"status=failed&since={midnight}&workflowId=broken") == [failed]
     assert over_the_api(f"until={midnight}") == [old]
     assert over_the_api("", slug="globex") == []
+
+
+@pytest.mark.engines
+def test_a_part_of_the_name_of_a_workflow_is_enough(ada: Client) -> None:
+    triage, second, other = run_of("support-triage"), run_of("support-summary"), run_of("night-report")
+    assert listed(ada, "workflow=support") == [second, triage]
+    assert listed(ada, "workflow=SUMM") == [second]
+    assert listed(ada, "workflow=night-report") == [other]
+    assert listed(ada, "workflow=nothing") == []
+    longer = run_of("night-report-2")
+    assert listed(ada, "workflow=night-report") == [other]
+    assert listed(ada, "workflow=night-rep") == [longer, other]
+
+
+@pytest.mark.engines
+def test_runs_are_listed_by_agent_and_by_how_long_they_took(ada: Client) -> None:
+    building.install("acme", building.definition("slow", building.node("only", "core.noop")))
+    begun = timezone.now()
+    by_length = {}
+    for seconds, agent in ((1, "acme.one"), (20, "acme.two")):
+        run = runs.create_run(building.scope(), RunRequest("slow", agent_id=agent), now=begun)
+        moments = iter([begun + timedelta(seconds=seconds * step) for step in range(99)])
+        engine.advance(run.tenant_id, run.id, holder="test/1", clock=partial(next, moments))
+        by_length[seconds] = ids.wire("run", run.id)
+    assert listed(ada, "agent=acme.two") == [by_length[20]]
+    assert listed(ada, "agent=acme.three") == []
+    assert listed(ada, "slower=10") == [by_length[20]]
+    assert set(listed(ada, "slower=1")) == set(by_length.values())
+    assert ada.get("/runs?slower=2").status_code == 400
+
+
+def test_how_many_runs_were_looked_at_is_said_where_not_all_were(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_timeline, "SEARCHED", 2)
+    old, *_ = [run_of("daily") for _ in range(4)]
+    assert "Looked at the newest 2 runs" in body_of(ada.get("/runs?agent=acme.one"))
+    assert "Looked at the newest" not in body_of(ada.get("/runs"))
+    assert old not in listed(ada, "slower=1")
 
 
 def test_a_status_that_is_none_is_refused_and_not_ignored(ada: Client) -> None:

@@ -1,5 +1,6 @@
 """Runs, their streams and the append-only event log."""
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.db import models
@@ -156,6 +157,11 @@ class Run(TenantOwned):
 
     definition = tenant_link("host.Definition", "definition_id")
     source_run = tenant_link("host.Run", "source_run_id", null=True)
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long it was executed; None while it is."""
+        return self.completed_at - self.started_at if self.completed_at and self.started_at else None
 
     @property
     def may_state(self) -> bool:
