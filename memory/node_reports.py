@@ -18,6 +18,7 @@ class NodeReport:
 
     agent_id: str = ""
     inputs: JSONObject | None = None
+    template_name: str = ""
     template_ref: str = ""
     template: str = ""
     outputs: JSONObject = field(default_factory=dict)

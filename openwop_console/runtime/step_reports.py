@@ -37,6 +37,7 @@ def reports_of_run(run: Run, events: Sequence[Recorded], uses: Sequence[Resoluti
         reports[node_id] = NodeReport(
             agent_id=(workflows.agent_of(node) if node else {}).get("agentId", run.agent_id),
             inputs=mask.value(inputs.get(node_id)),
+            template_name=template.name if template else "",
             template_ref=template.ref if template else "",
             template=json.loads(template.text)["text"] if template else "",
             outputs=mask.value(step.outputs),

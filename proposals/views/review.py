@@ -23,10 +23,21 @@ from memory.host.errors import Conflict
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.wire import instant
-from proposals import artifacts, diffs, impact, installation, learning, rules, summaries, tasks
+from proposals import (
+    artifacts,
+    chain_drawings,
+    diffs,
+    impact,
+    installation,
+    learning,
+    rendering,
+    rules,
+    summaries,
+    tasks,
+)
 from proposals import review as reading
 from proposals.impact import Duplicate
-from proposals.models import Comment, Decision, GateState, Proposal, Revision, State, Vote
+from proposals.models import Comment, Decision, GateState, Kind, Proposal, Revision, State, Vote
 from proposals.review import Ballot, Detail
 from proposals.summaries import Line, Summary
 from proposals.views import action_bar
@@ -87,7 +98,7 @@ class Short:
     told: Summary
 
 
-def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str, object]:
+def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
     """What the Changes tab shows: what production gains and loses, the two sides, their difference, the other views.
 
     Compared is what is installed unless another side is asked for; where nothing is, the revision before.
@@ -112,6 +123,10 @@ def comparison(request: HttpRequest, told: Detail, *, now: datetime) -> dict[str
         "newer": [Side(str(each.number), f"revision {each.number}", selected=each is new) for each in told.revisions],
         "note": new.note,
         "note_of": new.number,
+        "chains": chain_drawings.drawings_of(old.text, new.text)
+        if told.proposal.kind == Kind.WORKFLOW_CHAIN_PACK
+        else [],
+        "rendering": rendering.rendering_of(scope, told.proposal, old.text, new.text),
         "remarks": _remarks(told, new),
         "remark_at": pages.number_of(request, "line"),
         "remark_on": new.number,
@@ -517,7 +532,7 @@ def _principals(told: Detail) -> set[str]:
 def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
     """What one tab needs beside the proposal itself."""
     asked: dict[str, Callable[[], dict[str, Any]]] = {
-        "proposal": lambda: comparison(request, told, now=now),
+        "proposal": lambda: comparison(request, scope, told, now=now),
         "proposal-artifact": lambda: _artifact(request, told, now),
         "proposal-evidence": lambda: _evidence(told),
         "proposal-history": lambda: _history(scope, told, now),

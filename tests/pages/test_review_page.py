@@ -714,6 +714,34 @@ def test_an_installed_proposal_says_who_approved_it_how_soon_it_was_installed_an
     assert f'href="/runs/{ids.wire("run", run.id)}"' in facts
 
 
+def test_the_chains_of_a_pack_are_drawn_and_listed_with_what_is_new_marked(ada: Client) -> None:
+    nodes = [*proposing.CHAIN["dag"]["nodes"], {"id": "third", "typeId": "core.noop", "config": {}}]
+    edges = [*proposing.CHAIN["dag"]["edges"], {"from": "keep", "to": "third"}]
+    proposing.applied(text=proposing.chain_pack(), kind="workflow-chain-pack")
+    longer = proposing.chain_pack({"dag": {"nodes": nodes, "edges": edges}, "version": "1.1.0"}, version="1.1.0")
+    shown = body_of(ada.get(url_of(proposing.propose(text=longer, kind="workflow-chain-pack"))))
+    graph = shown.partition('class="chain-graph"')[2].partition("</section>")[0]
+    assert graph.count('class="arrow"') == 2
+    assert graph.count('class="step') == 3
+    assert graph.count('class="step new"') == 1
+    assert "<code>keep</code> → <code>third</code>" in graph
+
+
+def test_a_prompt_is_filled_in_by_a_source_run_before_and_after(ada: Client, sign_in: SignIn) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Summarise {{ticket}} in two sentences."))
+    node = building.node("say", "vendor.console.compose", {"template": "triage.summary"})
+    building.install("acme", building.definition("says", node | {"inputs": {"ticket": building.from_input("ticket")}}))
+    run = building.execute(building.scope(), "says", ticket="parcel 7 is late")
+    text = proposing.artifact(version="1.1.0", text="Summarise {{ticket}} in one sentence.")
+    made = proposing.propose(text=text, source_run_ids=(ids.wire("run", run.id),))
+    shown = body_of(ada.get(url_of(made))).partition('id="rendered-head"')[2]
+    told = re.findall(r"<(?:del|ins)>(.*?)</(?:del|ins)>", shown, re.DOTALL)
+    lines = [re.sub(r"<[^>]+>", "", each).strip() for each in told]
+    assert lines == ["Summarise parcel 7 is late in two sentences.", "Summarise parcel 7 is late in one sentence."]
+    bare = proposing.propose(text=proposing.artifact(version="1.2.0"))
+    assert 'id="rendered-head"' not in body_of(ada.get(url_of(bare)))
+
+
 # What production gains and loses
 
 
