@@ -5,6 +5,7 @@ A value that cannot be meant stops the start with one sentence that names the va
 
 import importlib.util
 import ipaddress
+import json
 import os
 import re
 from pathlib import Path
@@ -55,6 +56,24 @@ def _telemetry() -> bool:
     return True
 
 
+ROLES = ("viewer", "author", "agent", "reviewer", "operator", "auditor", "owner")
+
+
+def _roles_of_groups() -> dict[str, dict[str, str]]:
+    """``OPENWOP_OIDC_ROLES``: JSON that names, by the slug of a tenant, the role of each group."""
+    text = env.str("OPENWOP_OIDC_ROLES", default="{}")
+    try:
+        found = json.loads(text)
+        if all(role in ROLES for table in found.values() for role in table.values()):
+            return {slug: dict(table) for slug, table in found.items()}
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise ImproperlyConfigured(
+        'OPENWOP_OIDC_ROLES must be JSON such as {"acme": {"console-owners": "owner"}}, with the roles '
+        + ", ".join(ROLES)
+    )
+
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- what this host is ----------------------------------------------------------------------------------------------
@@ -97,6 +116,15 @@ OPENWOP_TEST_SEAM_ENABLED = env.bool("OPENWOP_TEST_SEAM_ENABLED", default=False)
 # The largest body that is read at all, and the seconds in which one must be there whatever its size.
 OPENWOP_BODY_BYTES = env.int("OPENWOP_BODY_BYTES", default=16 * 1024 * 1024, validate=validate.Range(min=1024 * 1024))
 OPENWOP_BODY_SECONDS = env.int("OPENWOP_BODY_SECONDS", default=20, validate=validate.Range(min=1, max=600))
+# The provider by which people sign in, beside passwords, and the roles of its groups by tenant.
+OPENWOP_OIDC_ISSUER = env.str("OPENWOP_OIDC_ISSUER", default="").rstrip("/")
+OPENWOP_OIDC_CLIENT_ID = env.str("OPENWOP_OIDC_CLIENT_ID", default="")
+OPENWOP_OIDC_CLIENT_SECRET = env.str("OPENWOP_OIDC_CLIENT_SECRET", default="")
+OPENWOP_OIDC_NAME = env.str("OPENWOP_OIDC_NAME", default="single sign-on")
+OPENWOP_OIDC_SCOPES = env.str("OPENWOP_OIDC_SCOPES", default="openid email profile").split()
+OPENWOP_OIDC_GROUPS_CLAIM = env.str("OPENWOP_OIDC_GROUPS_CLAIM", default="groups")
+OPENWOP_OIDC_ROLES = _roles_of_groups()
+OPENWOP_OIDC_LINK = env.bool("OPENWOP_OIDC_LINK", default=False)
 OPENWOP_WORKERS = env.int("OPENWOP_WORKERS", default=2, validate=validate.Range(min=1))
 
 IN_PRODUCTION = OPENWOP_ENV == "production"
@@ -110,6 +138,12 @@ if IN_PRODUCTION and not OPENWOP_TRUSTED_PROXIES:
         "OPENWOP_TRUSTED_PROXIES must be at least 1 when OPENWOP_ENV is production:"
         " without a TLS proxy that is trusted, every page would redirect to itself"
     )
+if OPENWOP_OIDC_ISSUER and not (OPENWOP_OIDC_CLIENT_ID and OPENWOP_OIDC_CLIENT_SECRET and OPENWOP_OIDC_ROLES):
+    raise ImproperlyConfigured(
+        "OPENWOP_OIDC_ISSUER needs OPENWOP_OIDC_CLIENT_ID, OPENWOP_OIDC_CLIENT_SECRET and OPENWOP_OIDC_ROLES beside it"
+    )
+if IN_PRODUCTION and OPENWOP_OIDC_ISSUER and not OPENWOP_OIDC_ISSUER.startswith("https://"):
+    raise ImproperlyConfigured("OPENWOP_OIDC_ISSUER must begin with https:// when OPENWOP_ENV is production")
 if IN_PRODUCTION and OPENWOP_PUBLIC_URL and not OPENWOP_PUBLIC_URL.startswith("https://"):
     raise ImproperlyConfigured("OPENWOP_PUBLIC_URL must begin with https:// when OPENWOP_ENV is production")
 DEBUG = False
@@ -159,6 +193,8 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.idp.oidc",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
 ]
 MIDDLEWARE = [
     "openwop_console.middleware.end_redirect_loop",
@@ -314,6 +350,8 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
+SOCIALACCOUNT_ADAPTER = "openwop_console.single_sign_on.Adapter"
+SOCIALACCOUNT_STORE_TOKENS = False
 MFA_ADAPTER = "memory.host.second_factors.SealingAdapter"
 # Clients of /mcp that people grant access to: registered by themselves, with tokens that end within a day.
 IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"

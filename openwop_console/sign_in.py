@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.internal.stagekit import clear_login
 from allauth.account.views import LoginView
 from django import forms
 from django.conf import settings
@@ -34,6 +36,8 @@ from memory.host.throttle import Bucket
 
 # What a session holds of its membership: the tenant, and the generation it began under.
 TENANT, GENERATION = "tenant", "generation"
+# The session was signed in by a provider, which asks for second factors by its own rules.
+BY_PROVIDER = "by_provider"
 # What a browser holds of the accounts that signed in from it: signed, sent to the sign-in page alone.
 DEVICE_COOKIE, DEVICE_SALT = "openwop_device", "openwop.device"
 DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
@@ -58,7 +62,15 @@ class WaitingMixin:
 
 
 class SignIn(WaitingMixin, LoginView):  # type: ignore[misc]  # allauth is untyped
-    """The sign-in page."""
+    """The sign-in page, also for somebody else than the one who is asked for a code."""
+
+    def _redirect_to_pending_stage(self, request: HttpRequest, stage: object) -> None:
+        clear_login(request)
+
+    def get_context_data(self, **more: Any) -> dict[str, Any]:
+        then = urlencode({"next": self.request.GET["next"]}) if self.request.GET.get("next") else ""
+        provider = settings.OPENWOP_OIDC_NAME if settings.OPENWOP_OIDC_ISSUER else ""
+        return {**super().get_context_data(**more), "provider": provider, "then": then}
 
 
 class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
@@ -91,11 +103,15 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
         """The session enters a tenant, on record; with several it is asked which. The browser is known from now on."""
         response: HttpResponse = super().post_login(request, user, **options)
         known, now = user.id.hex in _device(request)[1], timezone.now()
+        by_provider = [each["method"] for each in get_authentication_records(request, user)][-1:] == ["socialaccount"]
+        request.session[BY_PROVIDER] = by_provider
         memberships = access.memberships_of(user.id)
         if memberships:
             details = {"network": network_of(self, request), "browser": "known" if known else "new"}
             if used := getattr(request, "second_factor", ""):
                 details["secondFactor"] = used
+            if by_provider:
+                details["by"] = "OpenID Connect"
             enter(request, memberships[0])
             _record(memberships[0], "operator.signed_in", details, append=audit.append, now=now)
         if len(memberships) > 1 and isinstance(response, HttpResponseRedirect):
@@ -234,6 +250,8 @@ def session_principal(request: HttpRequest) -> Principal | None:
 def must_enrol(request: HttpRequest) -> bool:
     """Whether the person is to set up a second factor before this page: the tenant requires one, and they have none."""
     if not getattr(request, "factor_required", False) or request.path in WITHOUT_FACTOR:
+        return False
+    if request.session.get(BY_PROVIDER):
         return False
     return isinstance(request.user, Operator) and not second_factors.enrolled([request.user.id])
 

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.urls import URLPattern, include, path
 
 from memory.host import pages as host_pages
-from openwop_console import errors, openapi, second_step, sign_in, views
+from openwop_console import errors, openapi, second_step, sign_in, single_sign_on, views
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied
@@ -19,6 +19,8 @@ public: list[URLPattern] = [
     path("readyz", openapi.readiness, name="readiness"),
     path("login", host_pages.parameters("next")(sign_in.SignIn.as_view()), name="account_login"),
     path("login/code", second_step.SecondStep.as_view(), name="mfa_authenticate"),
+    path("login/provider", single_sign_on.start, name="single-sign-on"),
+    path("login/provider/callback", single_sign_on.callback, name="single-sign-on-callback"),
     path("set-password/<str:operator_id>/<str:token>", sign_in.set_password, name="set-password"),
     path("logout", host_pages.parameters("next")(account.logout), name="account_logout"),
 ]

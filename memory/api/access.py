@@ -27,6 +27,7 @@ KEY_FIELDS = {
     "state": words(keys.STATES),
     "createdAt": TIME,
     "rotatedAt": nullable(TIME),
+    "lastUsedAt": nullable(TIME),
     "expiresAt": nullable(TIME),
     "revokedAt": nullable(TIME),
 }
@@ -108,7 +109,12 @@ def operator(request: Request, operator_id: str) -> Response:
 
 def key_document(record: KeyRecord) -> JSONObject:
     row = record.row
-    moments = {"rotatedAt": row.rotated_at, "expiresAt": row.expires_at, "revokedAt": row.revoked_at}
+    moments = {
+        "rotatedAt": row.rotated_at,
+        "lastUsedAt": row.last_used_at,
+        "expiresAt": row.expires_at,
+        "revokedAt": row.revoked_at,
+    }
     return {
         "id": ids.wire("key", row.id),
         "name": row.name,

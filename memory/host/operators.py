@@ -1,14 +1,14 @@
 """The operators of a tenant, for those who manage them: list, invite, change the role, deactivate, reset a
 password or a second factor, require one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from memory.host import access, audit, ids, second_factors
 from memory.host.access import OWNER
@@ -17,7 +17,7 @@ from memory.host.json_types import JSONObject
 from memory.host.keys import check_manager
 from memory.host.models import Membership, Operator, RoleGrant, Tenant
 from memory.host.paging import Page, read_page
-from memory.host.tenancy import TenantScope
+from memory.host.tenancy import TenantScope, host_scope
 
 SCOPE = "operators:manage"
 
@@ -86,12 +86,21 @@ def change(
     if loses and not _other_owners(scope.tenant_id, found.row.operator_id):
         raise LastOwner
     _apply(scope, found, wanted_roles, wanted_active, now)
+    if active is not None:  # what a person has decided, no group undoes
+        _memberships(scope.tenant_id, found.row.operator_id).update(from_groups=False)
     return find(scope, operator_id)
+
+
+def _memberships(tenant_id: UUID, operator_id: UUID) -> QuerySet[Membership]:
+    rows: QuerySet[Membership] = Membership.objects.written_by(access.WRITER).filter(
+        tenant_id=tenant_id, operator_id=operator_id
+    )
+    return rows
 
 
 def _apply(scope: TenantScope, found: OperatorRecord, roles: list[str], active: bool, now: datetime) -> None:
     """The rows and the records of what changed; the sessions that began before are over."""
-    rows = Membership.objects.written_by(access.WRITER).filter(tenant_id=scope.tenant_id, id=found.row.id)
+    rows = _memberships(scope.tenant_id, found.row.operator_id)
     rows.update(is_active=active, generation=F("generation") + 1)
     said: list[tuple[str, JSONObject]] = []
     if roles != found.roles:
@@ -146,6 +155,42 @@ def _elsewhere(tenant_id: UUID, operator_ids: Collection[UUID]) -> set[UUID]:
     """Those of these people who are or were operators of another tenant."""
     rows = Membership.objects.filter(operator_id__in=operator_ids).exclude(tenant_id=tenant_id)
     return set(rows.values_list("operator_id", flat=True))
+
+
+@transaction.atomic
+def join_by_groups(tenant: Tenant, email: str, *, role: str, now: datetime) -> Operator:
+    """A person whom the sign-in provider vouches for is an operator of this tenant, without a password."""
+    operator = access.create_operator(tenant, email, role=role, password=None, now=now)
+    _memberships(tenant.id, operator.id).update(from_groups=True)
+    return operator
+
+
+@transaction.atomic
+def follow_groups(operator: Operator, wanted: Mapping[Tenant, str], *, now: datetime) -> None:
+    """The person has the roles that their groups give them, by tenant. A membership that groups gave ends with them;
+    one that a person gave stays, and so does the last active owner; whom a person has deactivated no group lets in.
+    """
+    tenants = {tenant.id: tenant for tenant in wanted}
+    known = Membership.objects.filter(operator=operator, from_groups=True).select_related("tenant")
+    tenants |= {row.tenant_id: row.tenant for row in known}
+    for tenant in sorted(tenants.values(), key=lambda each: each.id):
+        access.lock_tenant(tenant.id)
+        role = {each.id: name for each, name in wanted.items()}.get(tenant.id, "")
+        row = access.membership_of(tenant.id, operator.id)
+        if role and (row is None or (row.from_groups and not row.is_active)):
+            join_by_groups(tenant, operator.email, role=role, now=now)
+        elif row and row.is_active:
+            _follow_group(host_scope(tenant, scopes=access.ROLES[OWNER]), row, role, now)
+
+
+def _follow_group(scope: TenantScope, row: Membership, role: str, now: datetime) -> None:
+    found = _records(scope.tenant_id, [row])[0]
+    if OWNER in found.roles and role != OWNER and not _other_owners(scope.tenant_id, row.operator_id):
+        return
+    if found.roles != [role]:
+        _apply(scope, found, [role] if role else found.roles, bool(role), now)
+    if role:
+        _memberships(scope.tenant_id, row.operator_id).update(from_groups=True)
 
 
 @dataclass(frozen=True, slots=True)

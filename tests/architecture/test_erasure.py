@@ -43,6 +43,15 @@ FREE: dict[str, dict[str, str]] = {
         "data": "a secret, sealed, and counts; gone when the factor is turned off or reset",
         "type": "one of the library's own kinds",
     },
+    "socialaccount_socialaccount": {
+        "extra_data": "emptied: what a provider says of a person is kept nowhere",
+        "provider": "the one word for the provider of the configuration",
+    },
+    "socialaccount_socialapp": dict.fromkeys(
+        ("client_id", "key", "name", "provider", "provider_id", "secret", "settings"),
+        "empty: the provider stands in the configuration",
+    ),
+    "socialaccount_socialtoken": dict.fromkeys(("token", "token_secret"), "empty: no token is kept"),
     "auth_group": {
         "name": "Django's own names of permissions, models and migrations",
     },

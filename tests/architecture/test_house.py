@@ -155,6 +155,7 @@ EDGES = (
     "middleware.py",
     "sign_in.py",
     "second_step.py",
+    "single_sign_on.py",
     "scheduler.py",
     "streams.py",  # its notifier is a thread of its own
     "demo/",

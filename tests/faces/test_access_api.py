@@ -32,6 +32,7 @@ def test_an_owner_creates_lists_rotates_and_revokes_a_key_that_is_shown_once() -
     assert (principal.id, principal.person) == (document["id"], ids.wire("usr", rosa.id))
     assert (document["person"], document["state"]) == ("rosa@acme.example", "active")
     listed = ask("GET", f"{KEYS}?limit=1", owner).json()
+    assert (document.pop("lastUsedAt"), listed["keys"][0].pop("lastUsedAt")[:2]) == (None, "20")
     assert (listed["keys"], listed["total"], listed["next"]) == ([document], 2, document["id"])
     assert ask("GET", f"{KEYS}?after={document['id']}", owner).json()["next"] is None
     second = ask("POST", f"{KEYS}/{document['id']}:rotate", owner).json()["key"]

@@ -112,7 +112,7 @@ def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
     before = access.key_of(made.text, now=now)
     text = manage("rotate_api_key", ids.wire("key", made.key_id)).strip()
     after = access.key_of(text, now=now)
-    assert replace(after, digest=before.digest) == before
+    assert replace(after, digest=before.digest, last_used_at=None) == before
     with pytest.raises(Unauthenticated):
         access.key_of(made.text, now=now)
     manage("revoke_api_key", ids.wire("key", made.key_id))

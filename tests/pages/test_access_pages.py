@@ -9,7 +9,9 @@ from uuid import UUID
 import pytest
 import time_machine
 from django.conf import settings
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.html import escape
 
@@ -57,6 +59,31 @@ def test_a_key_is_made_and_shown_once_and_opens_the_api_with_its_role(ada: Clien
     assert "night agent" in again
     assert "a.two" in again
     assert len(told("key.created")) == 1
+
+
+@pytest.mark.engines
+def test_a_key_says_when_it_was_used_last_and_is_written_at_most_once_an_hour(ada: Client) -> None:
+    made = access.create_api_key(building.tenant(), role="viewer", name="watched", now=timezone.now())
+
+    def use() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            url = "/v1/host/console/memory?memoryRef=x"
+            assert Client().get(url, headers={"x-api-key": made.text}).status_code == 200
+        return sum(each["sql"].startswith("UPDATE") and "last_used_at" in each["sql"] for each in asked)
+
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        first = timezone.now()
+        page = body_of(ada.get("/settings/keys"))
+        assert 'data-label="Last used"><span class="faint">never</span>' in page
+        assert [use(), use()] == [1, 0]
+        clock.shift(timedelta(minutes=59))
+        assert use() == 0
+        assert ApiKey.objects.get(id=made.key_id).last_used_at == first
+        clock.shift(timedelta(minutes=2))
+        assert [use(), use()] == [1, 0]
+        assert ApiKey.objects.get(id=made.key_id).last_used_at == timezone.now()
+        assert Client().get("/v1/host/console/memory", headers={"x-api-key": f"{made.text}x"}).status_code == 401
+    assert "just now" in body_of(ada.get("/settings/keys"))
 
 
 def test_a_key_is_rotated_and_revoked_from_its_row(ada: Client) -> None:

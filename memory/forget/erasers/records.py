@@ -224,6 +224,7 @@ class OperatorAccounts(Kept):
     covers: Mapping[str, tuple[str, ...]] = {
         "host_operator": ("email",),
         "account_emailaddress": ("email",),
+        "socialaccount_socialaccount": ("uid",),
         "host_tenant": ("slug", "name"),
     }
 

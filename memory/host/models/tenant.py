@@ -76,6 +76,8 @@ class Membership(TenantOwned):
     operator = models.ForeignKey(Operator, on_delete=models.PROTECT, related_name="memberships")
     is_active = models.BooleanField(default=True)
     generation = models.PositiveIntegerField(default=0)
+    # The role follows the groups that the sign-in provider names.
+    from_groups = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField()
 
     operator_id: UUID
@@ -126,6 +128,7 @@ class ApiKey(TenantOwned):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     rotated_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)  # to the hour
     client_id = models.CharField(max_length=100, default="", db_default="", blank=True)
     generation = models.IntegerField(null=True)
 

@@ -28,10 +28,13 @@ class Command(DatabaseCommand):
                 each.person or "-",
                 ", ".join(each.row.agents) or "any agent",
                 f"{each.row.expires_at:%Y-%m-%d %H:%M}" if each.row.expires_at else "never",
+                f"{each.row.last_used_at:%Y-%m-%d %H:%M}" if each.row.last_used_at else "never",
                 each.row.name or "-",
             )
             for each in page.rows
         ]
-        self.stdout.write(table(("id", "state", "role", "person", "acts as", "expires (UTC)", "name"), rows))
+        self.stdout.write(
+            table(("id", "state", "role", "person", "acts as", "expires (UTC)", "last used (UTC)", "name"), rows)
+        )
         if page.after:
             self.stdout.write(f"The newest {len(rows)} of {page.total}; the API lists the others.")

@@ -1,0 +1,234 @@
+"""Signing in by OpenID Connect: a provider that the installation names, whose groups give the roles.
+
+django-allauth speaks the protocol (authorization code, state, PKCE). What is checked here: signature and subject of the
+answers, that the address is verified, and that a group of the person has a role. Claims are kept nowhere.
+"""
+
+import logging
+import time
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.internal import jwtkit
+from allauth.socialaccount.models import SocialAccount, SocialApp
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from requests import RequestException
+
+from memory.host import access, operators, pages, throttle
+from memory.host.errors import NotFound
+from memory.host.models import Operator, Tenant
+from openwop_console import sign_in
+
+log = logging.getLogger(__name__)
+PROVIDER = "oidc"
+FREE_STARTS = 20  # of a network, before each further one that does not end in a sign-in waits
+METADATA_KEPT = 600  # seconds
+NO_ROLE = "None of your groups has a role in this console. Ask your administrator."
+UNVERIFIED = "The provider does not say that your email address is verified, so it opens no account here."
+TAKEN = "An account with your email address signs in with a password. Ask your administrator."
+NO_ADDRESS = "The provider does not say your email address."
+FAILED = "The sign-in did not come through. Try again."
+UNREACHABLE = "The sign-in provider does not answer. Try again later."
+
+_metadata: dict[str, tuple[float, Any]] = {}
+
+
+class _Refused(Exception):
+    """Who came back from the provider is not let in; in one sentence, for them and, as a code, for the record."""
+
+    def __init__(self, sentence: str, code: str, account: Operator | None = None) -> None:
+        super().__init__(sentence)
+        self.sentence, self.code, self.account = sentence, code, account
+
+
+class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is untyped
+    """django-allauth with the one provider of the configuration, and our rules for who is let in."""
+
+    def get_app(self, request: HttpRequest, provider: str, client_id: str | None = None) -> SocialApp:
+        if not settings.OPENWOP_OIDC_ISSUER:
+            raise NotFound
+        return SocialApp(
+            provider=OpenIDConnectProvider.id,
+            provider_id=PROVIDER,
+            name=settings.OPENWOP_OIDC_NAME,
+            client_id=settings.OPENWOP_OIDC_CLIENT_ID,
+            secret=settings.OPENWOP_OIDC_CLIENT_SECRET,
+            settings={
+                "server_url": settings.OPENWOP_OIDC_ISSUER,
+                "scope": settings.OPENWOP_OIDC_SCOPES,
+                "oauth_pkce_enabled": True,
+            },
+        )
+
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> Any:
+        found = OpenIDConnectProvider(request, app=self.get_app(request, provider))
+        found.oauth2_adapter_class = Connection
+        return found
+
+    def authenticate_by_email(self, sociallogin: Any) -> None:
+        """``pre_social_login`` decides whether an address is taken for an account."""
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
+        """The person is known or made here, and has the roles of their groups, before the session begins."""
+        linked = sociallogin.user if sociallogin.account.pk else None
+        claims, sociallogin.token = sociallogin.claims, None  # what a session may keep holds no token
+        try:
+            sociallogin.user = _admit(sociallogin.account, linked, claims, now=timezone.now())
+        except _Refused as refused:
+            raise ImmediateHttpResponse(_turn_away(request, refused)) from None
+
+    def on_authentication_error(self, request: HttpRequest, provider: Any, **found: Any) -> None:
+        problem = found.get("exception")
+        log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__ if problem else found.get("error"))
+        messages.error(request, UNREACHABLE if isinstance(problem, RequestException) else FAILED)
+        raise ImmediateHttpResponse(redirect("account_login"))
+
+
+class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is untyped
+    """The provider as it is asked: metadata kept for minutes, signatures always checked, one subject in all answers."""
+
+    @property
+    def openid_config(self) -> dict[str, Any]:
+        address = self.get_provider().server_url
+        until, found = _metadata.get(address, (0.0, None))
+        if time.monotonic() >= until:
+            found = super().openid_config
+            if found.get("issuer", "").rstrip("/") != settings.OPENWOP_OIDC_ISSUER:
+                raise OAuth2Error("The metadata is of another issuer")
+            _metadata[address] = (time.monotonic() + METADATA_KEPT, found)
+        known: dict[str, Any] = found
+        return known
+
+    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
+        return f"{pages.public_url(request)}{reverse('single-sign-on-callback')}"
+
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
+        config, presented = self.openid_config, kwargs["response"].get("id_token")
+        if not presented:
+            raise OAuth2Error("There is no ID token")
+        claims = jwtkit.verify_and_decode(
+            credential=presented,
+            keys_url=config["jwks_uri"],
+            issuer=config["issuer"],
+            audience=app.client_id,
+            lookup_kid=jwtkit.lookup_kid_jwk,
+        )
+        if config.get("userinfo_endpoint"):
+            more = self._fetch_user_info(token.token)
+            if more.get("sub") != claims["sub"]:
+                raise OAuth2Error("The answers are of two people")  # OpenID Connect Core 5.3.2
+            claims = {**more, **claims}
+        login = self.get_provider().sociallogin_from_response(request, {"sub": str(claims["sub"])})
+        login.account.extra_data, login.claims = {}, claims
+        return login
+
+
+@pages.parameters("next")
+@require_safe
+def start(request: HttpRequest) -> HttpResponse:
+    """To the provider, and back to ``next`` once somebody is signed in. A link leads here and no form: a form's policy
+    would have to name every host that the provider itself redirects to."""
+    provider, then = Adapter(request).get_provider(request, PROVIDER), pages.back(request, "/")
+    try:
+        sign_in.reserve(request, [_bucket(request)], now=timezone.now())
+    except ValidationError as early:
+        return _back(request, " ".join(early.messages))
+    try:
+        response: HttpResponse = provider.redirect(request, process="login", next_url=then)
+    except (OAuth2Error, RequestException, ValueError) as problem:
+        log.warning("the OpenID Connect provider does not answer: %s", type(problem).__name__)
+        return _back(request, UNREACHABLE)
+    return response
+
+
+@pages.parameters("*")
+@require_safe
+def callback(request: HttpRequest) -> HttpResponse:
+    """From the provider: the person is signed in, or told why not."""
+    view = OAuth2CallbackView.adapter_view(Connection(request, PROVIDER))
+    try:
+        answer: HttpResponse = view(request)
+    except (ImproperlyConfigured, KeyError, ValueError) as problem:  # an answer that is none
+        log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__)
+        return _back(request, FAILED)
+    if request.user.is_authenticated:
+        throttle.succeeded(_bucket(request))
+    return answer
+
+
+def _bucket(request: HttpRequest) -> throttle.Bucket:
+    network = sign_in.network_of(sign_in.SignInAdapter(request), request)
+    return throttle.bucket("single sign-on", network, free=FREE_STARTS)
+
+
+def _back(request: HttpRequest, sentence: str) -> HttpResponse:
+    messages.error(request, sentence)
+    then = pages.back(request, "")
+    return redirect(f"{reverse('account_login')}{'?' + urlencode({'next': then}) if then else ''}")
+
+
+def _turn_away(request: HttpRequest, refused: _Refused) -> HttpResponse:
+    if refused.account:
+        sign_in.record_failure(request, refused.account, refused.code)
+    messages.error(request, refused.sentence)
+    return redirect("account_login")
+
+
+def _admit(account: SocialAccount, linked: Operator | None, claims: dict[str, Any], *, now: datetime) -> Operator:
+    """The person of these claims, who has the roles of their groups from now on; refused without any membership."""
+    wanted = _roles(claims.get(settings.OPENWOP_OIDC_GROUPS_CLAIM))
+    with transaction.atomic():
+        person = linked or _person(claims, wanted, now)
+        operators.follow_groups(person, wanted, now=now)
+        if account.pk is None:
+            account.user = person
+            account.save(force_insert=True)
+            access.record_everywhere(person, action="operator.linked", actor="host", now=now)
+    if not access.memberships_of(person.id):
+        raise _Refused(NO_ROLE, "groups", person)
+    return person
+
+
+def _person(claims: dict[str, Any], wanted: dict[Tenant, str], now: datetime) -> Operator:
+    """Who has the address of the claims: a new person when their groups have a role, an existing one where the
+    configuration links accounts. Either only when the provider says that it is theirs."""
+    email = claims.get("email")
+    if not isinstance(email, str) or not email.strip():
+        raise _Refused(NO_ADDRESS, "address")
+    known = access.operator_by_email(email)
+    if claims.get("email_verified") is not True:
+        raise _Refused(UNVERIFIED, "address", known)
+    if known and not settings.OPENWOP_OIDC_LINK:
+        raise _Refused(TAKEN, "not linked", known)
+    if known:
+        return known
+    for tenant, role in wanted.items():
+        return operators.join_by_groups(tenant, email, role=role, now=now)
+    raise _Refused(NO_ROLE, "groups")
+
+
+def _roles(groups: Any) -> dict[Tenant, str]:
+    """The role that these groups give in each tenant: of several, the one that the configuration names first."""
+    named = {groups} if isinstance(groups, str) else set(map(str, groups)) if isinstance(groups, list) else set()
+    found = {}
+    for slug, table in settings.OPENWOP_OIDC_ROLES.items():
+        role = next((role for group, role in table.items() if group in named), "")
+        tenant = access.tenant_by_slug(slug) if role else None
+        if tenant:
+            found[tenant] = role
+    return found

@@ -1,0 +1,305 @@
+"""Signing in by OpenID Connect: who is let in, with which role, and what becomes of them when their groups change."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import pytest
+from allauth.socialaccount.models import SocialAccount, SocialToken
+from cryptography.hazmat.primitives.asymmetric import rsa
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from memory.host import access, ids, operators, second_factors
+from memory.host.models import AuditRecord, Membership, Operator
+from openwop_console import settings as console_settings
+from openwop_console import single_sign_on
+from openwop_console.management.base import administrator_scope
+from tests import building, identity_provider
+from tests.identity_provider import Provider
+from tests.pages.conftest import body_of
+from tests.pages.test_second_factor import code_of
+
+pytestmark = pytest.mark.django_db
+ADA = "ada@acme.example"
+ROLES = {"acme": {"owners": "owner", "staff": "operator", "guests": "viewer"}, "globex": {"staff": "viewer"}}
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[Provider]:
+    building.operator("acme", "owner", "root@acme.example")
+    building.tenant("globex")
+    with identity_provider.serving() as serving:
+        settings.OPENWOP_OIDC_ISSUER = serving.issuer
+        settings.OPENWOP_OIDC_CLIENT_ID = identity_provider.CLIENT_ID
+        settings.OPENWOP_OIDC_CLIENT_SECRET = identity_provider.CLIENT_SECRET
+        settings.OPENWOP_OIDC_NAME = "Corp SSO"
+        settings.OPENWOP_OIDC_ROLES = ROLES
+        yield serving
+
+
+def go(provider: Provider, browser: Client | None = None, *, then: str = "") -> tuple[Client, Any]:
+    """A browser from the sign-in page over the provider and back; the answer to where it came back."""
+    browser = browser or Client()
+    asked = browser.get("/login/provider", {"next": then} if then else {})
+    place = urlsplit(asked["Location"])
+    assert asked["Location"].startswith(provider.issuer)
+    back = urlsplit(provider.code(dict(parse_qsl(place.query))))
+    return browser, browser.get(back.path, parse_qs(back.query))
+
+
+def may(browser: Client) -> str:
+    """The tenant and role that the session has; "" for a visitor."""
+    answer = browser.get("/settings")
+    if answer.status_code != 200:
+        return ""
+    who = answer.wsgi_request.principal  # type: ignore[attr-defined]
+    return f"{who.tenant_slug}:{','.join(access.roles_of(who.tenant_id, who.id))}"
+
+
+def told(browser: Client) -> str:
+    return body_of(browser.get("/login"))
+
+
+def actions(person: Operator, slug: str = "acme") -> list[str]:
+    rows = AuditRecord.objects.of(building.tenant(slug).id).filter(target=ids.wire("usr", person.id))
+    return [each.action for each in rows.order_by("seq")]
+
+
+@pytest.mark.engines
+def test_a_person_whose_group_has_a_role_is_let_in_with_it(provider: Provider) -> None:
+    provider.person("s-1", "Rosa@Acme.example", "staff", "others")
+    assert "Sign in with Corp SSO" in told(Client())
+    browser, answer = go(provider, then="/memory?tag=x")
+    assert answer["Location"] == "/tenants?next=%2Fmemory%3Ftag%3Dx", "she is an operator of both"
+    rosa = Operator.objects.get(email="rosa@acme.example")
+    assert not rosa.has_usable_password()
+    assert access.roles_of(building.tenant().id, ids.wire("usr", rosa.id)) == ["operator"]
+    assert access.roles_of(building.tenant("globex").id, ids.wire("usr", rosa.id)) == ["viewer"]
+    assert may(browser) in ("acme:operator", "globex:viewer")
+    everywhere = [*actions(rosa), *actions(rosa, "globex")]
+    assert sorted(everywhere) == sorted([*["operator.created", "operator.linked"] * 2, "operator.signed_in"])
+    record = AuditRecord.objects.get(action="operator.signed_in")
+    assert record.details["by"] == "OpenID Connect"
+    go(provider)
+    assert Operator.objects.filter(email="rosa@acme.example").count() == SocialAccount.objects.count() == 1
+
+
+@pytest.mark.engines
+def test_the_role_follows_the_groups_on_each_sign_in_and_older_sessions_end(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "guests")
+    first, _ = go(provider)
+    assert may(first) == "acme:viewer"
+    provider.person("s-1", "rosa@acme.example", "guests", "owners")
+    second, _ = go(provider)
+    assert may(second) == "acme:owner", "of several, the one that the configuration names first"
+    assert may(first) == "", "a role change ends the sessions that began before"
+    provider.person("s-1", "rosa@acme.example", "others")
+    third, answer = go(provider)
+    assert answer["Location"] == "/login"
+    assert "None of your groups has a role" in told(third)
+    assert (may(second), may(third)) == ("", "")
+    rosa = Operator.objects.get(email="rosa@acme.example")
+    assert actions(rosa)[-2:] == ["operator.deactivated", "operator.sign_in_failed"]
+    provider.person("s-1", "rosa@acme.example", "guests")
+    assert may(go(provider)[0]) == "acme:viewer", "the group lets her in again"
+
+
+def test_unknown_groups_open_nothing_and_leave_no_account(provider: Provider) -> None:
+    for groups in ([], ["others"], ["Owners"]):
+        provider.person("s-2", "eve@evil.example", *groups)
+        browser, answer = go(provider)
+        assert answer["Location"] == "/login"
+        assert "None of your groups has a role" in told(browser)
+        assert may(browser) == ""
+    provider.claims["groups"] = {"owners": 1}
+    assert may(go(provider)[0]) == ""
+    assert not Operator.objects.filter(email="eve@evil.example").exists()
+    assert not SocialAccount.objects.exists()
+
+
+@pytest.mark.engines
+def test_whom_an_owner_has_deactivated_no_group_lets_in_again(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "guests")
+    go(provider)
+    rosa = Operator.objects.get(email="rosa@acme.example")
+    host = administrator_scope(building.tenant())
+    operators.change(host, rosa.id, active=False, now=timezone.now())
+    browser, answer = go(provider)
+    assert answer["Location"] == "/login"
+    assert may(browser) == ""
+    assert actions(rosa)[-1] == "operator.sign_in_failed"
+
+
+def test_the_last_owner_stays_one_whatever_the_groups_say(provider: Provider, settings: Any) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    go(provider)
+    host = administrator_scope(building.tenant())
+    root = Operator.objects.get(email="root@acme.example")
+    operators.change(host, root.id, active=False, now=timezone.now())
+    for groups in (["guests"], []):
+        provider.person("s-1", "rosa@acme.example", *groups)
+        assert may(go(provider)[0]) == "acme:owner"
+
+
+@pytest.mark.engines
+def test_a_password_account_is_linked_only_when_the_address_is_verified_and_the_host_allows_it(
+    provider: Provider, settings: Any
+) -> None:
+    ada = building.operator("acme", "viewer", ADA)
+    provider.person("s-1", ADA, "staff")
+    browser, _ = go(provider)
+    assert "signs in with a password" in told(browser)
+    settings.OPENWOP_OIDC_LINK = True
+    for verified in (False, None, "true", 1):
+        provider.person("s-1", ADA, "staff")
+        provider.claims["email_verified"] = verified
+        browser, _ = go(provider)
+        assert "does not say that your email address is verified" in told(browser), verified
+    assert not SocialAccount.objects.exists()
+    provider.person("s-1", ADA, "staff")
+    browser, _ = go(provider)
+    assert SocialAccount.objects.get().user == ada
+    assert access.roles_of(building.tenant().id, ids.wire("usr", ada.id)) == ["operator"]
+    ada.refresh_from_db()
+    assert ada.check_password(building.PASSWORD), "she keeps her password"
+    assert "operator.linked" in actions(ada)
+    provider.person("s-9", ADA, "owners")
+    assert SocialAccount.objects.count() == 1
+    assert may(Client()) == ""
+
+
+def test_an_unverified_address_makes_no_account_that_another_could_be_invited_into(provider: Provider) -> None:
+    provider.person("s-1", "victim@acme.example", "staff", verified=False)
+    assert may(go(provider)[0]) == ""
+    assert not Operator.objects.filter(email="victim@acme.example").exists()
+
+
+def test_a_membership_that_a_person_gave_outlives_the_groups(provider: Provider, settings: Any) -> None:
+    settings.OPENWOP_OIDC_LINK = True
+    building.operator("globex", "owner", ADA)
+    provider.person("s-1", ADA, "guests")
+    go(provider)
+    provider.person("s-1", ADA)
+    browser, _ = go(provider)
+    assert may(browser) == "globex:owner"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"iss": "https://another.example"},
+        {"aud": "another client"},
+        {"exp": 1},
+    ],
+)
+def test_a_token_of_another_issuer_for_another_client_or_of_the_past_signs_nobody_in(
+    provider: Provider, wrong: dict[str, Any]
+) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    provider.wrong = wrong
+    browser, answer = go(provider)
+    assert answer["Location"] == "/login"
+    assert "did not come through" in told(browser)
+    assert may(browser) == ""
+
+
+def test_a_token_that_another_key_signed_or_answers_of_two_people_sign_nobody_in(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    provider.userinfo = {"sub": "s-2", "groups": ["owners"]}
+    assert may(go(provider)[0]) == ""
+    provider.person("s-1", "rosa@acme.example", "owners")
+    provider.signs_with = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    assert may(go(provider)[0]) == ""
+    assert not SocialAccount.objects.exists()
+
+
+def test_a_code_is_for_the_browser_that_asked_for_it(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    asked = Client().get("/login/provider")
+    back = urlsplit(provider.code(dict(parse_qsl(urlsplit(asked["Location"]).query))))
+    other = Client()
+    assert other.get(back.path, parse_qs(back.query))["Location"] == "/login"
+    assert may(other) == ""
+    for query in ({}, {"code": "x"}, {"state": "x"}, {"error": "access_denied"}, {"code": "x", "state": "x"}):
+        assert Client().get("/login/provider/callback", query)["Location"] == "/login"
+
+
+@pytest.mark.engines
+def test_neither_claims_nor_tokens_are_kept(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    provider.claims |= {"name": "Rosa Luxemburg", "phone_number": "+49 1234"}
+    go(provider)
+    assert SocialAccount.objects.get().extra_data == {}
+    assert not SocialToken.objects.exists()
+    kept = " ".join(str(each.get_decoded()) for each in Session.objects.all())
+    kept += " ".join(str(each.details) for each in AuditRecord.objects.all())
+    for word in ("Luxemburg", "+49", "id_token", "access_token"):
+        assert word not in kept
+
+
+def test_starts_that_end_in_no_sign_in_wait_by_the_throttle(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    for _ in range(single_sign_on.FREE_STARTS):
+        assert Client().get("/login/provider")["Location"].startswith(provider.issuer)
+    browser = Client()
+    assert browser.get("/login/provider")["Location"] == "/login"
+    assert "Too many failed attempts" in told(browser)
+
+
+def test_a_provider_that_does_not_answer_is_said_and_the_password_still_works(
+    provider: Provider, settings: Any
+) -> None:
+    settings.OPENWOP_OIDC_ISSUER = "http://127.0.0.1:9"
+    browser = Client()
+    assert browser.get("/login/provider?next=/memory")["Location"] == "/login?next=%2Fmemory"
+    assert "does not answer" in told(browser)
+    assert browser.post("/login", {"login": "root@acme.example", "password": building.PASSWORD})["Location"] == "/"
+
+
+def test_without_a_provider_nothing_of_it_is_there() -> None:
+    assert "login/provider" not in told(Client())
+    assert Client().get("/login/provider").status_code == 404
+    assert Client().get("/login/provider/callback").status_code == 404
+
+
+def test_a_required_second_factor_is_the_provider_s_business_and_one_s_own_is_still_asked_for(
+    provider: Provider, settings: Any
+) -> None:
+    operators.require_second_factor(administrator_scope(building.tenant()), required=True, now=timezone.now())
+    provider.person("s-1", "rosa@acme.example", "guests")
+    assert may(go(provider)[0]) == "acme:viewer"
+    settings.OPENWOP_OIDC_LINK = True
+    root = Operator.objects.get(email="root@acme.example")
+    password = Client()
+    password.post("/login", {"login": root.email, "password": building.PASSWORD})
+    assert password.get("/memory").status_code == 302
+    secret, now = second_factors.new_secret(), timezone.now()
+    second_factors.enrol(root, secret, code_of(secret), now=now)
+    provider.person("s-7", root.email, "owners")
+    browser, answer = go(provider)
+    assert answer["Location"] == "/login/code"
+    assert may(browser) == ""
+
+
+def test_the_settings_know_the_roles() -> None:
+    assert set(console_settings.ROLES) == set(access.ROLES)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_browser_goes_to_the_provider_and_comes_back_signed_in_and_signs_out(
+    page: Page, live_server: Any, provider: Provider
+) -> None:
+    provider.person("s-1", "rosa@acme.example", "guests")
+    page.goto(f"{live_server.url}/memory")
+    page.get_by_role("link", name="Sign in with Corp SSO").click()
+    page.get_by_role("button", name="Allow").click()
+    page.wait_for_url(f"{live_server.url}/memory")
+    page.get_by_role("button", name="Signed in as rosa@acme.example").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{live_server.url}/login")
+    assert Membership.objects.get(operator__email="rosa@acme.example").from_groups
+    page.goto(f"{live_server.url}/memory")
+    assert "/login" in page.url
