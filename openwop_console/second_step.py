@@ -5,22 +5,28 @@ Codes are tried as passwords are: they wait by ``memory.host.throttle``, and fai
 
 import base64
 import binascii
+import json
 from collections.abc import Callable
 from typing import Any
 
+from allauth.account.internal.stagekit import get_pending_stage
+from allauth.account.models import Login
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
+from allauth.mfa.webauthn.internal import auth as webauthn
+from allauth.mfa.webauthn.internal import flows
 from cryptography.exceptions import InvalidTag
 from django import forms
 from django.contrib import auth, messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory.host import access, pages, second_factors, tenancy, vault
+from memory.host import access, pages, second_factors, tenancy, throttle, vault
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
 from memory.host.pages import PlainForm
@@ -51,11 +57,71 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth is untyped
         """``clean_code`` has noted that the code is used."""
 
 
+class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth is untyped
+    """A passkey instead of a code, counted and on record alike."""
+
+    def clean_credential(self) -> Any:
+        request, now = context.request, timezone.now()
+        sign_in.reserve(request, [sign_in.bucket_of_codes(request, self.user)], now=now)
+        found = second_factors.check_passkey(self.user, self.cleaned_data["credential"] or {}, now=now)
+        if found is None:
+            sign_in.record_failure(request, self.user, "second factor")
+            raise ValidationError("The passkey was not accepted.", code="incorrect_code")
+        sign_in.code_accepted(request, self.user, second_factors.PASSKEY)
+        return found
+
+    def save(self) -> None:
+        """``clean_credential`` has noted the use."""
+
+
+@require_safe
+def step_options(request: HttpRequest) -> HttpResponse:
+    """What a browser asks a passkey of the person for, who has given the password."""
+    stage = get_pending_stage(request)
+    return JsonResponse(webauthn.begin_authentication(stage.login.user) if stage else {}, status=200 if stage else 404)
+
+
+@pages.parameters("next")
+@require_http_methods(["GET", "HEAD", "POST"])
+def passkey_sign_in(request: HttpRequest) -> HttpResponse:
+    """Signing in with a passkey alone, which has asked for a finger, a face or a PIN: GET is what the browser asks it
+    for, POST its answer. Both are counted by network."""
+    now, bucket = timezone.now(), sign_in.bucket_of_network(request, "passkey")
+    try:
+        sign_in.reserve(request, [bucket], now=now)
+    except ValidationError as early:
+        messages.error(request, " ".join(early.messages))
+        return JsonResponse({}, status=429) if request.method != "POST" else redirect("account_login")
+    if request.method != "POST":
+        return JsonResponse(webauthn.begin_authentication(None))
+    try:
+        credential = json.loads(request.POST.get("credential", ""))
+        person = webauthn.extract_user_from_response(credential)
+    except (ValidationError, ValueError, AttributeError):
+        person, credential = None, {}
+    found = second_factors.check_passkey(person, credential, now=now) if person else None
+    if found is None or not access.memberships_of(found.user_id):
+        if person:
+            sign_in.record_failure(request, person, "passkey" if found is None else "deactivated")
+        messages.error(request, "The passkey was not accepted.")
+        return redirect("account_login")
+    throttle.succeeded(bucket)
+    request.second_factor = second_factors.PASSKEY  # type: ignore[attr-defined]
+    login = Login(user=found.user, redirect_url=pages.back(request, "/"))
+    answer: HttpResponse = flows.perform_passwordless_login(request, found, login)
+    return answer
+
+
 class SecondStep(sign_in.WaitingMixin, AuthenticateView):  # type: ignore[misc]  # allauth is untyped
     """The second step of a sign-in, after the password."""
 
     form_class = CodeForm
+    webauthn_form_class = PasskeyForm
     template_name = "account/second_step.html"
+
+    def get_context_data(self, **more: Any) -> dict[str, Any]:
+        has_passkeys = bool(second_factors.passkeys(self.stage.login.user.id))
+        return {**super().get_context_data(**more), "has_passkeys": has_passkeys, "passkey": self.webauthn_form}
 
 
 class PasswordForm(PlainForm):
@@ -66,6 +132,15 @@ class PasswordForm(PlainForm):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
+
+
+class NewPasskeyForm(PasswordForm):
+    """What the browser has made, put there by a script."""
+
+    credential = forms.JSONField(
+        widget=forms.HiddenInput, error_messages={"required": "Your browser has made no passkey."}
+    )
+    field_order = ("credential", "current")
 
 
 class EnrolForm(PasswordForm):
@@ -108,6 +183,35 @@ def renew_codes(request: HttpRequest) -> HttpResponse:
 
 
 @pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_passkey(request: HttpRequest) -> HttpResponse:
+    """GET is what the browser makes a passkey from; a POST adds it, and shows recovery codes when it is the first."""
+    tenancy.scope_of(request)
+    if request.method != "POST":
+        return JsonResponse(webauthn.begin_registration(_person(request), passwordless=True))
+    form = NewPasskeyForm(request.POST)
+    sent = pages.submit(form, lambda data: (_confirmed(request, data, second_factors.add_passkey, data["credential"]),))
+    if not sent.result:
+        return _page(request, change=form, status=422)
+    messages.success(request, "You can sign in with the passkey from now on.")
+    return _page(request, codes=sent.result[0]) if sent.result[0] else redirect("second-factor")
+
+
+@pages.parameters()
+@require_POST
+def remove_passkey(request: HttpRequest) -> HttpResponse:
+    """The passkey that the form names opens nothing any more."""
+    tenancy.scope_of(request)
+    form, number = PasswordForm(request.POST), request.POST.get("passkey", "")
+    wanted = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
+    sent = pages.submit(form, lambda data: [_confirmed(request, data, second_factors.remove_passkey, wanted)])
+    if not sent.result:
+        return _page(request, change=form, status=422)
+    messages.success(request, "The passkey is removed.")
+    return redirect("second-factor")
+
+
+@pages.parameters()
 @require_POST
 def turn_off(request: HttpRequest) -> HttpResponse:
     """The person signs in with the password alone from now on."""
@@ -116,11 +220,11 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     sent = pages.submit(form, lambda data: [_confirmed(request, data, second_factors.turn_off)])
     if not sent.result:
         return _page(request, change=form, status=422)
-    messages.success(request, "Your second factor is off. Its secret and the recovery codes are erased.")
+    messages.success(request, "The authenticator app is off, and its secret is erased.")
     return redirect("second-factor")
 
 
-def _confirmed(request: HttpRequest, data: JSONObject, act: Callable[..., Any], *given: str) -> Any:
+def _confirmed(request: HttpRequest, data: JSONObject, act: Callable[..., Any], *given: object) -> Any:
     now = timezone.now()
     operator = access.require_password(request.user.get_username(), data["current"], field="current", now=now)
     return act(operator, *given, now=now)
@@ -149,6 +253,7 @@ def _page(
         "now": timezone.now(),
         "found": found,
         "change": change or PasswordForm(),
+        "passkeys": second_factors.passkeys(operator.id),
         "codes": codes,
         "required": getattr(request, "factor_required", False),
         "then": then,

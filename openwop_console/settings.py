@@ -352,6 +352,7 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = False  # tries to sign in wait by memory.host.throttle, and by that alone
 SOCIALACCOUNT_ADAPTER = "openwop_console.single_sign_on.Adapter"
 SOCIALACCOUNT_STORE_TOKENS = False
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "memory.host.second_factors.SealingAdapter"
 # Clients of /mcp that people grant access to: registered by themselves, with tokens that end within a day.
 IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"

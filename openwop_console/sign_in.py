@@ -42,10 +42,16 @@ BY_PROVIDER = "by_provider"
 DEVICE_COOKIE, DEVICE_SALT = "openwop_device", "openwop.device"
 DEVICE_AGE = timedelta(days=400)  # what browsers keep at most
 ACCOUNTS_OF_A_DEVICE = 5
-FREE_OF_ACCOUNT, FREE_OF_NETWORK = 5, 50
+FREE_OF_ACCOUNT, FREE_OF_NETWORK, FREE_STARTS = 5, 50, 20
 FAILURE_ONCE_IN = timedelta(seconds=60)
 # What a person reaches in a tenant that requires a second factor before they have one.
-WITHOUT_FACTOR = ("/settings/second-factor", "/settings/password", "/tenants", "/logout")
+WITHOUT_FACTOR = (
+    "/settings/second-factor",
+    "/settings/second-factor/passkeys",
+    "/settings/password",
+    "/tenants",
+    "/logout",
+)
 
 
 class WaitingMixin:
@@ -186,6 +192,11 @@ def bucket_of_codes(request: HttpRequest, operator: Operator) -> Bucket:
     device, accounts = _device(request)
     known = device if operator.id.hex in accounts else ""
     return throttle.bucket("code", operator.id.hex, known, free=FREE_OF_ACCOUNT)
+
+
+def bucket_of_network(request: HttpRequest, way: str) -> Bucket:
+    """What tries to sign in this ``way`` are counted by, where nobody's password is tried."""
+    return throttle.bucket(way, network_of(SignInAdapter(request), request), free=FREE_STARTS)
 
 
 def code_accepted(request: HttpRequest, operator: Operator, used: str) -> None:

@@ -36,7 +36,6 @@ from openwop_console import sign_in
 
 log = logging.getLogger(__name__)
 PROVIDER = "oidc"
-FREE_STARTS = 20  # of a network, before each further one that does not end in a sign-in waits
 METADATA_KEPT = 600  # seconds
 NO_ROLE = "None of your groups has a role in this console. Ask your administrator."
 UNVERIFIED = "The provider does not say that your email address is verified, so it opens no account here."
@@ -145,7 +144,7 @@ def start(request: HttpRequest) -> HttpResponse:
     would have to name every host that the provider itself redirects to."""
     provider, then = Adapter(request).get_provider(request, PROVIDER), pages.back(request, "/")
     try:
-        sign_in.reserve(request, [_bucket(request)], now=timezone.now())
+        sign_in.reserve(request, [sign_in.bucket_of_network(request, PROVIDER)], now=timezone.now())
     except ValidationError as early:
         return _back(request, " ".join(early.messages))
     try:
@@ -167,13 +166,8 @@ def callback(request: HttpRequest) -> HttpResponse:
         log.warning("a sign-in by OpenID Connect failed: %s", type(problem).__name__)
         return _back(request, FAILED)
     if request.user.is_authenticated:
-        throttle.succeeded(_bucket(request))
+        throttle.succeeded(sign_in.bucket_of_network(request, PROVIDER))
     return answer
-
-
-def _bucket(request: HttpRequest) -> throttle.Bucket:
-    network = sign_in.network_of(sign_in.SignInAdapter(request), request)
-    return throttle.bucket("single sign-on", network, free=FREE_STARTS)
 
 
 def _back(request: HttpRequest, sentence: str) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The second factor of a person: an authenticator app with recovery codes, for every tenant that they sign in to.
+"""The second factors of a person: an app, passkeys and recovery codes, for every tenant that they sign in to.
 
 The rows are django-allauth's; their secrets are sealed, and erased when the factor is turned off or reset.
 """
@@ -13,14 +13,17 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal import auth as totp
+from allauth.mfa.webauthn.internal import auth as webauthn
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 
 from memory.host import access, vault
 from memory.host.errors import Conflict, Invalid, NotFound
+from memory.host.json_types import JSONObject
 from memory.host.models import Membership, Operator
 
-APP, RECOVERY_CODE = "authenticator app", "recovery code"
+APP, RECOVERY_CODE, PASSKEY = "authenticator app", "recovery code", "passkey"
 PERIOD = 30  # seconds
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 # What every secret of a factor is bound to: it opens as nothing else that the vault has sealed.
@@ -55,6 +58,11 @@ def find(operator_id: UUID) -> SecondFactor | None:
     return SecondFactor(app.created_at, app.last_used_at, len(RecoveryCodes(codes).get_unused_codes()) if codes else 0)
 
 
+def passkeys(operator_id: UUID) -> list[Authenticator]:
+    """The passkeys of this person, the oldest first."""
+    return list(Authenticator.objects.filter(user_id=operator_id, type=Authenticator.Type.WEBAUTHN).order_by("id"))
+
+
 def enrolled(operator_ids: Collection[UUID]) -> set[UUID]:
     """Those of these people who have a second factor."""
     rows = Authenticator.objects.filter(user_id__in=operator_ids, type__in=FACTORS)
@@ -70,8 +78,8 @@ def new_secret() -> str:
 def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[str]:
     """The app with this secret is the person's second factor from now on. Returns the recovery codes, shown once."""
     Operator.objects.select_for_update().get(id=operator.id)
-    if enrolled([operator.id]):
-        raise Conflict("You have a second factor already.")
+    if find(operator.id):
+        raise Conflict("You have an authenticator app already.")
     counter = _counter_of(secret, code, now)
     if counter is None:
         raise Invalid(errors=[{"field": "code", "message": "is not the code that the app shows now"}])
@@ -79,6 +87,49 @@ def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[
     Authenticator.objects.create(user=operator, type=Authenticator.Type.TOTP, data=data, created_at=now)
     access.record_everywhere(operator, action="operator.second_factor_enabled", now=now)
     return _renewed_codes(operator, now)
+
+
+@transaction.atomic
+def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> list[str]:
+    """The person may sign in with this passkey, which the browser has made for the challenge in its session. Returns
+    the recovery codes, shown once, when it is their first second factor."""
+    Operator.objects.select_for_update().get(id=operator.id)
+    first = not enrolled([operator.id])
+    try:
+        webauthn.parse_registration_response(credential)
+        webauthn.complete_registration(credential)
+    except (ValidationError, ValueError, TypeError, KeyError):
+        raise Invalid(errors=[{"field": "credential", "message": "is no passkey for this page; try again"}]) from None
+    kept = {"name": PASSKEY, "credential": credential}
+    Authenticator.objects.create(user=operator, type=Authenticator.Type.WEBAUTHN, data=kept, created_at=now)
+    access.record_everywhere(operator, action="operator.passkey_added", now=now)
+    return _renewed_codes(operator, now) if first else []
+
+
+@transaction.atomic
+def remove_passkey(operator: Operator, number: int, *, now: datetime) -> None:
+    """The passkey opens nothing any more."""
+    rows = Authenticator.objects.filter(user=operator, id=number, type=Authenticator.Type.WEBAUTHN)
+    if not rows.delete()[0]:
+        raise NotFound("There is no passkey by that number.")
+    _remove_dangling_codes(operator)
+    access.record_everywhere(operator, action="operator.passkey_removed", now=now)
+
+
+def check_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> Authenticator | None:
+    """The passkey that has signed the challenge in the session, if it is one of this person."""
+    try:
+        webauthn.parse_authentication_response(credential)
+        found = webauthn.complete_authentication(operator, credential)
+    except (ValidationError, ValueError, TypeError, KeyError):
+        return None
+    Authenticator.objects.filter(id=found.id).update(last_used_at=now)
+    return found
+
+
+def _remove_dangling_codes(operator: Operator) -> None:
+    if not enrolled([operator.id]):
+        Authenticator.objects.filter(user=operator).delete()
 
 
 @transaction.atomic
@@ -129,14 +180,15 @@ def _counter_of(secret: str, code: str, now: datetime) -> int | None:
 
 @transaction.atomic
 def turn_off(operator: Operator, *, now: datetime) -> None:
-    """The person signs in without a second factor from now on, and what was kept of it is gone."""
-    if Authenticator.objects.filter(user=operator).delete()[0]:
+    """The person signs in without the app from now on, and what was kept of it is gone; passkeys stay."""
+    if Authenticator.objects.filter(user=operator, type=Authenticator.Type.TOTP).delete()[0]:
+        _remove_dangling_codes(operator)
         access.record_everywhere(operator, action="operator.second_factor_disabled", now=now)
 
 
 @transaction.atomic
 def reset(operator: Operator, *, actor: str, now: datetime) -> None:
-    """The same by somebody else, for a person who has lost it: their sessions end, in every tenant."""
+    """All second factors of a person who has lost them are gone, and their sessions end, in every tenant."""
     if not Authenticator.objects.filter(user=operator).delete()[0]:
         raise NotFound("This person has no second factor.")
     rows = Membership.objects.written_by(access.WRITER).filter(operator=operator)

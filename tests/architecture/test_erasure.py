@@ -40,7 +40,7 @@ FREE: dict[str, dict[str, str]] = {
         "type": "words of OAuth that this host sets",
     },
     "mfa_authenticator": {
-        "data": "a secret, sealed, and counts; gone when the factor is turned off or reset",
+        "data": "a secret, sealed, and counts, or the public key of a passkey; gone when it is turned off or reset",
         "type": "one of the library's own kinds",
     },
     "socialaccount_socialaccount": {

@@ -136,6 +136,7 @@ NEEDS = {
 }
 OPEN_TO_ALL = (
     *("account_login", "account_logout", "mfa_authenticate", "set-password", "password", "tenants", "grant-revoke"),
+    *("passkey-options", "passkey-sign-in", "passkey-add", "passkey-remove"),
     *("single-sign-on", "single-sign-on-callback"),
     *("second-factor", "second-factor-codes", "second-factor-off"),
 )

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 from memory.host import access, ids, operators, second_factors
 from memory.host.models import AuditRecord, Membership, Operator
 from openwop_console import settings as console_settings
-from openwop_console import single_sign_on
+from openwop_console import sign_in
 from openwop_console.management.base import administrator_scope
 from tests import building, identity_provider
 from tests.identity_provider import Provider
@@ -242,7 +242,7 @@ def test_neither_claims_nor_tokens_are_kept(provider: Provider) -> None:
 
 def test_starts_that_end_in_no_sign_in_wait_by_the_throttle(provider: Provider) -> None:
     provider.person("s-1", "rosa@acme.example", "owners")
-    for _ in range(single_sign_on.FREE_STARTS):
+    for _ in range(sign_in.FREE_STARTS):
         assert Client().get("/login/provider")["Location"].startswith(provider.issuer)
     browser = Client()
     assert browser.get("/login/provider")["Location"] == "/login"

@@ -1,0 +1,133 @@
+"""Passkeys, driven in Chromium with an authenticator that the browser makes up."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from memory.host.models import AuditRecord, Operator
+from openwop_console import sign_in
+from tests import browsing, building
+from tests.browsing import ADA
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/settings/second-factor"
+
+
+@pytest.fixture
+def phone(page: Page) -> Iterator[Any]:
+    """A phone beside the browser, whose owner's finger is on it."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+    }
+    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    yield lambda verified: session.send(
+        "WebAuthn.setUserVerified", {"authenticatorId": made["authenticatorId"], "isUserVerified": verified}
+    )
+    session.detach()
+
+
+def add(page: Page, url: str) -> None:
+    """Ada, signed in, has added a passkey and seen her recovery codes."""
+    browsing.sign_in(page, url, PAGE)
+    page.get_by_label("Password, to add a passkey").fill(building.PASSWORD)
+    page.get_by_role("button", name="Add a passkey").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+
+
+def sign_out(page: Page, url: str) -> None:
+    page.get_by_role("button", name=f"Signed in as {ADA}").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{url}/login")
+
+
+def actions() -> list[str]:
+    return [each.action for each in AuditRecord.objects.of(building.tenant().id).order_by("seq")]
+
+
+def test_a_passkey_signs_in_alone_and_in_place_of_a_code_until_it_is_removed(
+    page: Page, live_server: Any, phone: Any
+) -> None:
+    add(page, live_server.url)
+    sign_out(page, live_server.url)
+    page.goto(f"{live_server.url}/login?next=/memory")
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url(f"{live_server.url}/memory")
+    told = AuditRecord.objects.filter(action="operator.signed_in").latest("seq")
+    assert told.details["secondFactor"] == "passkey"
+    sign_out(page, live_server.url)
+    browsing.type_in(page, ADA, building.PASSWORD)
+    page.wait_for_url(f"{live_server.url}/login/code")
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url(f"{live_server.url}/")
+    page.goto(f"{live_server.url}{PAGE}")
+    page.get_by_label("Password, to remove it").fill(building.PASSWORD)
+    page.get_by_role("button", name="Remove passkey").click()
+    expect(page.get_by_text("You have no passkey.")).to_be_visible()
+    assert not Authenticator.objects.exists(), "the recovery codes go with the last factor"
+    assert "operator.passkey_added" in actions()
+    assert "operator.passkey_removed" in actions()
+    sign_out(page, live_server.url)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("The passkey was not accepted.")).to_be_visible()
+    assert actions()[-1] == "operator.sign_in_failed"
+
+
+def test_a_finger_that_is_not_the_owner_s_signs_nobody_in(page: Page, live_server: Any, phone: Any) -> None:
+    add(page, live_server.url)
+    sign_out(page, live_server.url)
+    phone(False)
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("No passkey was used.")).to_be_visible()
+    assert page.url == f"{live_server.url}/login"
+
+
+def test_a_wrong_password_adds_no_passkey_and_who_was_deactivated_enters_with_none(
+    page: Page, live_server: Any, phone: Any
+) -> None:
+    browsing.sign_in(page, live_server.url, PAGE)
+    page.get_by_label("Password, to add a passkey").fill("not it")
+    page.get_by_role("button", name="Add a passkey").click()
+    expect(page.get_by_text("is not your password").first).to_be_visible()
+    assert not Authenticator.objects.exists()
+    page.get_by_label("Password, to add a passkey").fill(building.PASSWORD)
+    page.get_by_role("button", name="Add a passkey").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    sign_out(page, live_server.url)
+    building.deactivate(Operator.objects.get())
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_text("The passkey was not accepted.")).to_be_visible()
+
+
+def test_what_is_no_passkey_signs_nobody_in_and_waits_by_the_throttle() -> None:
+    building.operator(email=ADA)
+    browser = Client()
+    for sent in ("", "x", "[]", "null", "{}", '{"response": {"userHandle": "AA"}}', '{"response": 1}'):
+        assert browser.post("/login/passkey", {"credential": sent})["Location"] == "/login", sent
+    for _ in range(sign_in.FREE_STARTS):
+        last = browser.get("/login/passkey")
+    assert last.status_code == 429
+    assert browser.get("/settings/password").status_code == 302
+    signed_in = Client()
+    signed_in.post("/login", {"login": ADA, "password": building.PASSWORD})
+    for sent in ("", "x", "[]", "{}", '{"id": "AA", "response": {}}'):
+        form = {"credential": sent, "current": building.PASSWORD}
+        assert signed_in.post(f"{PAGE}/passkeys", form).status_code == 422, sent
+    for number in ("", "x", "0", "9" * 20, "\u0663"):
+        form = {"passkey": number, "current": building.PASSWORD}
+        assert signed_in.post(f"{PAGE}/passkeys/remove", form).status_code == 404, number
+
+
+def test_without_scripts_no_page_offers_a_passkey(plain: Page, live_server: Any) -> None:
+    plain.goto(f"{live_server.url}/login")
+    expect(plain.get_by_role("button", name=re.compile("passkey"))).to_be_hidden()
