@@ -1,5 +1,6 @@
 """``manage.py console`` itself: the real processes, on both databases."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from openwop_console.management.commands.console import Command
 from openwop_console.process import supervision
 from tests.fixtures_console import ConsoleProcess, fresh_database
 
@@ -257,6 +259,16 @@ def refused(tmp_path, settings):
 )
 def test_an_option_that_would_do_nothing_is_refused(refused, options, words):
     assert words in refused(*options)
+
+
+@once
+def test_it_goes_on_when_whoever_read_what_it_says_is_gone():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with suppress(BrokenPipeError), open(writing, "w") as pipe:  # noqa: PTH123  # a number, not a path
+        Command(stdout=pipe)._say("Console: ending")  # a whole console would show no more
+        said = True
+    assert said
 
 
 @once

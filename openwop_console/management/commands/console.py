@@ -111,8 +111,10 @@ class Command(BaseCommand):
             self._say(login.read_text().rstrip())
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        # Whoever read this may be gone (`manage.py console | head`): the console runs on, and ends as it should.
+        with contextlib.suppress(BrokenPipeError):
+            self.stdout.write(line)
+            self.stdout.flush()
 
 
 def _environment(parts: Sequence[str], options: JSONObject) -> dict[str, str]:
