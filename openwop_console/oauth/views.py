@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from memory.host import access, keys, pages
 from memory.host.errors import Invalid
+from memory.host.json_types import JSONObject
 from memory.host.operations import STRING, TEXT, closed, listed, operation
 from memory.host.tenancy import scope_of
 from openwop_console.oauth import server
@@ -57,16 +58,14 @@ AUTHORIZATION_SERVER = closed(
 @api_view(["GET"])
 def protected_resource(request: Request) -> Response:
     """Where a client of ``/mcp`` comes by a token (RFC 9728)."""
-    base = pages.public_url(request._request)  # noqa: SLF001  # Django's own
-    return Response(
-        {
-            "resource": f"{base}{server.RESOURCE}",
-            "resource_name": "OpenWOP operator console",
-            "authorization_servers": [base],
-            "bearer_methods_supported": ["header"],
-            "scopes_supported": [server.SCOPE],
-        }
-    )
+    return Response(_resource_metadata(request))
+
+
+@operation("describeMcpResource", scope=None, gives={200: PROTECTED_RESOURCE}, tag="mcp")
+@api_view(["GET"])
+def mcp_resource(request: Request) -> Response:
+    """The same at the address that RFC 9728 derives from that of ``/mcp`` (section 3.1)."""
+    return Response(_resource_metadata(request))
 
 
 @operation("describeAuthorizationServer", scope=None, gives={200: AUTHORIZATION_SERVER}, tag="mcp")
@@ -185,3 +184,14 @@ def _sentence_of(problem: Exception) -> str:
 
 def _next(request: HttpRequest) -> str:
     return urlencode({"next": request.get_full_path()})
+
+
+def _resource_metadata(request: Request) -> JSONObject:
+    base = pages.public_url(request._request)  # noqa: SLF001  # Django's own
+    return {
+        "resource": f"{base}{server.RESOURCE}",
+        "resource_name": "OpenWOP operator console",
+        "authorization_servers": [base],
+        "bearer_methods_supported": ["header"],
+        "scopes_supported": [server.SCOPE],
+    }
