@@ -18,7 +18,7 @@ IN_PRODUCTION := OPENWOP_ENV=production OPENWOP_DATA_DIR=var/check \
 # environment asks for no compiled files. That was two thirds of the time to collect the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all check bench docs lock
+.PHONY: run test test-all check bench docs screenshots lock
 .DEFAULT_GOAL := run
 
 run: .venv/.run
@@ -53,6 +53,10 @@ bench: .venv/.bench
 # Writes the generated parts of docs/, and fails when a document names a file that is not there.
 docs: .venv/.dev
 	$(IN_TEST) $(PY) -m tools.make_docs
+
+# A picture of every page of the demo, at two widths and in both themes, in var/screenshots; ARGS=--docs makes those of docs/.
+screenshots: .venv/.dev
+	$(PY) -m tools.screenshots $(ARGS)
 
 # For developers: writes the lock files anew from pyproject.toml. They name no package index.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -1,0 +1,187 @@
+"""Take a picture of every page of the demo, at two widths and in both themes, and look for faults.
+
+Run by ``make screenshots``. Starts a console with a fresh demo, signs in as its owner, follows the links of each page
+to two addresses of every route, and writes ``NAME-WIDTH-THEME.png`` for each into a folder. Prints each fault: an
+answer other than 200, an error in the browser's console, a page wider than its window, and what axe-core calls moderate
+or worse. Status 1 if there is one.
+"""
+
+import argparse
+import html
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import django
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import Resolver404, resolve
+from playwright.sync_api import Browser, Page, sync_playwright
+
+OWNER = "ada@acme.example"
+WIDTHS, HEIGHT, THEMES = (1280, 390), 800, ("light", "dark")
+# Every picture that a document shows: its name in docs/, and the address it is of, or one with what to click there.
+IN_DOCUMENTS = {
+    "needs-you": ("/", ""),
+    "ledger": ("/memory", ""),
+    "entry": ("/memory?node=file-crm-case", "a.row-link"),
+    "run": ("/memory?node=file-crm-case", 'a[href^="/runs/run_"]'),
+    "review": ("/proposals?kind=prompt", "a.row-link"),
+    "night": ("/nights", ""),
+}
+LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]+)"')
+GRAVE = {"moderate", "serious", "critical"}
+
+
+def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: int) -> list[str]:
+    """Paths of pages in the order in which links lead to them from "/", at most ``of_a_route`` of each route.
+
+    ``read`` gives the status, the content type and the text of a path. A path that does not answer 200 is among them.
+    """
+    found: list[str] = []
+    routes: dict[str, int] = {}
+    waiting, seen = ["/"], {"/"}
+    while waiting:
+        path = waiting.pop(0)
+        try:
+            route = resolve(path).route
+        except Resolver404:
+            route = ""
+        if routes.get(route, 0) == of_a_route:
+            continue
+        status, kind, text = read(path)
+        if status == 200 and not kind.startswith("text/html"):
+            continue
+        routes[route] = routes.get(route, 0) + 1
+        found.append(path)
+        for link in LINK.findall(text):
+            target = urlsplit(urljoin(path, html.unescape(link)))
+            if not target.netloc and not target.query and target.path not in seen:
+                seen.add(target.path)
+                waiting.append(target.path)
+    return found
+
+
+def open_page(page: Page, url: str) -> list[str]:
+    """The faults of the page at ``url``, which is open afterwards, a line each."""
+    faults: list[str] = []
+    page.on("console", complain := lambda message: message.type == "error" and faults.append(message.text))
+    page.on("pageerror", crash := lambda error: faults.append(str(error)))
+    answer = page.goto(url)
+    if answer is None or answer.status != 200:
+        faults.append(f"status {answer and answer.status}")
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        faults.append("wider than its window")
+    # What is folded is looked at as well, and folded again for the picture.
+    page.evaluate(
+        "document.querySelectorAll('details:not([open])').forEach(each => each.open = each.dataset.folded = true)"
+    )
+    found = Axe().run(page).response["violations"]
+    page.evaluate("document.querySelectorAll('[data-folded]').forEach(each => each.open = false)")
+    for violation in found:
+        if violation["impact"] in GRAVE:
+            places = ", ".join(" ".join(node["target"]) for node in violation["nodes"][:3])
+            faults.append(f"{violation['id']} ({violation['impact']}): {violation['help']}: {places}")
+    page.remove_listener("console", complain)
+    page.remove_listener("pageerror", crash)
+    return faults
+
+
+def name_of(path: str) -> str:
+    """A file's name for a path: ``/memory/mem_1`` becomes ``memory-mem_1``."""
+    return re.sub(r"[^\w.@]+", "-", path).strip("-") or "needs-you"
+
+
+@contextmanager
+def demo_console() -> Iterator[tuple[str, str]]:
+    """The address of a console with a fresh demo, and the owner's password."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        free.close()
+        command = [sys.executable, "manage.py", "console", "--demo", "--bind", address]
+        environment = os.environ | {"OPENWOP_DATA_DIR": f"{folder}/data"}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  # our own
+            try:
+                assert process.stdout
+                password = next(line.split()[1] for line in process.stdout if OWNER in line)
+                yield f"http://{address}", password
+            finally:
+                process.terminate()
+
+
+def sign_in(browser: Browser, base: str, password: str) -> object:
+    """The owner's session, for new windows."""
+    page = browser.new_page()
+    page.goto(f"{base}/login")
+    page.get_by_label("Email").fill(OWNER)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{base}/")
+    state = page.context.storage_state()
+    page.close()
+    return state
+
+
+def picture_documents(page: Page, base: str) -> None:
+    """The pictures of IN_DOCUMENTS are in docs/, each of the first screen, light."""
+    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    for name, (path, selector) in IN_DOCUMENTS.items():
+        page.goto(f"{base}{path}")
+        if selector:
+            page.locator(selector).first.click()
+            page.wait_for_load_state("networkidle")
+        page.screenshot(path=f"docs/{name}.png")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make screenshots", description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("var/screenshots"), help="where to (default: %(default)s)")
+    parser.add_argument("--only", metavar="PREFIX", default="/", help="only pages whose path begins so")
+    parser.add_argument("--docs", action="store_true", help="only write the pictures of the documents into docs/")
+    chosen = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openwop_console.settings")
+    django.setup()
+    faulty = 0
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with demo_console() as (base, password), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        state = sign_in(browser, base, password)
+
+        def read(path: str) -> tuple[int, str, str]:
+            answer = context.request.get(f"{base}{path}", max_redirects=0)
+            return answer.status, answer.headers.get("content-type", ""), answer.text()
+
+        context = browser.new_context(storage_state=state)
+        if chosen.docs:
+            picture_documents(context.new_page(), base)
+            return 0
+        wanted = {name_of(path): path for path in find_addresses(read, of_a_route=2) if path.startswith(chosen.only)}
+        chosen.folder.mkdir(parents=True, exist_ok=True)
+        for width in WIDTHS:
+            for theme in THEMES:
+                window = browser.new_context(
+                    storage_state=state, color_scheme=theme, viewport={"width": width, "height": HEIGHT}
+                )
+                page = window.new_page()
+                for name, path in wanted.items():
+                    faults = open_page(page, f"{base}{path}")
+                    page.screenshot(path=chosen.folder / f"{name}-{width}-{theme}.png", full_page=True)
+                    faulty += bool(faults)
+                    for fault in faults:
+                        sys.stdout.write(f"{path} {width} {theme}: {fault}\n")
+                window.close()
+        browser.close()
+    sys.stdout.write(f"{len(wanted)} pages, {faulty} views with faults; the pictures are in {chosen.folder}\n")
+    return min(faulty, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
