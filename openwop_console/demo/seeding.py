@@ -15,25 +15,28 @@ from pathlib import Path
 from time import sleep
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.db import transaction
 
-from memory import agents, passes
+from memory import agents, passes, policies
 from memory.addresses import Address, Tier
+from memory.forget import forgetting
 from memory.host import access, advertised, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
 from memory.ledger import Given
-from memory.models import Intent
+from memory.models import ForgetRequest, Intent, Pass
+from memory.models.forget import ForgetState
 from memory.openintent import entries, work
 from memory.openintent.access import Caller
 from memory.openintent.work import NewIntent, NewTask, TaskChange
 from memory.passes import orders
 from memory.passes.orders import Wanted
-from openwop_console.demo import logins
+from openwop_console.demo import logins, model
 from openwop_console.demo.logins import Login
-from openwop_console.demo.story import Document, Endeavour, Errand, Story, Suggestion, text_of
+from openwop_console.demo.story import Document, Endeavour, Erasure, Errand, Story, Suggestion, text_of
 from openwop_console.runtime import engine, workflows
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
@@ -162,6 +165,19 @@ def with_a_key(tenant: Tenant, story: Story, clock: Clock) -> Iterator[TenantSco
         revoke_keys(tenant, story, clock)
 
 
+@contextmanager
+def with_the_model(folder: Path) -> Iterator[str]:
+    """The address of the demo's model, which this process may connect to while the block lasts. Those of the demo's
+    console are told so by their environment."""
+    before = settings.OPENWOP_OUTBOUND_ALLOW
+    settings.OPENWOP_OUTBOUND_ALLOW = [*before, model.HOST]
+    try:
+        with model.running(folder) as address:
+            yield address
+    finally:
+        settings.OPENWOP_OUTBOUND_ALLOW = before
+
+
 def revoke_keys(tenant: Tenant, story: Story, clock: Clock) -> None:
     """No key that a seeding made opens anything, that of one that was interrupted neither."""
     for key in ApiKey.objects.of(tenant.id).filter(name=story.key, revoked_at=None):
@@ -193,7 +209,7 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
     while run.status not in RESTS:
         if clock() > deadline:
             raise RunStalled(f"run {run_id} is {run.status}")
-        engine.advance(tenant_id, run_id, holder=f"{INSTANCE}/{os.getpid()}", clock=clock)
+        engine.advance(tenant_id, run_id, holder=_holder(), clock=clock)
         run = runs.find(tenant_id, run_id)
         if run.status not in RESTS:
             sleep(POLL)
@@ -206,17 +222,46 @@ def to_rest(tenant_id: UUID, run_id: UUID, clock: Clock) -> bool:
 def carry_out_pass(tenant: Tenant, wanted: Wanted, clock: Clock) -> bool:
     """The pass is over; whether it was not before. A worker may have taken it."""
     scope = tenancy.host_scope(tenant, scopes=MAY)
-    work = found = orders.order(scope, wanted, window=WINDOW, now=clock())
-    deadline = clock() + PATIENCE
+    return _to_its_end(orders.order(scope, wanted, window=WINDOW, now=clock()), clock)
+
+
+def _to_its_end(work: Pass, clock: Clock) -> bool:
+    """The pass is over; whether it was not before."""
+    found, deadline = work, clock() + PATIENCE
     while found.state not in passes.OVER:
         if clock() > deadline:
             raise RunStalled(f"pass {found.id} is {found.state}")
-        holder = f"{INSTANCE}/{os.getpid()}"
-        ended = orders.carry_out(tenant.id, found.id, holder=holder, clock=clock)
+        ended = orders.carry_out(work.tenant_id, work.id, holder=_holder(), clock=clock)
         if ended is None:
             sleep(POLL)
-        found = ended or passes.find(tenant.id, found.id) or found
+        found = ended or passes.find(work.tenant_id, work.id) or found
     return work.state not in passes.OVER
+
+
+def _holder() -> str:
+    return f"{INSTANCE}/{os.getpid()}"
+
+
+def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
+    """The subject is forgotten and its receipt signed; whether it was not before. What was distilled from their memory
+    is distilled once more, from what remains."""
+    operator, key = _operator(tenant, wanted.by), forgetting.subject_key(tenant.id, wanted.subject)
+    asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
+    request = asked.order_by("id").last() or forgetting.ask(operator, [wanted.subject], now=clock())
+    before = request.state
+    if request.state == ForgetState.BUILDING:
+        forgetting.build(tenant.id, request.id, holder=_holder(), clock=clock)
+        request.refresh_from_db()
+    if request.state == ForgetState.PREVIEWED:
+        forgetting.confirm(operator, request.id, typed=wanted.subject, reason=wanted.reason, now=clock())
+        request.refresh_from_db()
+    if request.state == ForgetState.CONFIRMED:
+        forgetting.execute(tenant.id, request.id, holder=_holder(), now=clock(), clock=clock)
+        request.refresh_from_db()
+    ordered = [ids.parse("pass", each) for each in (request.receipt or {}).get("distilledAnewBy", ())]
+    for anew in passes.find_many(tenant.id, [each for each in ordered if each]):
+        _to_its_end(anew, clock)
+    return before != ForgetState.FORGOTTEN
 
 
 # Agents of the demo that work over OpenIntent: an intent with its tasks, and what they remember, as flows keep it.
@@ -288,25 +333,33 @@ def seed(stories: list[Story], folder: Path, *, clock: Clock) -> Seeded:
     before = Calendar(clock, days=BEGINNING)()
     runs.LEASE.release_held_by(INSTANCE, now=before)
     passes.LEASE.release_held_by(INSTANCE, now=before)
-    for story in stories:
-        calendar = Calendar(clock, days=BEGINNING)
-        tenant = _tenant(story, seeded.made, now=calendar())
-        seeded.logins.extend(_operators(tenant, story, passwords, seeded.made, calendar))
-        _secrets(tenant, story, seeded.made, now=calendar())
-        _installations(tenant, story, seeded.made, now=calendar())
-        revoke_keys(tenant, story, calendar)
-        _errands(tenant, story, seeded.made, calendar, WORK, learned=False)
-        calendar.advance(days=LEARNING)
-        _suggestions(tenant, story, seeded.made, calendar, approved=True)
-        _errands(tenant, story, seeded.made, calendar, LEARNED, learned=True)
-        calendar.advance(days=WHOLESALERS)
-        _endeavours(tenant, story, seeded.made, calendar)
-        calendar.advance_to(NIGHT)
-        for wanted in story.passes:
-            seeded.made["passes"] += carry_out_pass(tenant, wanted, calendar)
-        calendar.advance(days=SUGGESTED)
-        _suggestions(tenant, story, seeded.made, calendar, approved=False)
+    with with_the_model(folder) as address:
+        for story in stories:
+            _tell(story, address, passwords, seeded, Calendar(clock, days=BEGINNING))
     return seeded
+
+
+def _tell(story: Story, address: str, passwords: dict[str, str], seeded: Seeded, calendar: Calendar) -> None:
+    """The story's month, from its beginning to its end."""
+    tenant, made = _tenant(story, seeded.made, now=calendar()), seeded.made
+    seeded.logins.extend(_operators(tenant, story, passwords, made, calendar))
+    _secrets(tenant, story, made, now=calendar())
+    _endpoint(tenant, address, now=calendar())
+    _installations(tenant, story, made, now=calendar())
+    revoke_keys(tenant, story, calendar)
+    _errands(tenant, story, made, calendar, WORK, learned=False)
+    calendar.advance(days=LEARNING)
+    _suggestions(tenant, story, made, calendar, approved=True)
+    _errands(tenant, story, made, calendar, LEARNED, learned=True)
+    calendar.advance(days=WHOLESALERS)
+    _endeavours(tenant, story, made, calendar)
+    calendar.advance_to(NIGHT)
+    for wanted in story.passes:
+        made["passes"] += carry_out_pass(tenant, wanted, calendar)
+    if story.forgets:
+        made["receipts"] += forget(tenant, story.forgets, calendar)
+    calendar.advance(days=SUGGESTED)
+    _suggestions(tenant, story, made, calendar, approved=False)
 
 
 def _tenant(story: Story, made: Made, *, now: datetime) -> Tenant:
@@ -336,6 +389,14 @@ def _secrets(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None
         if name not in there:
             vault.put(tenant.id, name, secrets.token_urlsafe(30), now=now)
             made["secrets"] += 1
+
+
+def _endpoint(tenant: Tenant, address: str, *, now: datetime) -> None:
+    """The tenant's agents ask the demo's model where it is now, unless an operator has chosen another one."""
+    policy = policies.policy_of(tenant.id)
+    if policy.endpoint_model in ("", model.NAME) and policy.endpoint_url != address:
+        endpoint = {"endpoint_url": address, "endpoint_model": model.NAME, "endpoint_secret": model.SECRET}
+        policies.change(tenancy.host_scope(tenant, scopes=frozenset({"policies:manage"})), endpoint, now=now)
 
 
 def _installations(tenant: Tenant, story: Story, made: Made, *, now: datetime) -> None:

@@ -19,7 +19,8 @@ Document = JSONObject
 class Errand:
     """A run that is to have happened. ``key`` marks it in the run's metadata, so that it happens once.
 
-    One that uses what was ``learned`` happens when the proposals have come as far as they are to come.
+    One that uses what was ``learned`` happens when the proposals have come as far as they are to come. ``answer`` is
+    what the demo's model answers to its question or message.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Errand:
     metadata: Document = field(default_factory=dict)
     agent: str = ""
     learned: bool = False
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,15 @@ class Endeavour:
 
 
 @dataclass(frozen=True, slots=True)
+class Erasure:
+    """A subject that an operator forgets, and why."""
+
+    subject: str
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Story:
     """One tenant of the demo. ``operators`` are their roles by e-mail; ``key`` names the key its agents run with."""
 
@@ -77,6 +88,7 @@ class Story:
     suggestions: list[Suggestion]
     passes: list[Wanted]
     endeavours: list[Endeavour] = field(default_factory=list)
+    forgets: Erasure | None = None
 
 
 def stories() -> list[Story]:
@@ -99,6 +111,7 @@ def _story(folder: Path) -> Story:
         suggestions=[_suggestion(each) for each in _read(folder / "proposals.json")],
         passes=[_wanted(each) for each in _read(folder / "passes.json")],
         endeavours=[Endeavour(**each) for each in _read(folder / "intents.json")],
+        forgets=Erasure(**tenant["forgets"]) if "forgets" in tenant else None,
     )
 
 

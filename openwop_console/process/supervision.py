@@ -129,6 +129,11 @@ def start_worker(lock: IO[str], environment: Mapping[str, str]) -> Child:
     return _start("worker", ["manage.py", "qcluster"], lock, environment, patience=WORKER_PATIENCE)
 
 
+def start_model(port: int, lock: IO[str], environment: Mapping[str, str]) -> Child:
+    """The demo's model answers on ``port``."""
+    return _start("model", ["-m", "openwop_console.demo.model", str(port)], lock, environment, patience=1)
+
+
 def _start(
     name: str, command: Sequence[str], lock: IO[str], environment: Mapping[str, str], *, patience: float
 ) -> Child:

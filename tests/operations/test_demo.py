@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 from base64 import b64encode
 from collections import Counter
 from dataclasses import replace
@@ -9,22 +10,23 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
+import httpx
 import pytest
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import adapter, agents, ledger, provenance, workspace
+from memory import adapter, agents, ledger, policies, provenance, workspace
 from memory.commitments import inference
 from memory.forget import forgetting
-from memory.host import access, event_log, registry, runs, tenancy, vault
+from memory.host import access, event_log, ids, registry, runs, tenancy, vault
 from memory.host.models import ApiKey, ArtifactKind, AuditRecord, Operator, Run, Schedule, Secret
-from memory.models import Archive, Commitment, Intent, Pass, Task
+from memory.models import Archive, Commitment, ForgetRequest, Intent, Pass, Task
 from memory.models.address import EntryAddress
 from memory.provenance import VerdictKind
 from openwop_console import discovery
-from openwop_console.demo import logins, seeding, story
+from openwop_console.demo import logins, model, seeding, story
 from openwop_console.runtime import runs as run_service
 from proposals import installation, lifecycle, rules
 from proposals.models import Gate, Kind, Proposal, Revision
@@ -304,10 +306,10 @@ def test_the_desk_s_facts_are_consolidated_and_the_newest_price_stands(acme, glo
 
 def test_there_are_archives_with_an_index_and_they_hold_no_price_of_yesterday(acme, globex):
     for tenant, old, refs in (
-        (acme, "2,490", ["desk/facts", "research/findings"]),
+        (acme, "2,490", ["desk/facts", "research/findings", "support/customers"]),
         (globex, "640 EUR", ["desk/facts"]),
     ):
-        found = list(Archive.objects.of(tenant.id).order_by("id"))
+        found = list(Archive.objects.of(tenant.id).exclude(state="withdrawn").order_by("id"))
         assert [archive.memory_ref for archive in found] == refs
         assert all(archive.state == "current" and archive.tokens_used <= archive.token_budget for archive in found)
         assert not [archive for archive in found if old in bytes(archive.body).decode()]
@@ -317,18 +319,72 @@ def test_there_are_archives_with_an_index_and_they_hold_no_price_of_yesterday(ac
 
 def test_each_pass_is_done_and_was_asked_for_by_the_host(acme, globex):
     for tenant, told in ((acme, ACME), (globex, GLOBEX)):
-        rows = list(Pass.objects.of(tenant.id).order_by("id"))
+        rows = list(Pass.objects.of(tenant.id).filter(window=seeding.WINDOW).order_by("id"))
         assert [(row.kind, row.memory_ref) for row in rows] == [(each.kind, each.memory_ref) for each in told.passes]
         assert {(row.state, row.requested_by, row.trigger) for row in rows} == {("done", "host", "host-managed")}
 
 
 def test_what_was_to_be_done_some_day_becomes_commitments(acme, globex):
-    for tenant, conditions in ((acme, ["time", "predicate"]), (globex, ["time"])):
+    for tenant, states in (
+        (acme, [("time", "armed"), ("predicate", "armed"), ("time", "possible")]),
+        (globex, [("time", "armed")]),
+    ):
         while inference.read_on(tenant.id, now=timezone.now()):
             pass
         found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
-        assert [row.condition for row in found] == conditions
-        assert {row.state for row in found} == {"armed"}
+        assert [(row.condition, row.state) for row in found] == states
+
+
+# --- what the model has said, and what was forgotten ------------------------------------------------------------------
+
+
+def test_the_words_of_an_agent_are_what_the_model_answered(acme, globex):
+    for tenant, told in ((acme, ACME), (globex, GLOBEX)):
+        ordered, asked = errand_runs(tenant), [errand for errand in told.errands if errand.answer]
+        assert len(asked) == (35 if tenant == acme else 5)
+        for errand in asked:
+            run = ordered[errand.key]
+            types = Counter(event.type for event in event_log.read(tenant.id, run.id))
+            assert (types["console.call.sent"], types["console.call.answered"], types["provider.usage"]) == (1, 1, 1)
+            written = [entry.content for entry in entries(tenant) if entry.run_id == run.id]
+            assert any(errand.answer in content for content in written) == (errand.key != "ticket-00")
+
+
+def test_the_page_of_a_night_was_kept_by_a_tool_that_the_model_used(acme):
+    night = errand_runs(acme)["night-01"]
+    used = [event.payload for event in event_log.read(acme.id, night.id) if event.type == "agent.toolReturned"]
+    assert [(each["toolName"], each["status"]) for each in used][-1] == ("openwop:memory.write", "ok")
+    [page] = [entry for entry in entries(acme) if entry.run_id == night.id]
+    assert (page.node_id, page.tags, page.memory_ref) == ("write-digest", ["nightly"], "nightly/digests")
+    assert page.content.startswith("Digest for the first night")
+
+
+def test_a_customer_was_forgotten_with_a_receipt_and_what_was_distilled_from_them_is_withdrawn(acme):
+    [request] = ForgetRequest.objects.of(acme.id)
+    assert (request.state, request.receipt["stores"]["memory entries"]["erased"]) == ("forgotten", 3)
+    gone, anew = Archive.objects.of(acme.id).filter(memory_ref="support/customers").order_by("id")
+    assert (gone.state, gone.withdrawn_because, anew.state) == ("withdrawn", "forgotten", "current")
+    assert [each["id"] for each in request.receipt["archivesWithdrawn"]] == [ids.wire("arc", gone.id)]
+    assert [row for table in everything().values() for row in table if "harper.lindqvist" in row.lower()] == []
+
+
+def test_an_endpoint_that_an_operator_has_chosen_stays(acme, folder):
+    ada = signed_in("ada@acme.example")
+    theirs = {"endpoint_url": "https://models.example/v1", "endpoint_model": "large"}
+    policies.change(ada, theirs, now=timezone.now())
+    seed(folder)
+    assert policies.policy_of(acme.id).endpoint_url == theirs["endpoint_url"]
+
+
+def test_the_model_is_where_it_was_and_elsewhere_when_its_port_is_taken(tmp_path):
+    with model.running(tmp_path) as first, model.running(tmp_path) as there_already:
+        assert there_already == first
+    with model.running(tmp_path) as again:
+        assert again == first
+    with socket.create_server((model.HOST, model.port_of(tmp_path))), model.running(tmp_path) as elsewhere:
+        assert elsewhere != first
+        answer = httpx.post(f"{elsewhere}/chat/completions", json={"messages": [{"role": "user", "content": "a; b"}]})
+    assert answer.json()["choices"][0]["message"]["content"] == "a"
 
 
 # --- proposals --------------------------------------------------------------------------------------------------------
@@ -389,22 +445,23 @@ def test_what_the_agents_propose_could_be_applied_as_it_stands(acme, globex):
             assert installation.require_installable(each, revision.text).sha256 == revision.sha256
 
 
-def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme):
+def test_ada_may_vote_and_then_a_later_run_uses_what_she_approved(acme, folder):
     ada, (found, gate) = signed_in("ada@acme.example"), waiting(acme)
     assert rules.can("decide", ada, found, gate, now=timezone.now())
     before = registry.by_ref(acme.id, "prompt:triage.summary@1.0.0")
-    assert registry.count_uses(acme.id, [before.id]) == 25
+    assert registry.count_uses(acme.id, [before.id]) == 26
 
     now = timezone.now()
     lifecycle.decide(ada, found.id, revision=2, sha256=gate.sha256, decision="granted", now=now)
     seeding.to_rest(acme.id, gate.run_id, timezone.now)
     again = run_service.run_again(ada, errand_runs(acme)["ticket-02"].id, now=timezone.now())
-    seeding.to_rest(acme.id, again.id, timezone.now)
+    with seeding.with_the_model(folder):
+        seeding.to_rest(acme.id, again.id, timezone.now)
 
     after = registry.by_ref(acme.id, "prompt:triage.summary@1.1.0")
     assert after.text == Revision.objects.of(acme.id).get(proposal_id=found.id, number=2).text
     assert [use.run_id for use in registry.uses_of(acme.id, [after.id])] == [again.id]
-    assert registry.count_uses(acme.id, [before.id]) == 25
+    assert registry.count_uses(acme.id, [before.id]) == 26
     summary = next(entry for entry in entries(acme) if entry.run_id == again.id and "triage" in entry.tags)
     assert "What we promised: a seal kit by post" in summary.content
 
@@ -447,7 +504,7 @@ def test_after_an_approval_and_a_forget_seeding_again_brings_nothing_back(acme, 
 
 def small(slug: str) -> story.Story:
     """Acme's story made short, for a tenant of its own."""
-    kept = {"ticket-02", "night-01", "refund-01", "fact-01", "fact-04", "fact-06", "card-01"}
+    kept = {"ticket-00", "ticket-02", "night-01", "refund-01", "fact-01", "fact-04", "fact-06", "card-01"}
     errands = [errand for errand in ACME.errands if errand.key in kept]
     people = {
         role: f"{name}@{slug}.example" for name, role in (("sam", "author"), ("rosa", "reviewer"), ("ada", "owner"))
@@ -458,6 +515,8 @@ def small(slug: str) -> story.Story:
     applied = replace(card, source_runs=["fact-01"], asked_by=people["reviewer"], approved_by=people["owner"])
     operators = {email: role for role, email in people.items()}
     made: dict[str, Any] = {"errands": errands, "suggestions": [waits, applied], "passes": ACME.passes[:2]}
+    assert ACME.forgets
+    made["forgets"] = replace(ACME.forgets, by=people["owner"])
     return replace(ACME, slug=slug, operators=operators, **made)
 
 
@@ -474,6 +533,7 @@ def picture(slug):
         "usable keys": ApiKey.objects.of(tenant.id).filter(revoked_at=None).count(),
         "proposals": [(row.title, row.state, row.revision) for row in Proposal.objects.of(tenant.id).order_by("id")],
         "passes": [(row.kind, row.state) for row in Pass.objects.of(tenant.id).order_by("id")],
+        "forgotten": [(row.state, row.receipt["stores"]) for row in ForgetRequest.objects.of(tenant.id) if row.receipt],
         "tasks": [(row.name, row.status, row.assigned_agent) for row in Task.objects.of(tenant.id).order_by("id")],
         "read": [(entry.derived, entry.content) for entry in every_entry(tenant) if not entry.retired_at],
         "applied": [use.installation.ref for use in registry.used_by(ordered["card-01"])]
@@ -540,7 +600,8 @@ def test_a_run_that_a_worker_has_already_is_waited_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr(seeding, "sleep", workers_end)
 
-    assert seeding.to_rest(tenant.id, run.id, timezone.now)
+    with seeding.with_the_model(tmp_path):
+        assert seeding.to_rest(tenant.id, run.id, timezone.now)
     assert runs.find(tenant.id, run.id).status == "completed"
 
 
@@ -564,8 +625,8 @@ def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(tmp_
     first, second, third = said_by_the_command(), said_by_the_command(), said_by_the_command(verbosity=0)
 
     assert first[0] == (
-        "Demo made: tenants 1, operators 3, secrets 1, installations 11, runs 7, proposals 2, gates 2, intents 1, "
-        "passes 2."
+        "Demo made: tenants 1, operators 3, secrets 2, installations 11, runs 8, proposals 2, gates 2, intents 1, "
+        "passes 2, receipts 1."
     )
     assert second[0] == "Demo: complete, nothing was changed."
     assert first[1:] == second[1:] == logins_in(tmp_path)

@@ -17,6 +17,7 @@ from django.utils import timezone
 from memory import retention
 from memory.host.json_types import JSONObject
 from openwop_console import health
+from openwop_console.demo import model
 from openwop_console.process import data_folder, listening, scheduler, supervision
 
 WEB, WORKER = "web", "worker"
@@ -61,7 +62,8 @@ class Command(BaseCommand):
                 address = _free_address(options["bind"] or PORT) if WEB in parts else None
                 instance = data_folder.instance_of(folder)
                 _prepare(instance, parts, demo=demo)
-            self._serve(address, locks, environment | {"OPENWOP_INSTANCE": instance}, demo=demo)
+            environment |= {"OPENWOP_INSTANCE": instance} | (_demo_environment() if demo else {})
+            self._serve(address, locks, environment, demo=demo)
 
     def _serve(
         self, address: listening.Address | None, locks: Locks, environment: dict[str, str], *, demo: bool
@@ -77,6 +79,9 @@ class Command(BaseCommand):
                 children.append(supervision.start_web(address, locks[WEB], own, processes=processes))
             if WORKER in locks:
                 children.append(supervision.start_worker(locks[WORKER], environment))
+            if WORKER in locks and demo:
+                port = model.port_of(settings.OPENWOP_DATA_DIR)
+                children.append(supervision.start_model(port, locks[WORKER], environment))
             dead = self._run(address, children, request, demo=demo)
         finally:
             supervision.stop(children, request)
@@ -132,6 +137,11 @@ def _environment(parts: Sequence[str], options: JSONObject) -> dict[str, str]:
                 raise CommandError(f"{name} must be at least 1")
             found[setting] = str(getattr(settings, setting) if given is None else given)
     return found
+
+
+def _demo_environment() -> dict[str, str]:
+    """The demo's web and worker may connect to the demo's model, which listens on this machine alone."""
+    return {"OPENWOP_OUTBOUND_ALLOW": ",".join([*settings.OPENWOP_OUTBOUND_ALLOW, model.HOST])}
 
 
 def _web_of(instance: str) -> str:
