@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from html.entities import html5
+from itertools import product
 from urllib.parse import quote, unquote
 
 from memory.host.json_types import JSONObject
@@ -72,12 +73,23 @@ for _name, _letter in html5.items():
 
 
 def forms_of(value: str) -> set[str]:
-    """The value as it stands, JSON-escaped, percent-encoded, and as base64 at each of the three alignments."""
-    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    """The value as it stands; escaped for JSON, for JSON inside JSON (the arguments of a tool call) and for HTML;
+    percent-encoded, once and twice; in hex; and as base64 at each of the three alignments."""
+    raw = value.encode("utf-8", "surrogatepass")
+    escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    escaped |= {json.dumps(each, ensure_ascii=False)[1:-1] for each in escaped}
     whole = quote(value, safe="")
-    encoded = {whole, whole.replace("%2F", "/"), whole.replace("%20", "+")}
+    encoded = {whole, whole.replace("%2F", "/"), whole.replace("%20", "+"), whole.replace("%", "%25")}
     lowered = {_lower_escapes(form) for form in encoded}
-    return {value} | escaped | encoded | lowered | _base64_forms(value.encode("utf-8", "surrogatepass"))
+    in_hex = {raw.hex(), raw.hex().upper()} if 2 * len(raw) >= SHORTEST_BASE64 else set()
+    return {value} | escaped | _html_forms(value) | encoded | lowered | in_hex | _base64_forms(raw)
+
+
+def _html_forms(value: str) -> set[str]:
+    """As the text of a page and as an attribute, whose quotes programs write in different ways."""
+    text = html.escape(value, quote=False)
+    quotes = product(('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39;"))
+    return {text.replace('"', double).replace("'", single) for double, single in quotes}
 
 
 def _lower_escapes(form: str) -> str:

@@ -1,6 +1,7 @@
 """SR-1: known secrets never reach a text, in any form they take."""
 
 import base64
+import html
 import json
 import random
 import string
@@ -170,6 +171,14 @@ def test_two_secrets_beside_each_other_are_two_marks() -> None:
         base64.b64encode(b"x" + SECRET.encode() + b"yz").decode(),
         base64.b64encode(b"xy" + SECRET.encode() + b"z").decode(),
         base64.urlsafe_b64encode(b"user:" + SECRET.encode()).decode(),
+        json.dumps({"arguments": json.dumps({"k": SECRET})}),
+        json.dumps({"arguments": json.dumps({"k": SECRET}, ensure_ascii=False)}, ensure_ascii=False),
+        quote(quote(SECRET, safe=""), safe=""),
+        html.escape(SECRET),
+        html.escape(SECRET, quote=False),
+        html.escape(SECRET).replace("&quot;", "&#34;"),
+        SECRET.encode().hex(),
+        SECRET.encode().hex().upper(),
     ],
 )
 def test_the_forms_a_secret_takes_on_its_way_are_found(form: str) -> None:
