@@ -1,6 +1,7 @@
 """Whoever waits for tasks or events is woken when there are some, and looks by itself when it is not."""
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -123,6 +124,23 @@ def test_a_worker_fetches_a_task_as_soon_as_it_is_queued(monkeypatch: pytest.Mon
         with transaction.atomic():
             async_task("memory.tasks.sweep")
         assert fetched.result(LONG / 2)
+
+
+@pytest.mark.only_db("sqlite")
+def test_a_worker_that_finds_the_database_locked_fetches_the_task_afterwards(caplog: pytest.LogCaptureFixture) -> None:
+    async_task("memory.tasks.sweep")
+    holder = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 50")
+    broker = Queue()
+
+    assert not broker.dequeue()
+    holder.close()
+
+    assert broker.dequeue()
+    assert "No task was fetched: database is locked" in caplog.text
+    connection.close()  # with its patience
 
 
 def test_who_waits_for_a_run_is_woken_when_a_worker_has_advanced_it(monkeypatch: pytest.MonkeyPatch) -> None:
