@@ -8,17 +8,17 @@ import re
 import secrets as random_secrets
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.idp.oidc.adapter import DefaultOIDCAdapter
+from allauth.idp.oidc.adapter import DefaultOIDCAdapter, get_adapter
 from allauth.idp.oidc.models import Client, Token
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, JsonResponse
 
 from memory.host import access, ids, keys, pages, tenancy
-from memory.host.errors import Unauthenticated
+from memory.host.errors import Invalid, Unauthenticated
 from memory.host.models import ApiKey
 from memory.host.tenancy import Principal, TenantScope
 
@@ -28,6 +28,8 @@ GRANTS = (Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN)
 # A client registers anew when its registration is gone.
 UNUSED = timedelta(days=1)
 LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
+# What a refresh token remembers of what was presented for it and its predecessors, and how much.
+SPENT, MOST_SPENT = "spent", 100
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # What may stand in an address that a policy of a page names, in a header.
 PLAIN_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._~:/?&=%@!$()+\[\]-]*")
@@ -84,6 +86,21 @@ def is_redirect(uri: str) -> bool:
     return bool(host) and (parts.scheme != "http" or host in LOOPBACK)
 
 
+def require_registered(client_id: str, uri: str) -> None:
+    """Refuse an address that is not, letter by letter, one that the client registered (OAuth 2.1, 2.3.1); a program on
+    this machine listens at any port (8.4.2)."""
+    client = Client.objects.filter(id=client_id).first()
+    if client is None or _without_port(uri) not in map(_without_port, client.get_redirect_uris()):
+        raise Invalid("The client asked to be sent back to an address that it did not register.")
+
+
+def _without_port(uri: str) -> str:
+    parts = urlsplit(uri)
+    if parts.scheme != "http" or parts.hostname not in LOOPBACK:
+        return uri
+    return urlunsplit(parts._replace(netloc=parts.netloc.removesuffix(f":{parts.port}")))
+
+
 def form_target(uri: str) -> str:
     """The source that a page's ``form-action`` names so that its form may lead to ``uri``."""
     parts: SplitResult = urlsplit(uri)
@@ -116,6 +133,39 @@ def may_refresh(text: str, *, now: datetime) -> bool:
         return True
     _end_tokens(token.user_id, token.client_id)
     return False
+
+
+def lock_client(client_id: str) -> None:
+    """In this transaction, codes and tokens of the client are presented one after the other."""
+    Client.objects.select_for_update().filter(id=client_id).first()
+
+
+def spent_before(refresh: str) -> list[str]:
+    """The digests of what was presented for a refresh token, and for those before it."""
+    token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, refresh) if refresh else None
+    return list((token.data or {}).get(SPENT, ())) if token else []
+
+
+def settle(given: dict[str, Any], presented: str, before: list[str], *, now: datetime) -> bool:
+    """The new tokens remember what was presented for them; False, and no tokens, when their grant is over."""
+    token = Token.objects.lookup(Token.Type.REFRESH_TOKEN, given["refresh_token"])
+    if token is None or not access.grant_of(token.user_id, token.client_id, now=now):
+        if token is not None:
+            _end_tokens(token.user_id, token.client_id)
+        return False
+    spent = [*before, get_adapter().hash_token(presented)][-MOST_SPENT:]
+    token.data = {**(token.data or {}), SPENT: spent}
+    token.save(update_fields=["data"])
+    return True
+
+
+def end_if_spent(client_id: str, presented: str) -> None:
+    """A code or refresh token that is presented again was stolen, or its successor was: the tokens that came of it are
+    over (RFC 9700, 4.14.2)."""
+    digest = get_adapter().hash_token(presented)
+    for token in Token.objects.valid().filter(client_id=client_id, type=Token.Type.REFRESH_TOKEN):
+        if digest in (token.data or {}).get(SPENT, ()):
+            _end_tokens(token.user_id, client_id)
 
 
 @transaction.atomic

@@ -1,8 +1,10 @@
 """The pages and addresses of OAuth: metadata, registration, consent, tokens."""
 
+import json
 from typing import Any
 from urllib.parse import urlencode
 
+from allauth.core.internal import httpkit
 from allauth.idp.oidc import views as idp
 from allauth.idp.oidc.internal.oauthlib.server import get_server
 from allauth.idp.oidc.internal.oauthlib.utils import extract_params
@@ -103,7 +105,9 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         except (oauth_errors.FatalClientError, ValidationError) as problem:
             raise Invalid(_sentence_of(problem)) from None
         except oauth_errors.OAuth2Error as problem:
+            server.require_registered(request.GET.get("client_id", ""), problem.redirect_uri or "")
             return _back(problem.in_uri(problem.redirect_uri))
+        server.require_registered(self._request_info["client_id"], self._request_info["redirect_uri"])
         if self._request_info.get("code_challenge_method") != "S256":
             missing = oauth_errors.InvalidRequestError(
                 description="PKCE with code_challenge_method S256 is required.", state=self._request_info["state"]
@@ -154,22 +158,38 @@ authorize = pages.parameters("*")(Consent.as_view())
 
 
 class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
-    """Tokens for a code, and for a refresh token whose grant is good."""
+    """Tokens for a code, and for a refresh token, whose grant is good. Either is presented once; again, it ends the
+    tokens that came of it."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
+        now = timezone.now()
         refresh = request.POST.get("refresh_token", "")
-        if refresh and not server.may_refresh(refresh, now=timezone.now()):
-            return JsonResponse({"error": "invalid_grant"}, status=400)
+        presented = refresh or request.POST.get("code", "")
+        client_id = request.POST.get("client_id") or httpkit.extract_basic_auth(request.headers)[0] or ""
+        if refresh and not server.may_refresh(refresh, now=now):
+            return _refused("invalid_grant")
         try:
-            answer: HttpResponse = super().post(request)
+            with transaction.atomic():
+                server.lock_client(client_id)
+                before = server.spent_before(refresh)
+                answer: HttpResponse = super().post(request)
+                good = answer.status_code == 200
+                if good and not server.settle(json.loads(answer.content), presented, before, now=now):
+                    return _refused("invalid_grant")
+                if presented and not good:
+                    server.end_if_spent(client_id, presented)
         except ValidationError:
-            return JsonResponse({"error": "invalid_target"}, status=400)
+            return _refused("invalid_target")
         return answer
 
 
 token = TokenView.as_view()
 register = idp.client_registration
 revoke = idp.revoke
+
+
+def _refused(error: str) -> JsonResponse:
+    return JsonResponse({"error": error}, status=400)
 
 
 def _back(uri: str) -> HttpResponse:

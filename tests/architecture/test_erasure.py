@@ -34,7 +34,7 @@ FREE: dict[str, dict[str, str]] = {
     },
     "allauth_idp_oidc_token": {
         "client_id": "a random id",
-        "data": "the address that a token is for",
+        "data": "the address that a token is for, and digests of what was presented for it",
         "hash": "a hash",
         "scopes": "words of OAuth that this host sets",
         "type": "words of OAuth that this host sets",

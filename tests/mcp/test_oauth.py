@@ -236,6 +236,9 @@ def test_a_request_that_is_not_this_host_s_way_goes_back_with_an_error(
     [
         {"client_id": "unknown"},
         {"redirect_uri": "https://evil.example/cb"},
+        {"redirect_uri": f"{BACK}?next=https://evil.example"},
+        {"redirect_uri": f"{BACK}?next=https://evil.example", "response_type": "token"},
+        {"redirect_uri": BACK.replace("http://", "http://x@")},
         {"redirect_uri": None},
         {"resource": "https://evil.example/mcp"},
     ],
@@ -323,6 +326,48 @@ def test_a_token_ends_and_is_refreshed(browse: Browse) -> None:
         assert program.status() == 200
     program.tokens = first
     assert program.refresh().status_code == 400, "a refresh token is used once"
+
+
+def test_a_program_on_this_machine_listens_at_any_port(browse: Browse) -> None:
+    program = Program()
+    program.register()
+    assert browse().get(program.address(redirect_uri=BACK.replace("5000", "6123"))).status_code == 200
+
+
+def test_a_code_that_is_presented_again_ends_the_tokens_that_came_of_it(browse: Browse) -> None:
+    browser, program = browse(), Program()
+    program.register()
+    code = told(consent(browser, program.address()))["code"]
+    program.exchange(code)
+    first = program.tokens
+    assert program.refresh().status_code == 200
+    second = program.tokens
+    assert program.exchange(code).status_code == 400
+    for program.tokens in (first, second):
+        assert program.status() == 401
+        assert program.refresh().status_code == 400
+
+
+def test_a_refresh_token_that_is_presented_again_ends_the_tokens_that_came_of_it(browse: Browse) -> None:
+    browser = browse()
+    program, other = granted(browser), granted(browser, "Shelf")
+    first = program.tokens
+    assert [program.refresh().status_code, program.refresh().status_code, program.status()] == [200, 200, 200]
+    latest, program.tokens = program.tokens, first
+    assert program.refresh().status_code == 400
+    program.tokens = latest
+    assert (program.refresh().status_code, program.status()) == (400, 401)
+    assert other.status() == 200, "another program of the same person"
+
+
+def test_a_code_whose_grant_was_revoked_gives_no_tokens(browse: Browse) -> None:
+    browser, program = browse(), Program()
+    program.register()
+    code = told(consent(browser, program.address()))["code"]
+    row = ApiKey.objects.exclude(client_id="").get()
+    browser.post(f"/settings/grants/{ids.wire('key', row.id)}/revoke")
+    answer = program.exchange(code)
+    assert (answer.status_code, answer.json()) == (400, {"error": "invalid_grant"})
 
 
 def test_a_token_opens_mcp_alone(browse: Browse) -> None:
