@@ -167,7 +167,8 @@ def spelled(value: str) -> str:
 
 def _one_spelled(letter: str) -> str:
     if letter == " ":
-        return r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
+        blank = r"(?:\s|%20|\+|&nbsp;|&#32;|&#160;|&#x0*20;|&#x0*a0;|%c2%a0|=20|\\+[nrt]|\\+u00[2a]0|%0[9ad])+"
+        return f"(?:{'|'.join([blank, *map(_one_spelled, '_-.')])})"
     ways = []
     for each in dict.fromkeys((letter, letter.upper(), letter.lower())):
         raw, code = each.encode("utf-8", "surrogatepass"), "".join(f"{ord(one):04x}" for one in each[:1])

@@ -2,7 +2,8 @@
 
 *Exact* is a whole name, as it stands or in an encoding of it: ``ana@x.org`` in "write to ana@x.org.", in
 ``mailto:ANA%40x.org`` and inside base64. *Suspected* is what may be somebody else, and a person decides about it: a
-name inside a longer word (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), or with a tag
+name inside a longer word (``joana@x.org``, ``ana@x.org.uk``), without its diacritics (Jose for José), with its words
+joined as in an identifier (``ana_quispe``), with its signs in words (``ana [at] x.org``), or with a tag
 (``ana+news@x.org``, which is the same mailbox only where the mail host says so).
 """
 
@@ -25,6 +26,9 @@ FORGOTTEN = "[FORGOTTEN]"
 SURE_BASE64 = 6  # letters of base64 that no other text has by chance
 NO_TEXT = r"[^\x00-\x{10ffff}]"  # a pattern that nothing fits
 MOST_MEMORY = 256 * 1024 * 1024
+JOINTS = "+_-."  # what stands between the words of a name in an address or an identifier
+# The signs of an address in words, as they are written to be read by people alone, in search form.
+_AT, _DOT = r"(?: ?[\[(]at[\])] ?| at )", r"(?:\.| ?[\[(]dot[\])] ?| dot )"
 _TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 Rule = Callable[[tuple[str, ...], str], bool]
 
@@ -68,8 +72,9 @@ def needles(terms: tuple[str, ...]) -> tuple[str, ...]:
     for term in terms:
         local, at, domain = term.partition("@")
         found |= {term, _bare(term), *_transliterated(term)}
-        found |= {f"{_bare(local)}+"} if at and local and domain else set()
-        found |= {_bare(term).replace(" ", "+")} if _is_spaced(term) else set()
+        if at and local and domain:
+            found |= {f"{_bare(local)}{sign}" for sign in ("+", "[at]", " [at]", "(at)", " (at)", " at ")}
+        found |= {_bare(term).replace(" ", joint) for joint in JOINTS} if _is_spaced(term) else set()
     return tuple(each for each in sorted(found) if not any(other in each for other in found if other != each))
 
 
@@ -106,11 +111,11 @@ class _Patterns:
         apart = [term for term in terms if _is_spaced(term)]
         self.spaced = _whole(apart) if apart else None
         parts = {re.escape(each) for term in terms for each in (term, _bare(term), *_transliterated(term))}
-        parts |= {re.escape(_bare(term)).replace(r"\ ", r"[ +]") for term in apart}
-        tagged = (_bare(term).partition("@") for term in terms)
-        parts |= {
-            rf"{re.escape(local)}\+[^\s@]*@{re.escape(domain)}" for local, _, domain in tagged if local and domain
-        }
+        parts |= {re.escape(_bare(term)).replace(r"\ ", f"[ {re.escape(JOINTS)}]") for term in apart}
+        for local, _, domain in (_bare(term).partition("@") for term in terms):
+            if local and domain:
+                parts.add(rf"{re.escape(local)}\+[^\s@]*@{re.escape(domain)}")
+                parts.add(re.escape(local) + _AT + re.escape(domain).replace(r"\.", _DOT))
         self.part = re.compile("|".join(sorted(parts, key=len, reverse=True)))
 
 
@@ -154,6 +159,8 @@ def _shadow(terms: tuple[str, ...]) -> tuple[Any, Any, Any]:
         if at and local and domain:
             tag, sign = r"[^\s@]{0,64}", encodings.spelled("@")
             found[encodings.spelled(f"{local}+") + tag + sign + encodings.spelled(domain)] = None
+            labels = _DOT.join(map(encodings.spelled, domain.split(".")))
+            found[f"{encodings.spelled(local)}(?i:{_AT}){labels}"] = None
         if not term.isascii():
             found[encodings.spelled(encodings.in_punycode(term))] = None
         for each in sorted({term, quote(term), quote(term, safe="")}):
