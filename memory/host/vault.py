@@ -5,10 +5,12 @@ from ``OPENWOP_SECRET_KEY``. Plaintext leaves only towards a running node and th
 """
 
 import os
-from collections.abc import Callable
-from datetime import datetime
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -17,19 +19,21 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Length
 
 from memory.host import audit, ids, sql
 from memory.host.effects import is_replay
 from memory.host.errors import Gone, Invalid, NotFound
-from memory.host.models import Run, Secret, SecretResolution, SecretScope, VaultKey
+from memory.host.models import Run, Secret, SecretResolution, SecretScope, Tenant, VaultKey
 
 NONCE = 12
 WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
 MAX_TENANT_BYTES = 512 * 1024  # of all values together: what is written is compared with all of them
 MAX_NAME = 128
+AT_ONCE, BREATH_S = 100, 0.02  # of a rotation: values in one transaction, and the pause behind it
+TAKEN_UP = timedelta(days=1)  # so long a rotation that was cut off is gone on with; later, there is a fresh key
 AUDITED = (SecretScope.TENANT, SecretScope.USER)  # a run's own are its matter, a webhook's are audited with the webhook
 
 
@@ -85,7 +89,8 @@ class Resealed(NamedTuple):
     broken: tuple[UUID, ...] = ()
 
 
-Resealing = Callable[[VaultKey], Resealed]
+# What a rotation does with a kind of sealed values: they are to be under the first key and are under one of the others.
+Resealing = Callable[[VaultKey, list[VaultKey]], Resealed]
 
 
 class SealBroken(Gone):
@@ -111,12 +116,12 @@ def put(
     A value that runs have resolved is replaced and stays, sealed, to redact their writes by.
     """
     _require_storable(name, value, scope, owner)
+    key = _current_key(now)  # before the secret, as a rotation
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     found = rows.first()
     _require_room(tenant_id, value, found)
     if found and _keep_for_redaction(found):
         found = None
-    key = _current_key(now)
     secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
     secret.key, secret.version, secret.updated_at = key, secret.version + 1, now
     secret.sealed = seal(unwrap(key), value.encode(), _binding(secret))
@@ -261,25 +266,66 @@ def unseal(secret: Secret) -> str:
         raise SealTampered(f"secret {secret.id} does not open; was its row changed?") from None
 
 
-@transaction.atomic
 def rotate(*, reseal: Resealing, now: datetime) -> Resealed:
     """Every secret is sealed under a fresh data key, wrapped by the first configured key, and ``reseal`` does the same
     to the values of the ledger: no other key opens anything afterwards.
 
-    What was tampered with, so that it does not open, is left under its old key, which is kept for nothing else. Raises
+    In parts, between which others write: what is written meanwhile is under the fresh key from the first part on, and
+    the old keys are there until nothing is under them. A rotation that was cut off is taken up by the next one. What
+    was tampered with, so that it does not open, is left under its old key, which is kept for nothing else. Raises
     ``VaultLocked`` and changes nothing when a key itself does not open: then ``OPENWOP_SECRET_KEY`` is the wrong one.
     """
-    old = list(VaultKey.objects.select_for_update().order_by("id"))
-    for key in old:
+    begun = _begun(now)
+    done = _reseal_all(*begun, reseal) if begun else None
+    if not begun or not done or not done.sealed:  # what the last rotation has left is broken, all of it
+        begun = _begin(now)
+        done = _reseal_all(*begun, reseal)
+    _end(begun[1], done.broken, now)
+    return done
+
+
+def _begun(now: datetime) -> tuple[VaultKey, list[VaultKey]] | None:
+    """The fresh key of a rotation that may have been cut off, and the keys before it. An older one was made for a
+    reason that this rotation does not know of."""
+    keys = _unwrapped()
+    newest = keys.pop() if len(keys) > 1 else None
+    return (newest, keys) if newest and newest.created_at > now - TAKEN_UP and _is_wrapped_first(newest) else None
+
+
+@transaction.atomic
+def _begin(now: datetime) -> tuple[VaultKey, list[VaultKey]]:
+    """A fresh key and the keys before it. Who seals under one of these holds it until then, or sees the fresh one."""
+    hold_key(now=now)
+    old = _unwrapped()
+    return _new_key(now), old
+
+
+def _unwrapped() -> list[VaultKey]:
+    """All data keys, the newest last; raises ``VaultLocked`` when one does not open."""
+    found = list(VaultKey.objects.order_by("id"))
+    for key in found:
         unwrap(key)
-    fresh = _new_key(now)
-    done = [function(fresh) for function in (_reseal_secrets, reseal)]
-    broken = tuple(key_id for each in done for key_id in each.broken)
-    for key in old:
+    return found
+
+
+def _is_wrapped_first(key: VaultKey) -> bool:
+    with suppress(InvalidTag):
+        return bool(opened(wrapping_keys()[0], bytes(key.wrapped), key.id.bytes))
+    return False
+
+
+def _reseal_all(fresh: VaultKey, old: list[VaultKey], reseal: Resealing) -> Resealed:
+    done = [function(fresh, old) for function in (_reseal_secrets, reseal)]
+    return Resealed(sum(each.sealed for each in done), tuple(key_id for each in done for key_id in each.broken))
+
+
+@transaction.atomic
+def _end(old: list[VaultKey], broken: Collection[UUID], now: datetime) -> None:
+    """The old keys are gone, but for those of what is broken. Another rotation may have ended some already."""
+    for key in VaultKey.objects.select_for_update().filter(id__in=[each.id for each in old]).order_by("id"):
         _keep_for_broken(key) if key.id in broken else key.delete(by=WRITER)
     for tenant_id in Secret.objects.order_by("tenant_id").values_list("tenant_id", flat=True).distinct():
         audit.append(tenant_id, actor="host", action="vault.rotated", now=now)
-    return Resealed(sum(each.sealed for each in done), broken)
 
 
 def _keep_for_broken(key: VaultKey) -> None:
@@ -288,19 +334,43 @@ def _keep_for_broken(key: VaultKey) -> None:
     key.save(by=WRITER, update_fields=["wrapped"])
 
 
-def _reseal_secrets(fresh: VaultKey) -> Resealed:
-    locked = Secret.objects.select_for_update(of=("self",)).select_related("key")
+def reseal_in_parts(
+    fresh: VaultKey,
+    old: list[VaultKey],
+    rows_under: Callable[[VaultKey], QuerySet[Any]],
+    reseal_one: Callable[[Any, VaultKey], None],
+) -> Resealed:
+    """``reseal_one`` for every row under one of the old keys, which raises ``SealTampered`` for one that stays there:
+    ``AT_ONCE`` in a transaction, with a pause behind it in which others have the database."""
     count, broken = 0, []
-    for secret in locked.order_by("tenant_id", "id"):
-        try:
-            plaintext = unseal(secret)
-        except SealTampered:
-            broken.append(secret.key_id)
-            continue
+    for tenant_id in Tenant.objects.order_by("id").values_list("id", flat=True):
+        for key in old:
+            rows, after = rows_under(key).filter(tenant_id=tenant_id).select_for_update().order_by("id"), UUID(int=0)
+            while True:
+                with transaction.atomic():
+                    VaultKey.objects.select_for_update().get(id=fresh.id)  # before its rows, as all who seal
+                    part = list(rows.filter(id__gt=after)[:AT_ONCE])
+                    for row in part:
+                        try:
+                            reseal_one(row, key)
+                            count += 1
+                        except SealTampered:
+                            broken.append(key.id)
+                if len(part) < AT_ONCE:
+                    break
+                after = part[-1].id
+                time.sleep(BREATH_S)
+    return Resealed(count, tuple(broken))
+
+
+def _reseal_secrets(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
+    def reseal_one(secret: Secret, key: VaultKey) -> None:
+        secret.key = key
+        plaintext = unseal(secret)
         secret.key, secret.sealed = fresh, seal(unwrap(fresh), plaintext.encode(), _binding(secret))
         secret.save(by=WRITER, update_fields=["key", "sealed"])
-        count += 1
-    return Resealed(count, tuple(broken))
+
+    return reseal_in_parts(fresh, old, lambda key: Secret.objects.filter(key=key), reseal_one)
 
 
 def hold_key(*, now: datetime) -> None:
@@ -346,9 +416,13 @@ def open_note(binding: UUID, sealed: bytes) -> str:
 
 
 def _current_key(now: datetime) -> VaultKey:
-    """The newest data key, locked: a rotation under way is waited for, and none begins before this change is in."""
-    found: VaultKey | None = VaultKey.objects.select_for_update().order_by("-id").first()
-    return found or _new_key(now)
+    """The newest data key, locked: no rotation begins before this change is in. Whoever has waited for the beginning of
+    one looks again, since PostgreSQL gives them the key that was the newest before."""
+    keys = VaultKey.objects.order_by("-id")
+    while found := keys.select_for_update().first():
+        if not keys.filter(id__gt=found.id).exists():
+            return found
+    return _new_key(now)
 
 
 def _new_key(now: datetime) -> VaultKey:

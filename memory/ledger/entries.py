@@ -21,7 +21,7 @@ from memory.host.events import MemoryWritten
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, VaultKey
 from memory.host.tenancy import MemoryScope
-from memory.host.vault import Resealed, SealTampered, VaultLocked
+from memory.host.vault import Resealed, VaultLocked
 from memory.ledger import index
 from memory.ledger.rows import WRITER
 from memory.models.address import EntryAddress
@@ -265,23 +265,13 @@ def value_if_whole(row: EntryAddress) -> JSONObject | None:
     return value
 
 
-def reseal(fresh: VaultKey) -> Resealed:
+def reseal(fresh: VaultKey, old: list[VaultKey]) -> Resealed:
     """Every sealed value is under the fresh key of a rotation, but for those that were tampered with: they stay."""
-    rows = EntryAddress.objects.exclude(vault_key=None).exclude(vault_key=fresh).select_for_update(of=("self",))
-    rows, count, broken = rows.select_related("vault_key").order_by("id"), 0, []
-    found = list(rows[: sql.CHUNK])
-    while found:
-        for row in found:
-            assert row.vault_key_id is not None
-            assert row.vault_key is not None
-            assert row.sealed is not None
-            try:
-                text = vault.open_value(row.vault_key, row.tenant_id, row.id, bytes(row.sealed))
-            except SealTampered:
-                broken.append(row.vault_key_id)
-                continue
-            row.sealed, row.vault_key = vault.reseal_value(fresh, row.tenant_id, row.id, text), fresh
-            row.save(by=WRITER, update_fields=["sealed", "vault_key"])
-            count += 1
-        found = list(rows.filter(id__gt=found[-1].id)[: sql.CHUNK])
-    return Resealed(count, tuple(broken))
+
+    def reseal_one(row: EntryAddress, key: VaultKey) -> None:
+        assert row.sealed is not None
+        text = vault.open_value(key, row.tenant_id, row.id, bytes(row.sealed))
+        row.sealed, row.vault_key = vault.reseal_value(fresh, row.tenant_id, row.id, text), fresh
+        row.save(by=WRITER, update_fields=["sealed", "vault_key"])
+
+    return vault.reseal_in_parts(fresh, old, lambda key: EntryAddress.objects.filter(vault_key=key), reseal_one)

@@ -143,6 +143,8 @@ class EntryAddress(TenantOwned):
                 name="memory_address_class_order",
             ),
             models.Index(
-                fields=("tenant", "vault_key"), condition=Q(vault_key__isnull=False), name="memory_address_vault_key"
+                fields=("tenant", "vault_key", "id"),
+                condition=Q(vault_key__isnull=False),
+                name="memory_address_sealed_under",
             ),
         )

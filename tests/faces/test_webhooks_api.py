@@ -68,7 +68,7 @@ def test_the_secret_is_sealed_in_the_vault_and_no_run_and_no_other_door_opens_or
     assert ask("PUT", "/v1/host/console/secrets/current", owner, taken).status_code == 400
     with pytest.raises(NotFound):
         secrets.remove_secret(building.scope(), "current", kind="webhook", owner=told["id"], now=timezone.now())
-    vault.rotate(reseal=lambda fresh: vault.Resealed(0), now=timezone.now())
+    vault.rotate(reseal=lambda *keys: vault.Resealed(0), now=timezone.now())
     assert vault.open_webhook_secrets(row.tenant_id, told["id"]) == {"current": told["secret"]}
 
 
