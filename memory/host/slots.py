@@ -50,6 +50,7 @@ class Slots:
                 self._free += 1
 
 
+LEAST_S = 0.2  # that a request waits for the store, whatever it has waited before
 _slots = Slots(settings.OPENWOP_WEB_THREADS)
 _thread = threading.local()
 # When a request was last refused because the database could not be written, and not even be asked.
@@ -69,11 +70,26 @@ def held() -> Iterator[None]:
     if getattr(_thread, "holds", None) is not False:
         yield
         return
+    _thread.waited_s = 0.0
     _take()
     try:
         yield
     finally:
         _give()
+
+
+@contextmanager
+def waiting(most: float) -> Iterator[float]:
+    """The thread waits for the store inside the block, for no longer than the seconds that it is given: ``most``, or
+    what the transactions of a request before this one have left of that."""
+    if not getattr(_thread, "holds", False):
+        yield most
+        return
+    began = time.monotonic()
+    try:
+        yield max(LEAST_S, most - _thread.waited_s)
+    finally:
+        _thread.waited_s += time.monotonic() - began
 
 
 @contextmanager

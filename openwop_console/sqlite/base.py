@@ -3,6 +3,9 @@
 SQLite itself only looks again, after up to 100 ms, whether the lock is free: a writer of one transaction after the
 other gets it again and again, and who waits is refused in the end. Here whoever begins a transaction passes a turnstile
 first and stays in it until the transaction has begun, so that nobody begins a second one meanwhile.
+
+What a request waits is counted over all of its transactions: where one is refused and another follows, such as the
+record of a refusal, the client still hears of it in time.
 """
 
 import fcntl
@@ -17,6 +20,8 @@ from typing import Any
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
+
+from memory.host import slots
 
 TURNSTILE = "-turn"  # of the file beside the database that is locked
 IN_LINE_S = 5.0  # so long, and no longer: a process that was stopped in the turnstile must not close it to all others
@@ -65,15 +70,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _start_transaction_under_autocommit(self) -> None:
         patience = self._patience()
-        until = time.monotonic() + patience / 1000
-        in_line = min(until, time.monotonic() + IN_LINE_S)
-        with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
-            self._set_patience(0)
-            try:
-                while not self._begun(until):
-                    time.sleep(LOOK_AGAIN)
-            finally:
-                self._set_patience(patience)
+        with slots.waiting(patience / 1000) as seconds:
+            until = time.monotonic() + seconds
+            in_line = min(until, time.monotonic() + IN_LINE_S)
+            with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
+                self._set_patience(0)
+                try:
+                    while not self._begun(until):
+                        time.sleep(LOOK_AGAIN)
+                finally:
+                    self._set_patience(patience)
 
     def _begun(self, until: float) -> bool:
         """Whether the transaction could begin; refused when it could not in time."""

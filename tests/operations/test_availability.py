@@ -29,6 +29,12 @@ from tests.fixtures_console import ConsoleProcess, fresh_database
 pytestmark = pytest.mark.engines
 
 SOON_S = 2.0
+MCP_WRITE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "memory_write", "arguments": {"memoryRef": "team/notes", "content": "A note."}},
+}
 
 
 @contextmanager
@@ -76,11 +82,13 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
         with unusable_database(console):
             openwop = _timed(client, "POST", "/v1/runs", json={"workflowId": "conformance-noop"})
             openintent = _timed(client, "POST", "/api/v1/memory", json={"namespace": "n", "key": "k", "value": {}})
+            mcp = _timed(client, "POST", "/mcp", json=MCP_WRITE)
+            oauth = _timed(client, "POST", "/oauth/register", json={"redirect_uris": ["https://client.example/cb"]})
             page = _timed(client, "POST", "/login", data=sign_in, headers={"Accept": "text/html"})
             alive = _timed(client, "GET", "/healthz")
             ready = _timed(client, "GET", "/readyz")
 
-        _refused_soon(openwop, openintent)
+        _refused_soon(openwop, openintent, mcp, oauth)
         assert alive.status_code == 200
         if plugin.engine() == plugin.POSTGRES:  # a locked SQLite is read as before, and so a sign-in is answered
             _refused_soon(page)
@@ -90,6 +98,9 @@ def test_a_database_that_cannot_be_used_is_503_soon_in_each_face_and_serves_agai
         assert {"message", "details"} <= openwop.json().keys()
         assert openintent.json()["error"] == "STORE_UNAVAILABLE"
         assert openintent.json()["detail"] == openintent.json()["message"]
+        assert mcp.json()["jsonrpc"] == "2.0"
+        assert mcp.json()["error"]["data"]["error"] == "store_unavailable"
+        assert oauth.json()["error"] == "server_error"
         _until_ready(client)
         again = client.post("/v1/runs", json={"workflowId": "conformance-noop"})
         assert again.status_code == 201, again.text

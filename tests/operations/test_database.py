@@ -1,5 +1,6 @@
 """The connection has the options that were measured to lose nothing under several processes."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
+from django.test import Client
 
+from memory.host import slots
 from openwop_console import databases
+from openwop_console.mcp import tools
+from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
 
@@ -93,6 +98,49 @@ def test_threads_that_wait_to_write_come_in_turn_and_give_up_in_time():
     assert all(took[at] < 0.1 * (at + 1) + 1 for at in range(4)), took
     with transaction.atomic():
         pass
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_is_refused_in_one_transaction_does_not_wait_as_long_for_the_next(monkeypatch):
+    """A call of a tool has waited, is refused, and its record finds the store locked again."""
+    headers = building.headers("acme", "agent")
+    holder = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
+    refused = tools._refused
+
+    def locked_again(*given, **more):
+        holder.execute("BEGIN IMMEDIATE")
+        return refused(*given, **more)
+
+    monkeypatch.setattr(tools, "_refused", locked_again)
+    arguments = {"kind": "no kind", "artifact": {}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    call["params"] = {"name": "proposal_create", "arguments": arguments}
+
+    def ask():
+        slots.use_here()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"PRAGMA busy_timeout = {databases.REQUEST_PATIENCE_MS}")
+            with slots.held():
+                began = time.monotonic()
+                answer = Client().post("/mcp", json.dumps(call), content_type="application/json", **headers)
+                return answer, time.monotonic() - began
+        finally:
+            connection.close()
+
+    holder.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(2) as threads:
+        asked = threads.submit(ask)
+        time.sleep(1.2)
+        holder.rollback()
+        answer, took = asked.result()
+    holder.close()
+
+    assert answer.status_code == 503, answer.content
+    assert int(answer["Retry-After"]) >= 1
+    assert answer.json()["error"]["data"]["error"] == "store_unavailable"
+    assert 1 < took < 2, took
 
 
 @pytest.mark.only_db("postgres")
