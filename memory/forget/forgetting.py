@@ -61,9 +61,9 @@ class Pace:
     """How many rows go in one transaction, and how long other writers then have the database to themselves.
 
     A transaction is to take ``HOLD`` seconds: one writer at a time has SQLite, and on PostgreSQL the ledger's head is
-    locked as long. Who waits for it goes first on both, so there is no more than one transaction to wait for. In the
-    pause SQLite's log is moved, which keeps no writer waiting. What the last four took counts: every fourth one merges
-    what the others have left in the index of words.
+    locked as long. Who waits for it goes first on both, so there is no more than one transaction to wait for. Moving
+    SQLite's log behind it is part of it. What the last four took counts: every fourth one merges what the others have
+    left in the index of words.
     """
 
     HOLD = 0.055
@@ -83,9 +83,7 @@ class Pace:
         """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
         self._costs.append(max(seconds, 1e-6) / rows)
         self._size = min(2 * self._size, self.HOLD / mean(self._costs))
-        began = time.perf_counter()
-        sql.move_log()
-        time.sleep(max(0.0, self.BREATH - (time.perf_counter() - began)))
+        time.sleep(self.BREATH)
 
 
 def ask(scope: TenantScope, names: list[str], *, now: datetime) -> ForgetRequest:
@@ -405,10 +403,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
     _keep_in_journal(request, terms, chosen)
     pace, subject = Pace(), plans.subject_of(request, terms)
     for _ in range(ROUNDS):
-        with sql.moving_the_log():
-            gone = sum(
-                _erase_store(request, work, eraser, subject, chosen, pace, clock) for eraser in erasure.registered()
-            )
+        gone = sum(_erase_store(request, work, eraser, subject, chosen, pace, clock) for eraser in erasure.registered())
         remains = _look_back(request, work, Identifiers(terms), chosen, spared, clock)
         if not any(found.left for found in remains.values()):
             done = _issue_receipt(request, work, remains, clock())
@@ -445,8 +440,8 @@ def _erase_store(
         at = 0
         while at < len(rows):
             part = rows[at : at + pace.size]
-            with transaction.atomic():
-                began = time.perf_counter()  # the lock is held from here; to wait for it delays no other writer
+            with sql.log_moved(), transaction.atomic():
+                began = time.perf_counter()  # others wait from here; to wait for them delays nobody
                 _erase_part(request, work, eraser, subject, part, ticked=ticked, now=clock())
             at += len(part)
             pace.breathe(len(part), time.perf_counter() - began)

@@ -479,30 +479,21 @@ def empty_log(*, patience_ms: int = 500) -> bool:
 
 
 @contextmanager
-def moving_the_log() -> Iterator[None]:
-    """SQLite's log is moved into the database by ``move_log`` alone, not by the commits of this connection."""
-    if is_postgres():
+def log_moved() -> Iterator[None]:
+    """The transactions inside the block are large: SQLite's write-ahead log is moved into the database before anybody
+    else writes. The commit of the next writer would have to do it else, which has kept one waiting for a second."""
+    if is_postgres() or connection.in_atomic_block:
         yield
         return
-    with connection.cursor() as cursor:
+    with connection.alone(), connection.cursor() as cursor:  # type: ignore[attr-defined]  # of ``openwop_console.sqlite``
         cursor.execute("PRAGMA wal_autocheckpoint")
         before = cursor.fetchone()[0]
         cursor.execute("PRAGMA wal_autocheckpoint = 0")
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA wal_autocheckpoint = {int(before)}")
-
-
-def move_log() -> None:
-    """Move SQLite's write-ahead log into the database, as far as no reader needs it.
-
-    After a large transaction the log is long, and the next commit of any other writer would have to do this.
-    """
-    if not is_postgres() and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
+        try:
+            yield
+        finally:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            cursor.execute(f"PRAGMA wal_autocheckpoint = {int(before)}")
 
 
 def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") -> Q:

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -68,12 +68,29 @@ def _turnstile(database: str, process: int) -> Turnstile:
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's connection to SQLite."""
 
+    _is_alone = False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else begins a transaction before the block is over: they wait in the line."""
+        in_line = time.monotonic() + min(IN_LINE_S, self._patience() / 1000)
+        with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
+            self._is_alone = True
+            try:
+                yield
+            finally:
+                self._is_alone = False
+
+    def _in_line(self, until: float) -> AbstractContextManager[None]:
+        if self._is_alone:
+            return nullcontext()
+        return _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(min(until, time.monotonic() + IN_LINE_S))
+
     def _start_transaction_under_autocommit(self) -> None:
         patience = self._patience()
         with slots.waiting(patience / 1000) as seconds:
             until = time.monotonic() + seconds
-            in_line = min(until, time.monotonic() + IN_LINE_S)
-            with _turnstile(str(self.settings_dict["NAME"]), os.getpid()).passed(in_line):
+            with self._in_line(until):
                 self._set_patience(0)
                 try:
                     while not self._begun(until):
