@@ -1,7 +1,6 @@
 """What a forget would do, before anybody confirms it: the names to look for, what each store holds, and the plan."""
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.models import ForgetRequest, Suspect
 from memory.text import encodings
-from memory.text.matching import name_form, search_form
+from memory.text.matching import marks, name_form, search_form
 
 MAX_TERMS = 10
 AROUND, REDACTED_AROUND = 120, 2000
@@ -37,8 +36,7 @@ class Excerpt:
 
 def excerpt(terms: tuple[str, ...], texts: Sequence[str], redact: Callable[[str], str]) -> Excerpt:
     """The first mention in ``texts`` in its context, redacted before it is cut."""
-    names = "|".join(r"\s+".join(map(re.escape, term.split())) for term in sorted(terms, key=len, reverse=True))
-    pattern = re.compile(names, re.IGNORECASE)
+    pattern = marks(terms)
     for text in texts:
         for reading in (text, unicodedata.normalize("NFKC", text), search_form(text)):
             if hit := pattern.search(reading):

@@ -121,6 +121,22 @@ def test_suspects_come_by_page_with_their_words_and_are_decided_with_the_confirm
     assert (counts["erased"], counts["spared"], counts["undecided"]) == (1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("subject", "mention"),
+    [("Marta Kowalska", "Marta_Kowalska"), ("Marta Kowalska", "marta.kowalska"), (MARTA, MARTA.replace("@", " [at] "))],
+)
+def test_a_name_in_an_identifier_and_an_address_in_words_are_suspects_with_their_words(
+    client: Client, drain: Any, subject: str, mention: str
+) -> None:
+    building.remember("acme", f"The boat of {mention} is late")
+    headers = building.headers()
+    asked = send(client, "/v1/host/console/forget/previews", {"subject": subject}, **headers).json()
+    drain()
+    ready = client.get(f"/v1/host/console/forget/previews/{asked['previewId']}", **headers).json()
+    context = next(each["context"] for each in ready["suspects"] if each["store"] == "memory entries")
+    assert context == {"before": "The boat of ", "mention": mention, "after": " is late"}
+
+
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor"])
 def test_only_an_owner_s_key_forgets(client: Client, role: str) -> None:
     answer = send(client, "/v1/host/console/forget/previews", {"subject": MARTA}, **building.headers(role=role))
