@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from memory.ledger import index
 from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
+from memory.models.vectors import VectorSpace
 from memory.passes import archives
 from memory.text.matching import Mention, is_exact, is_mentioned, search_form
 from openwop_console.runtime import runs
@@ -886,6 +888,45 @@ def test_removing_an_entry_reads_no_tags_and_no_runs_of_others() -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {deleting}")
             assert "memory_entrytag_entry (tenant_id=? AND id=?)" in str(cursor.fetchall())
+
+
+@pytest.mark.engines
+def test_removing_an_entry_reads_no_table_through() -> None:
+    """Neither one that is linked to entries, nor the index of words and the vectors, which are found by other keys."""
+    acme = building.scope()
+    building.remember("acme", "a pelican in the harbour", tags=["common"])
+    VectorSpace(tenant_id=acme.tenant_id, id=acme.tenant_id, source="x", next_at=timezone.now()).insert(
+        by=VectorSpace.writer
+    )
+    while ledger.catch_up(acme.tenant_id):
+        pass
+    entry = MemoryEntry.objects.get()
+    plans: list[str] = []
+    tables: set[str] = set()
+
+    def explain(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
+        if re.match("SELECT|UPDATE|DELETE", statement) and not statement.startswith("SELECT set_config"):
+            tables.update(re.findall(r"(?:FROM|UPDATE) (memory_\w+)", statement))
+            given = parameters[0] if many and parameters else parameters
+            with (
+                connection.connection.cursor() if sql.is_postgres() else closing(connection.connection.cursor()) as raw
+            ):
+                word, mark = ("EXPLAIN", "%s") if sql.is_postgres() else ("EXPLAIN QUERY PLAN", "?")
+                if given or not many:
+                    raw.execute(f"{word} {statement.replace('%s', mark)}", given or ())
+                    plans.extend(f"{row} of {statement[:200]}" for row in raw.fetchall())
+        return execute(statement, parameters, many, context)
+
+    with transaction.atomic():
+        if sql.is_postgres():
+            connection.cursor().execute("SET LOCAL enable_seqscan = off")  # of a few rows it would read all
+        with connection.execute_wrapper(explain):
+            ledger.remove_entries(acme.tenant_id, (entry.id,), reason="forgotten", now=timezone.now())
+    assert {
+        "memory_memoryentry", "memory_entrytag", "memory_entryaddress", "memory_lookalike", "memory_strength",
+        "memory_retirement", "memory_searchblock", "memory_searchword", "memory_searchstem", "memory_vector",
+    } <= tables  # fmt: skip
+    assert not [plan for plan in plans if re.search(r"\bSCAN (?!json_each|CONSTANT)|Seq Scan on", plan)]
 
 
 # --- what an auditor tries ------------------------------------------------------------------------------------------
