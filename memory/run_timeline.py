@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from memory import adapter, event_notes, kept_calls, kept_reads, node_reports, waterfall
+from memory.adapter import statistics
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs, sql
 from memory.host.errors import NotFound
@@ -35,17 +35,6 @@ SHORT = 2_000
 READS, CALLS = 500, 200
 # How far a list counts what matches, and how many runs it looks at for what no index has.
 COUNTED, SEARCHED = 10_000, 20_000
-# The ids of workflows that runs have: each the next one in the index, so as many steps as there are ids.
-NAMES = 2_000
-WORKFLOWS = """
-WITH RECURSIVE named(workflow_id) AS (
-    SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s
-    UNION ALL
-    SELECT (SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s AND workflow_id > named.workflow_id)
-    FROM named WHERE named.workflow_id IS NOT NULL
-)
-SELECT workflow_id FROM named WHERE workflow_id IS NOT NULL LIMIT %s
-"""
 # The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
 DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
@@ -359,10 +348,7 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
 
 def _workflows_named(scope: TenantScope, part: str) -> list[str]:
     """The id of a workflow that runs have, or those that ``part`` is in; the part itself when there is none."""
-    with connection.cursor() as cursor:
-        tenant = sql.key(scope.tenant_id)
-        cursor.execute(WORKFLOWS, [tenant, tenant, NAMES])
-        known = [name for (name,) in cursor.fetchall()]
+    known = statistics.workflow_ids(scope.tenant_id)
     if part in known:
         return [part]
     return [name for name in known if part.casefold() in name.casefold()] or [part]

@@ -18,15 +18,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 import django
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, StorageState, sync_playwright
 
 OWNER = "ada@acme.example"
-WIDTHS, HEIGHT, THEMES = (1280, 390), 800, ("light", "dark")
+HEIGHT = 800
+Theme = Literal["light", "dark"]
+VIEWS: tuple[tuple[int, Theme], ...] = ((1280, "light"), (390, "dark"), (390, "light"), (1280, "dark"))
 # Every picture that a document shows: its name in docs/, and the address it is of, or one with what to click there.
 IN_DOCUMENTS = {
     "needs-you": ("/", ""),
@@ -72,8 +75,16 @@ def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: i
 def open_page(page: Page, url: str) -> list[str]:
     """The faults of the page at ``url``, which is open afterwards, a line each."""
     faults: list[str] = []
-    page.on("console", complain := lambda message: message.type == "error" and faults.append(message.text))
-    page.on("pageerror", crash := lambda error: faults.append(str(error)))
+
+    def complain(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            faults.append(message.text)
+
+    def crash(error: Error) -> None:
+        faults.append(str(error))
+
+    page.on("console", complain)
+    page.on("pageerror", crash)
     answer = page.goto(url)
     if answer is None or answer.status != 200:
         faults.append(f"status {answer and answer.status}")
@@ -117,7 +128,7 @@ def demo_console() -> Iterator[tuple[str, str]]:
                 process.terminate()
 
 
-def sign_in(browser: Browser, base: str, password: str) -> object:
+def sign_in(browser: Browser, base: str, password: str) -> StorageState:
     """The owner's session, for new windows."""
     page = browser.new_page()
     page.goto(f"{base}/login")
@@ -132,7 +143,7 @@ def sign_in(browser: Browser, base: str, password: str) -> object:
 
 def picture_documents(page: Page, base: str) -> None:
     """The pictures of IN_DOCUMENTS are in docs/, each of the first screen, light."""
-    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    page.set_viewport_size({"width": VIEWS[0][0], "height": HEIGHT})
     for name, (path, selector) in IN_DOCUMENTS.items():
         page.goto(f"{base}{path}")
         if selector:
@@ -165,19 +176,18 @@ def main() -> int:
             return 0
         wanted = {name_of(path): path for path in find_addresses(read, of_a_route=2) if path.startswith(chosen.only)}
         chosen.folder.mkdir(parents=True, exist_ok=True)
-        for width in WIDTHS:
-            for theme in THEMES:
-                window = browser.new_context(
-                    storage_state=state, color_scheme=theme, viewport={"width": width, "height": HEIGHT}
-                )
-                page = window.new_page()
-                for name, path in wanted.items():
-                    faults = open_page(page, f"{base}{path}")
-                    page.screenshot(path=chosen.folder / f"{name}-{width}-{theme}.png", full_page=True)
-                    faulty += bool(faults)
-                    for fault in faults:
-                        sys.stdout.write(f"{path} {width} {theme}: {fault}\n")
-                window.close()
+        for width, theme in VIEWS:
+            window = browser.new_context(
+                storage_state=state, color_scheme=theme, viewport={"width": width, "height": HEIGHT}
+            )
+            page = window.new_page()
+            for name, path in wanted.items():
+                faults = open_page(page, f"{base}{path}")
+                page.screenshot(path=chosen.folder / f"{name}-{width}-{theme}.png", full_page=True)
+                faulty += bool(faults)
+                for fault in faults:
+                    sys.stdout.write(f"{path} {width} {theme}: {fault}\n")
+            window.close()
         browser.close()
     sys.stdout.write(f"{len(wanted)} pages, {faulty} views with faults; the pictures are in {chosen.folder}\n")
     return min(faulty, 1)

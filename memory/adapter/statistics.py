@@ -7,14 +7,27 @@ from operator import add
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from memory.adapter.console import COUNTED
 from memory.addresses import Tier
-from memory.host import ids
+from memory.host import ids, sql
 from memory.host.tenancy import TenantScope
 from memory.models.address import EntryAddress
 from memory.models.entry import PLAIN, LedgerDay, MemoryEntry, RetiredKind, Strength
+
+# The ids of workflows that runs have: each the next one in the index, so as many steps as there are ids.
+NAMES = 2_000
+WORKFLOWS = """
+WITH RECURSIVE named(workflow_id) AS (
+    SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s
+    UNION ALL
+    SELECT (SELECT MIN(workflow_id) FROM host_run WHERE tenant_id = %s AND workflow_id > named.workflow_id)
+    FROM named WHERE named.workflow_id IS NOT NULL
+)
+SELECT workflow_id FROM named WHERE workflow_id IS NOT NULL LIMIT %s
+"""
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -174,3 +187,11 @@ def was_written_to(
     rows = MemoryEntry.objects.of(scope.tenant_id).filter(memory_ref=memory_ref, id__lt=ids.first_of(until))
     rows = rows.filter(id__gte=ids.first_of(since))
     return (rows.exclude(run_id=but_by) if but_by else rows).exists()
+
+
+def workflow_ids(tenant_id: UUID) -> list[str]:
+    """The ids of workflows that the tenant's runs have, in their order, at most NAMES."""
+    tenant = sql.key(tenant_id)
+    with connection.cursor() as cursor:
+        cursor.execute(WORKFLOWS, [tenant, tenant, NAMES])
+        return [name for (name,) in cursor.fetchall()]

@@ -81,9 +81,8 @@ def test_no_page_is_too_wide_complains_or_hinders_by_axe(console: ConsoleProcess
 
     addresses = screenshots.find_addresses(read, of_a_route=2 if THOROUGH else 1)
     assert len(addresses) > 40
-    views = [(1280, "light"), (390, "dark"), (390, "light"), (1280, "dark")]
     faults = []
-    for number, (width, theme) in enumerate(views if THOROUGH else views[:2]):
+    for number, (width, theme) in enumerate(screenshots.VIEWS if THOROUGH else screenshots.VIEWS[:2]):
         window = browser.new_context(
             storage_state=state, color_scheme=theme, viewport={"width": width, "height": screenshots.HEIGHT}
         )
