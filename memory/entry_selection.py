@@ -6,7 +6,7 @@ was looked at is not touched.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ KIND = passes.SELECTED
 MOST = pages.PAGE
 AT_ONCE, STEP = 100, 25
 DONE = {"retire": "retired", "restore": "restored", "protect": "protected", "unprotect": "no longer protected"}
-TIMES = ("since", "until")
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
@@ -92,16 +91,11 @@ class Matching:
 
     @property
     def document(self) -> JSONObject:
-        said = {name: value for name, value in asdict(self.wanted).items() if value}
-        times = {name: said[name].isoformat() for name in TIMES if name in said}
-        return {"filter": said | times, "upto": self.upto}
+        return {"filter": self.wanted.document, "upto": self.upto}
 
     @classmethod
     def of(cls, document: JSONObject) -> "Matching":
-        known = {each.name for each in fields(LedgerFilter)}
-        said = {name: value for name, value in document["filter"].items() if name in known}
-        times = {name: datetime.fromisoformat(said[name]) for name in TIMES if name in said}
-        return cls(LedgerFilter(**(said | times)), document["upto"])
+        return cls(LedgerFilter.of_document(document["filter"]), document["upto"])
 
 
 def apply_to_all(scope: TenantScope, action: str, matching: Matching, *, reason: str, now: datetime) -> int | Pass:

@@ -361,6 +361,17 @@ class WorkflowFileForm(forms.Form):
         return given
 
 
+class ExportForm(PlainForm):
+    """In which format the entries are exported."""
+
+    format = forms.ChoiceField(
+        label="Format",
+        initial="csv",
+        choices=(("csv", "CSV, for a spreadsheet"), ("jsonl", "JSON lines, to import on another host")),
+        widget=forms.RadioSelect,
+    )
+
+
 class RoleForm(PlainForm):
     """A form with one of the ``roles`` that its sender may give."""
 

@@ -9,7 +9,7 @@ end says so (``is_partial``), may be short or empty, and goes on behind its ``af
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet
 from memory import adapter, embeddings, ledger
 from memory.embeddings import Meaning
 from memory.host import ids, sql, tenancy
+from memory.host.json_types import JSONObject
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
@@ -56,6 +57,7 @@ SHOWN = (
     "run__external",
 )
 STATES = ("present", "retired", "all")
+TIMES = ("since", "until")
 RELEVANCE, NEWEST = "relevance", "newest"
 ORDERS = (RELEVANCE, NEWEST)
 # What a query may name a field by: ``ref:notes``, ``tag:"a b"``.
@@ -112,6 +114,18 @@ class LedgerFilter:
     def place(self) -> dict[str, str]:
         """What is asked of an address."""
         return {"tier": self.tier, "namespace": self.namespace, "sensitivity": self.sensitivity}
+
+    @property
+    def document(self) -> JSONObject:
+        """What is set, as it is kept with a pass."""
+        said = {name: value for name, value in asdict(self).items() if value}
+        return said | {name: said[name].isoformat() for name in TIMES if name in said}
+
+    @classmethod
+    def of_document(cls, document: JSONObject) -> "LedgerFilter":
+        known = {each.name for each in fields(cls)}
+        said = {name: value for name, value in document.items() if name in known}
+        return cls(**(said | {name: datetime.fromisoformat(said[name]) for name in TIMES if name in said}))
 
     @property
     def is_empty(self) -> bool:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
-from memory import embeddings, entry_selection, external_runs, passes, retention, search
+from memory import embeddings, entry_selection, external_runs, ledger_exports, passes, retention, search
 from memory.forget import forgetting
 from memory.host import checkpoints, deliveries, idempotency, sql, throttle
 from memory.models import ForgetRequest, Pass, PassState
@@ -52,6 +52,7 @@ def forget(tenant: str, request: str) -> None:
 
 def sweep() -> int:
     throttle.purge(now=timezone.now())
+    ledger_exports.sweep(now=timezone.now())
     return retention.sweep(now=timezone.now())
 
 
@@ -107,6 +108,8 @@ def _enqueue(row: Pass) -> None:
         async_task("memory.tasks.build_preview", row.tenant_id.hex, row.window, timeout=settings.PASS_TIMEOUT)
     elif row.kind in orders.KINDS or row.kind == entry_selection.KIND:
         enqueue_pass(row)
+    elif row.kind == ledger_exports.KIND:
+        enqueue_export(row)
     elif row.kind in TASKS_ABOVE:
         async_task(TASKS_ABOVE[row.kind], row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
 
@@ -137,6 +140,16 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
     if ended and ended.kind == consolidation.KIND and ended.state == PassState.DONE and not ended.dry_run:
         async_task("memory.tasks.find_look_alikes", tenant_id.hex, pass_id.hex, timeout=settings.PASS_TIMEOUT)
     return ended
+
+
+def enqueue_export(row: Pass) -> None:
+    """A worker makes the file; queued in the caller's transaction."""
+    async_task("memory.tasks.export", row.tenant_id.hex, row.id.hex, timeout=settings.PASS_TIMEOUT)
+
+
+def export(tenant: str, pass_id: str) -> None:
+    holder = worker_name()
+    orders.carry_out(UUID(hex=tenant), UUID(hex=pass_id), holder=holder, flow=ledger_exports, clock=timezone.now)
 
 
 def find_look_alikes(tenant: str, pass_id: str) -> None:

@@ -12,6 +12,7 @@ from memory.views import (
     entries,
     forget,
     ledger,
+    ledger_exports,
     lookalikes,
     namespaces,
     nights,
@@ -26,6 +27,9 @@ from memory.views import (
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
     path("memory/selected", entries.selected, name="memory-selected"),
+    path("memory/export", ledger_exports.ledger_export, name="memory-export"),
+    path("memory/export/file", ledger_exports.download, name="memory-export-file"),
+    path("memory/export/remove", ledger_exports.remove, name="memory-export-remove"),
     path("memory/<str:mem_id>", entries.entry, name="memory-entry"),
     path("memory/<str:mem_id>/correct", entries.correct, name="memory-entry-correct"),
     path("memory/<str:mem_id>/retire", entries.retire, name="memory-entry-retire"),

@@ -5,6 +5,7 @@ from memory.models import entry as entry
 from memory.models.archive import Archive, ArchiveState
 from memory.models.background import (
     Distillate,
+    ExportPart,
     MemoryPolicy,
     Pass,
     PassSchedule,
@@ -37,6 +38,7 @@ __all__ = [
     "Distillate",
     "EntryOrigin",
     "EventNote",
+    "ExportPart",
     "ExternalRun",
     "Firing",
     "ForgetRequest",

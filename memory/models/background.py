@@ -86,6 +86,31 @@ class Pass(TenantOwned):
         )
 
 
+class ExportPart(TenantOwned):
+    """A part of the file that an export makes, compressed; the parts follow one another by ``number``."""
+
+    writer = "memory.ledger_exports"
+
+    pass_id = models.UUIDField()
+    number = models.PositiveIntegerField()
+    body = models.BinaryField()
+    expires_at = models.DateTimeField()
+
+    background = tenant_link("memory.Pass", "pass_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "pass_id", "number"), name="a_part_of_an_export_is_there_once"),
+            TenantFK(
+                column="pass_id",
+                to="memory_pass",
+                name="a_part_is_of_an_export_of_its_tenant",
+                on_delete="CASCADE",
+            ),
+        )
+        indexes = (models.Index(fields=("tenant", "expires_at"), name="memory_export_expires"),)
+
+
 class PassSchedule(TenantOwned):
     """A pass of one kind over one ref at every tick of ``cron`` in ``timezone``; ``next_at`` is null while it rests.
 

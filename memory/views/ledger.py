@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -106,7 +107,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("columns"):
         return _choose_columns(request)
     scope, now = tenancy.scope_of(request), timezone.now()
-    wanted = _wanted(request, now)
+    wanted = wanted_of(request, now)
     cursor = pages.Cursor.of(request, "mem")
     page = search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     if request.GET.get("format") == "csv":
@@ -162,10 +163,11 @@ def filter_of(query: str, now: datetime) -> LedgerFilter:
     """The filter that a query asks for."""
     request = HttpRequest()
     request.GET = QueryDict(query)
-    return _wanted(request, now)
+    return wanted_of(request, now)
 
 
-def _wanted(request: HttpRequest, now: datetime) -> LedgerFilter:
+def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
+    """The filter that an address of the ledger says."""
     given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
     state = given["state"] if given["state"] in search.STATES else "present"
     order = given["order"] if given["order"] in search.ORDERS else ""
@@ -183,12 +185,17 @@ def _addresses(request: HttpRequest, page: search.LedgerPage, cursor: pages.Curs
         "permalink": pages.here(request),
         **cursor.links(len(page.entries), page.after),
         **pages.files(request),
-        "chips": [
-            Chip(WORDS[name], AGES.get(value, value) if name == "age" else value, pages.address(request, **{name: ""}))
-            for name in (*FIELDS, *TIMES)
-            if (value := pages.text_of(request, name)) and (name, value) != ("state", "present")
-        ],
+        "chips": chips_of(request),
+        "export": reverse("memory-export") + pages.address(request).removeprefix(request.path),
     }
+
+
+def chips_of(request: HttpRequest) -> list[Chip]:
+    return [
+        Chip(WORDS[name], AGES.get(value, value) if name == "age" else value, pages.address(request, **{name: ""}))
+        for name in (*FIELDS, *TIMES)
+        if (value := pages.text_of(request, name)) and (name, value) != ("state", "present")
+    ]
 
 
 def _around(request: HttpRequest, scope: TenantScope, wanted: LedgerFilter, now: datetime) -> dict[str, Any]:

@@ -37,6 +37,7 @@ LISTS = [
     "/tenants",
 ]
 LISTS += [
+    "/memory/export",
     "/consolidation",
     "/nights",
     "/consolidation/duplicates",

@@ -31,6 +31,7 @@ PAGES = {
     "/memory?subject=odd": 15,
     "/memory?age=24h": 15,
     "/memory?age=24h&tag=common": 17,
+    "/memory/export": 12,
     "/retention": 20,
 }
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django_q.models import Task
 
-from memory import event_notes, workspace
+from memory import event_notes, ledger_exports, workspace
 from memory.forget.erasers.declared import Declared
 from memory.host import audit, event_log, registry
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
@@ -237,4 +237,43 @@ class OperatorAccounts(Kept):
 
 
 OPERATOR_ACCOUNTS = OperatorAccounts()
-STORES = (FAILED_TASKS, INSTALLED, EVENT_NAMES, AUDIT_NAMES, OPERATOR_ACCOUNTS)
+
+
+# Files of exports as a store of a forget: every file of the tenant goes.
+#
+# A file has entries as they were when it was made, of which one may be about the subject without its name. It is made
+# again by who needs it. The name of the store comes behind that of the entries: what is erased in turn is gone from the
+# ledger before, so that an export which begins again finds it no more.
+
+
+class ExportedFiles:
+    """Files that exports of the ledger have made, and exports under way."""
+
+    store = "saved exports"
+    covers: Mapping[str, tuple[str, ...]] = {"memory_exportpart": ("body",)}
+
+    def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
+        return Holding(self.store, tuple(ledger_exports.with_files(tenant_id)))
+
+    def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
+        return {}
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {}
+
+    def erase(
+        self, tenant_id: UUID, subject: Identifiers, rows: tuple[UUID, ...], *, ticked: bool, now: datetime
+    ) -> int:
+        return ledger_exports.forget(tenant_id, rows, now=now)
+
+    def remains(
+        self, tenant_id: UUID, subject: Identifiers, *, chosen: frozenset[UUID], spared: frozenset[UUID]
+    ) -> Remains:
+        """By what the files say. One that was made since has what is still in the ledger, which its store answers
+        for."""
+        named = {row for row, text in ledger_exports.texts(tenant_id) if mention(subject.terms, text) is Mention.EXACT}
+        return Remains(left=len(named))
+
+
+EXPORTED_FILES = ExportedFiles()
+STORES = (EXPORTED_FILES, FAILED_TASKS, INSTALLED, EVENT_NAMES, AUDIT_NAMES, OPERATOR_ACCOUNTS)

@@ -1,0 +1,259 @@
+"""Exports of the ledger in the background: a file that a worker makes, for the one person who asked for it.
+
+An export is a pass of its own kind. Its file stands in the database, in compressed parts: every host serves it, and it
+is restored, forgotten and swept like all else. A worker that takes an export over begins again. A person has one export
+in a tenant at a time, and its file for a day.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from memory import adapter, entry_files, harness, passes, search
+from memory.host import access, audit, ids, sql, tenancy
+from memory.host.errors import Conflict, Gone, Invalid, NotFound
+from memory.host.json_types import JSONObject
+from memory.host.tenancy import TenantScope
+from memory.models import ExportPart, Pass, PassState
+from memory.passes import PassOrder
+from memory.search import LedgerFilter
+from memory.text.matching import FORGOTTEN
+
+WRITER = "memory.ledger_exports"
+KIND = "export"
+CSV, JSON_LINES = "csv", "jsonl"
+FORMATS = (CSV, JSON_LINES)
+KEPT = timedelta(hours=24)
+# Parts that one statement removes: each has some hundred kilobytes.
+REMOVED_AT_ONCE = 20
+QUICKLY = 1  # zlib's level: a third of the size for a few microseconds a row
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What the page shows of an export. ``is_there`` says that its file can be downloaded."""
+
+    work: Pass
+    is_there: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.work.state in passes.OPEN
+
+    @property
+    def format(self) -> str:
+        return str(self.work.options["format"])
+
+    @property
+    def name(self) -> str:
+        return f"entries-{self.work.created_at:%Y-%m-%d}.{self.format}"
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.work.created_at + KEPT
+
+
+def order(scope: TenantScope, wanted: LedgerFilter, form: str, *, now: datetime) -> Pass:
+    """The export waits for a worker; the earlier file of this person is gone. Audited, without what is sought."""
+    scope.check("memory:read")
+    options = checked({"format": form, "filter": wanted.document})
+    if harness.for_tenant(scope.tenant_id).redact_json(options) != options:
+        raise Invalid(errors=[{"field": "format", "message": "cannot be made of a filter that names a secret"}])
+    with transaction.atomic():
+        access.lock_tenant(scope.tenant_id)
+        before = _latest(scope)
+        if before and before.state in passes.OPEN:
+            raise Conflict("Your last export is still being made. Cancel it first.", state=before.state)
+        if before:
+            _remove_parts(scope.tenant_id, [before.id])
+        window = f"asked/{ids.new_id().hex}"
+        row = passes.request(scope.tenant_id, PassOrder(KIND, window, scope.principal.id, options=options), now=now)
+        _record(scope, "export.asked", row, {"format": form, "filteredBy": sorted(wanted.document)}, now)
+    return row
+
+
+def checked(options: JSONObject) -> JSONObject:
+    """Only entries that can be read now are imported elsewhere, so JSON lines are of those."""
+    if options["format"] not in FORMATS:
+        raise Invalid(errors=[{"field": "format", "message": f"must be one of {', '.join(FORMATS)}"}])
+    if options["format"] == JSON_LINES and options["filter"].get("state") != "present":
+        raise Invalid(errors=[{"field": "format", "message": "is of active entries; choose CSV for retired ones"}])
+    return options
+
+
+def latest(scope: TenantScope, *, now: datetime) -> Export | None:
+    """The last export of this person, or None."""
+    scope.check("memory:read")
+    row = _latest(scope)
+    return Export(row, _is_there(row, now)) if row else None
+
+
+def _latest(scope: TenantScope) -> Pass | None:
+    own = passes.of_kinds(scope.tenant_id, (KIND,)).filter(requested_by=scope.principal.id)
+    return own.order_by("-id").first()
+
+
+def _is_there(row: Pass, now: datetime) -> bool:
+    """Whether every part is there: a forget removes all of them, and so does the sweep."""
+    done = row.state == PassState.DONE and row.created_at + KEPT > now
+    return done and bool(row.outcome["parts"]) and _parts(row).filter(number=row.outcome["parts"] - 1).exists()
+
+
+def open_file(scope: TenantScope, *, now: datetime) -> tuple[Export, Iterator[bytes]]:
+    """The file of the last export of this person, part by part; that it was downloaded is on record.
+
+    Refused to who may see less than when it was made.
+    """
+    found = latest(scope, now=now)
+    if found is None:
+        raise NotFound("You have no export.")
+    if not found.is_there:
+        raise Gone("The file of this export is no longer there, or not yet.")
+    if found.work.outcome["sees"] == "all":
+        scope.check("memory:retire")
+    with transaction.atomic():
+        _record(scope, "export.downloaded", found.work, {"rows": found.work.outcome["rows"]}, now)
+    return found, _pieces(found.work)
+
+
+def _pieces(row: Pass) -> Iterator[bytes]:
+    """One part at a time, each read by a statement of its own."""
+    for number in range(row.outcome["parts"]):
+        body = _parts(row).filter(number=number).values_list("body", flat=True).first()
+        if body is None:
+            raise Gone("The file of this export is no longer there.")
+        yield zlib.decompress(body)
+
+
+def remove(scope: TenantScope, *, now: datetime) -> None:
+    """The export of this person leaves off, or its file is gone. Audited."""
+    found = latest(scope, now=now)
+    if found is None:
+        raise NotFound("You have no export.")
+    with transaction.atomic():
+        if found.is_open:
+            passes.stop(scope.tenant_id, found.work.id, now=now)
+        _remove_parts(scope.tenant_id, [found.work.id])
+        _record(scope, "export.removed", found.work, {}, now)
+
+
+def _record(scope: TenantScope, action: str, row: Pass, details: JSONObject, now: datetime) -> None:
+    target = ids.wire("pass", row.id)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
+
+
+# In the worker.
+
+
+def carry_out(work: Pass, *, clock: Clock) -> None:
+    """The file is written from its beginning, part by part, with what the person may see now."""
+    if FORGOTTEN in work.options["filter"].values():
+        raise Conflict("The filter named somebody who was forgotten; it finds other entries now.")
+    now = clock()
+    scope = tenancy.standing_scope(work.tenant_id, work.requested_by, now=now)
+    wanted, form = LedgerFilter.of_document(work.options["filter"]), work.options["format"]
+    _remove_parts(work.tenant_id, [work.id])
+    page = search.ledger_page(scope, wanted, size=1, now=now)
+    total, rows, left_out, number = page.total if page.total_is_exact else 0, 0, 0, -1
+    try:
+        for number, (body, count, kept_back) in enumerate(_bodies(scope, wanted, form, now)):
+            rows, left_out = rows + count, left_out + kept_back
+            with transaction.atomic():
+                _keep(work, number, body)
+                passes.progress(work, done=rows + left_out, total=total, doing="writing the file", now=clock())
+    except passes.LostClaim:
+        raise
+    except Exception:
+        _remove_parts(work.tenant_id, [work.id])
+        raise
+    work.total = rows + left_out
+    sees = "all" if scope.can("memory:retire") else "unsealed"
+    passes.finish(work, outcome={"rows": rows, "leftOut": left_out, "parts": number + 1, "sees": sees}, now=clock())
+
+
+def _bodies(scope: TenantScope, wanted: LedgerFilter, form: str, now: datetime) -> Iterator[tuple[bytes, int, int]]:
+    """The parts of the file, each with the number of its rows, and of those that were left out."""
+    if form == JSON_LINES:
+        # What has no filter goes in the order in which it was written, as ``export_memory`` prints it.
+        every = wanted.is_empty
+        chunks = adapter.exported_in_order(scope, now=now) if every else search.export_chunks(scope, wanted, now=now)
+        for chunk in chunks:
+            lines = [line for entry in chunk if (line := entry_files.json_line(entry))]
+            yield b"".join(lines), len(lines), len(chunk) - len(lines)
+        return
+    counts: list[int] = [0]
+    chunks = search.export_chunks(scope, wanted, now=now)
+    for text in entry_files.csv_parts(_counted(chunks, counts)):
+        yield text.encode(), counts.pop(), 0
+
+
+def _counted(chunks: Iterable[list[adapter.Exported]], counts: list[int]) -> Iterator[list[adapter.Exported]]:
+    for chunk in chunks:
+        counts.append(len(chunk))
+        yield chunk
+
+
+def _keep(work: Pass, number: int, body: bytes) -> None:
+    packed, expires_at = zlib.compress(body, QUICKLY), work.created_at + KEPT
+    part = ExportPart(tenant_id=work.tenant_id, pass_id=work.id, number=number, body=packed, expires_at=expires_at)
+    part.insert(by=WRITER)
+
+
+def _parts(row: Pass) -> QuerySet[ExportPart]:
+    found: QuerySet[ExportPart] = ExportPart.objects.of(row.tenant_id).filter(pass_id=row.id)
+    return found
+
+
+def _remove_parts(tenant_id: UUID, pass_ids: Iterable[UUID]) -> int:
+    """How many exports had a file."""
+    found = list(ExportPart.objects.of(tenant_id).filter(pass_id__in=list(pass_ids)).values_list("pass_id", "id"))
+    _delete(ExportPart.objects.written_by(WRITER).filter(tenant_id=tenant_id), (row for _, row in found))
+    return len({of for of, _ in found})
+
+
+def _delete(rows: QuerySet[ExportPart], wanted: Iterable[UUID]) -> int:
+    return sum(int(rows.filter(id__in=chunk).delete()[0]) for chunk in sql.in_chunks(wanted, REMOVED_AT_ONCE))
+
+
+def sweep(*, now: datetime) -> int:
+    """Files whose day is over are gone; how many parts they had."""
+    lapsed = ExportPart.objects.filter(expires_at__lte=now).values_list("id", flat=True)
+    return _delete(ExportPart.objects.written_by(WRITER), list(lapsed))
+
+
+# For a forget.
+
+
+def with_files(tenant_id: UUID) -> list[UUID]:
+    """The exports of the tenant that have a file, and those under way."""
+    finished = ExportPart.objects.of(tenant_id).order_by().values_list("pass_id", flat=True).distinct()
+    under_way = passes.of_kinds(tenant_id, (KIND,)).filter(state=PassState.CLAIMED, state__in=passes.OPEN)
+    return sorted({*finished, *under_way.values_list("id", flat=True)})
+
+
+@transaction.atomic
+def forget(tenant_id: UUID, pass_ids: Iterable[UUID], *, now: datetime) -> int:
+    """These files are gone, whatever they say: they may hold under another name what was forgotten. Of an export under
+    way the worker loses its claim, and the next begins again with what is there then. Returns how many there were."""
+    wanted = list(pass_ids)
+    taken = sum(passes.LEASE.release(tenant_id, row, holder=holder) for row, holder in _held(tenant_id, wanted))
+    return max(taken, _remove_parts(tenant_id, wanted))
+
+
+def _held(tenant_id: UUID, wanted: list[UUID]) -> list[tuple[UUID, str]]:
+    rows = passes.of_kinds(tenant_id, (KIND,)).filter(id__in=wanted, state=PassState.CLAIMED)
+    return list(rows.exclude(holder="").values_list("id", "holder"))
+
+
+def texts(tenant_id: UUID) -> Iterator[tuple[UUID, str]]:
+    """What each part of every file says, with its export."""
+    rows = ExportPart.objects.of(tenant_id).order_by("pass_id", "number").values_list("pass_id", "body")
+    for pass_id, body in rows.iterator(chunk_size=1):
+        yield pass_id, zlib.decompress(body).decode()
