@@ -60,6 +60,14 @@ class MemoryWrite(memory_wire.EntryWrite):
     key = Text(required=False, max_length=255)
 
 
+# Clients hold the object of every result against the schema of its tool, that of a refusal too.
+REFUSAL: Schema = {
+    "type": "object",
+    "required": ["error", "message"],
+    "properties": {"error": STRING, "message": STRING},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of a tool, by whom, with arguments that fit its schema; ``body`` is the request as it was sent."""
@@ -111,7 +119,7 @@ class Tool:
             "title": self.title,
             "description": self.description,
             "inputSchema": self.takes,
-            "outputSchema": self.gives,
+            "outputSchema": {"type": "object", "anyOf": [self.gives, REFUSAL]},
             "annotations": hints if self.reads else hints | {"destructiveHint": False},
         }
 

@@ -1,0 +1,162 @@
+"""The official clients from npm, run by node: a whole session of the MCP SDK, and the reference library of webhooks."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from memory.host import tenant_log, vault, webhooks
+from memory.host.events import WorkspaceUpdated
+from openwop_console.process.dispatcher import Dispatcher
+from tests import hooks
+from tests.fixtures_console import ConsoleProcess
+from tests.mcp.test_sdk import answer_when_asked, csrf_of, signed_in
+from tests.receiver import Receiver
+
+FOLDER = Path(settings.BASE_DIR) / "tests" / "clients" / "typescript"
+FILES = ("package.json", "package-lock.json", "session.mjs", "webhooks.mjs")
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of the folder with what they need, as the lock file says. Without node the tests are skipped; where
+    CI is set they fail, so that no green hides it."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        missing = "node and npm are not there: apt-get install nodejs npm"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    folder = tmp_path_factory.mktemp("typescript")
+    for name in FILES:
+        shutil.copy(FOLDER / name, folder)
+    words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Session:
+    """The program ``session.mjs``, which is told one thing a line and says one thing a line."""
+
+    def __init__(self, program: subprocess.Popen[str]) -> None:
+        self._program = program
+
+    def hear(self) -> Any:
+        assert self._program.stdout
+        line = self._program.stdout.readline()
+        assert line, self._program.stderr and self._program.stderr.read()
+        return json.loads(line)
+
+    def say(self, line: str) -> None:
+        print(line, file=self._program.stdin, flush=True)
+
+    def call(self, tool: str, **given: Any) -> Any:
+        self.say(json.dumps({"tool": tool, "given": given}))
+        return self.hear()
+
+
+@contextmanager
+def session(package: Path, console: ConsoleProcess, key: str = "") -> Iterator[Session]:
+    """A session that goes on while the block lasts, and has ended well behind it."""
+    environment = os.environ | {"OPENWOP_URL": console.url, "OPENWOP_API_KEY": key}
+    with subprocess.Popen(
+        ["node", "session.mjs"],
+        cwd=package,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        stop = threading.Timer(SECONDS, program.kill)
+        stop.start()
+        try:
+            yield Session(program)
+            assert program.stdin
+            program.stdin.close()
+            assert program.wait() == 0, program.stderr and program.stderr.read()
+        finally:
+            stop.cancel()
+            program.kill()
+
+
+def consented(browser: httpx.Client, address: str) -> str:
+    """The code with which a person who consents sends the client back."""
+    page = browser.get(address).text
+    signed = re.search(r'name="request" value="([^"]+)"', page)
+    assert signed, page
+    sent = {"request": signed[1], "scopes": "mcp", "action": "grant", "csrfmiddlewaretoken": csrf_of(page)}
+    answer = browser.post("/oauth/authorize", data=sent, headers={"Referer": address})
+    return parse_qs(urlsplit(answer.headers["Location"]).query)["code"][0]
+
+
+@pytest.mark.console
+@pytest.mark.engines
+def test_sessions_of_the_typescript_sdk_with_keys_and_by_consent_in_two_tenants(
+    package: Path, console_process: ConsoleProcess
+) -> None:
+    console_process.start()
+    acme, globex = (console_process.key(slug, "agent", f"{slug}.desk") for slug in ("acme", "globex"))
+    with session(package, console_process, acme) as ours, session(package, console_process, globex) as theirs:
+        kept, foreign = ours.hear()["kept"], theirs.hear()["kept"]
+        assert ours.call("memory_get", id=foreign)["isError"]
+        assert theirs.call("memory_get", id=kept)["isError"]
+        person = answer_when_asked(console_process, "Blue")
+        answered = ours.call("ask_human", question="Which colour?", options=["Red", "Blue"], timeoutSeconds=60)
+        assert answered["answer"]["answer"] == "Blue"
+        assert answered["told"] > 0
+        person.join(10)
+
+    with signed_in(console_process, "acme") as ada, session(package, console_process) as granted:
+        granted.say(consented(ada, granted.hear()["authorize"]))
+        by_grant = granted.hear()["kept"]
+        assert granted.call("memory_get", id=kept)["isError"] is False
+        assert granted.call("memory_get", id=by_grant)["answer"]["entry"]["id"] == by_grant
+        assert granted.call("memory_get", id=foreign)["isError"]
+        page = ada.get("/settings").text
+        assert "TypeScript SDK" in page
+        address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
+        assert address
+        sent = {"csrfmiddlewaretoken": csrf_of(page)}
+        assert ada.post(address[1], data=sent, headers={"Referer": f"{console_process.url}/settings"}).is_redirect
+        # Its access token opens nothing any more, and the client that refreshes it is told that the grant is gone.
+        assert granted.call("memory_get", id=by_grant) == {"refused": "InvalidGrantError"}
+
+
+@pytest.mark.django_db
+def test_the_reference_library_of_javascript_verifies_a_delivery_and_no_other(package: Path, settings: Any) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    receiver, sender = Receiver(), Dispatcher(timezone.now)
+    webhook = hooks.subscribe("workspace.updated", url=receiver.url)
+    tenant_log.append(webhook.tenant_id, WorkspaceUpdated("notes/ä.md", 1), now=timezone.now())
+    sender.run_dry()
+    sender.close()
+    receiver.close()
+    (delivery,) = receiver.received
+    secret = vault.open_webhook_secrets(webhook.tenant_id, webhooks.wire_id(webhook))["current"]
+    payload = delivery.raw.decode()
+    given = {"secret": secret, "payload": payload, "headers": dict(delivery.headers)}
+    verified = verify(package, given)
+    assert json.loads(verified.stdout) == delivery.body
+    for wrong in ({"payload": f"{payload} "}, {"secret": f"whsec_{'A' * 43}="}):
+        refused = verify(package, given | wrong)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "WebhookVerificationError" in refused.stderr
+
+
+def verify(package: Path, given: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    words = ["node", "webhooks.mjs"]
+    return subprocess.run(
+        words, cwd=package, input=json.dumps(given), capture_output=True, text=True, check=False, timeout=SECONDS
+    )
