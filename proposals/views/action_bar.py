@@ -16,8 +16,8 @@ from proposals.review import Detail
 
 LABELS = {
     "decide": "Approve and Request changes",
-    "apply": "Ask for activation",
-    "withdraw": "Withdraw the gate",
+    "apply": "Request approval",
+    "withdraw": "Cancel approval request",
     "revise": "Revise",
     "reject": "Reject",
     "override": "Override",
@@ -135,7 +135,7 @@ def _state_in_words(refusal: Refusal) -> str:
         return "the gate has expired"
     if refusal.details.get("gateState"):
         return "the gate has been decided already"
-    return "no gate is open; ask for activation first" if refusal.message.startswith("No gate is open") else ""
+    return "no approval is requested; request it first" if refusal.message.startswith("No gate is open") else ""
 
 
 def restates(told: Detail, duplicate: Duplicate) -> str:

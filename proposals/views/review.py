@@ -47,12 +47,12 @@ NUMBER_DIGITS = 9
 UNDER_WAY = (PassState.WAITING, PassState.CLAIMED)
 SHOWN = 14
 ENDINGS: dict[str, tuple[str, str, str]] = {
-    GateState.GRANTED: ("shield-check", "good", "Gate granted"),
-    GateState.REJECTED: ("circle-x", "bad", "Gate rejected"),
-    GateState.CHANGES_REQUESTED: ("pencil", "warn", "Gate ended with a request for changes"),
-    GateState.EXPIRED: ("hourglass", "bad", "Gate expired"),
-    GateState.VOID: ("circle-slash", "warn", "Gate void, and its votes with it"),
-    GateState.CANCELLED: ("ban", "", "Gate cancelled"),
+    GateState.GRANTED: ("shield-check", "good", "Approval granted"),
+    GateState.REJECTED: ("circle-x", "bad", "Approval refused"),
+    GateState.CHANGES_REQUESTED: ("pencil", "warn", "Approval ended with a request for changes"),
+    GateState.EXPIRED: ("hourglass", "bad", "Approval request expired"),
+    GateState.VOID: ("circle-slash", "warn", "Approval request void, and its votes with it"),
+    GateState.CANCELLED: ("ban", "", "Approval request cancelled"),
 }
 VOTES: dict[str, tuple[str, str, str]] = {
     Decision.GRANTED: ("check", "good", "Approved"),
@@ -74,7 +74,7 @@ TABS = {
 }
 # What a page says of a request that was refused; nothing, when it only reads.
 REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
-STEPS = ("Review", "Gate", "Installing", "Installed")
+STEPS = ("Review", "Approval", "Installing", "Installed")
 
 
 # The Changes tab: which two texts are compared, what the difference means, and its lines.
@@ -254,8 +254,8 @@ def _of_gate(told: Detail, read: int) -> list[str]:
     gate = told.gate
     if gate is None:
         void = told.last is not None and told.last.gate.state == GateState.VOID
-        return ["No gate is under way now." + (" The last one is void." if void else "")]
-    return [f"The gate is about revision {gate.revision}."] if gate.revision != read else []
+        return ["No approval is requested now." + (" The last request is void." if void else "")]
+    return [f"The approval request is about revision {gate.revision}."] if gate.revision != read else []
 
 
 # Looking for proposals now: the host goes over its own traces because somebody asks, and the inbox says what came.
@@ -343,14 +343,14 @@ def _written(revision: Revision) -> Milestone:
 
 def _asked(ballot: Ballot) -> Iterator[Milestone]:
     gate = ballot.gate
-    yield Milestone(gate.opened_at, "hourglass", "warn", "Activation asked for", gate.opened_by, gate.revision)
+    yield Milestone(gate.opened_at, "hourglass", "warn", "Approval requested", gate.opened_by, gate.revision)
     yield from (_voted(vote) for vote in ballot.votes)
     if ended := _ended(ballot):
         yield ended
 
 
 def _voted(vote: Vote) -> Milestone:
-    icon, tone, words = ("shield-alert", "bad", "Gate overridden") if vote.overrides else VOTES[vote.decision]
+    icon, tone, words = ("shield-alert", "bad", "Approval overridden") if vote.overrides else VOTES[vote.decision]
     return Milestone(vote.at, icon, tone, words, vote.principal, vote.revision)
 
 
@@ -359,7 +359,7 @@ def _ended(ballot: Ballot) -> Milestone | None:
     if gate.closed_at is None:
         return None
     icon, tone, words = ENDINGS[gate.state]
-    words = "Gate withdrawn" if ballot.withdrawn_by else words
+    words = "Approval request cancelled" if ballot.withdrawn_by else words
     return Milestone(gate.closed_at, icon, tone, words, ballot.withdrawn_by, gate.revision)
 
 
@@ -502,7 +502,7 @@ def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, objec
         "under_way": is_under_way(told),
         "expired": told.gate is not None and rules.has_expired(told.gate, now),
         "direct": rules.activates_directly(),
-        "steps": ",".join(step for step in STEPS if step != "Gate" or not rules.activates_directly()),
+        "steps": ",".join(step for step in STEPS if step != "Approval" or not rules.activates_directly()),
         "step": _step(told),
         "policy_words": action_bar.policy_in_words(gate or told.policy),
         "policy_gate": gate,
@@ -517,7 +517,7 @@ def _step(told: Detail) -> str:
         return "Installed"
     if not told.under_review:
         return ""
-    return "Installing" if is_under_way(told) else "Gate" if told.gate else "Review"
+    return "Installing" if is_under_way(told) else "Approval" if told.gate else "Review"
 
 
 def _principals(told: Detail) -> set[str]:

@@ -63,7 +63,7 @@ def test_a_change_is_asked_for_by_one_and_confirmed_by_another_in_plain_forms(ad
     assert "Approvals needed: 1 → 2" in shown
     assert "Expires after: 14 days → 36 hours" in shown
     assert "Who asked for a change of a policy does not confirm it." in shown
-    assert "Take it back" in shown
+    assert "Withdraw" in shown
     [change] = waiting()
     assert "waits for a second person" in body_of(oda.get("/settings"))
     shown = body_of(oda.get(URL))

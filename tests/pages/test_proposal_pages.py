@@ -163,8 +163,8 @@ def test_a_vote_against_it_leaves_the_proposal_under_review(ada: Client) -> None
     vote(ada, made, decision="rejected", reason="too long")
     shown = body_of(ada.get(url_of(made)))
     assert "too long" in shown
-    assert "Gate rejected" in shown
-    assert "Ask for activation" in shown
+    assert "Approval refused" in shown
+    assert "Request approval" in shown
 
 
 def test_rejecting_needs_a_reason_and_ends_the_review(ada: Client) -> None:
@@ -207,7 +207,7 @@ def test_a_vote_without_a_gate_and_one_about_other_bytes_are_conflicts(ada: Clie
     made = proposing.propose()
     answer = vote(ada, made)
     assert answer.status_code == 409
-    assert "No gate is under way now" in body_of(answer)
+    assert "No approval is requested now" in body_of(answer)
     proposing.opened(made)
     answer = vote(ada, made, sha256="0" * 64)
     assert answer.status_code == 409

@@ -52,7 +52,7 @@ def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: An
     bar = page.locator(".decision-bar")
     expect(bar).to_contain_text("You are deciding revision 1")
     expect(bar.get_by_role("button", name="Approve")).to_be_disabled()
-    bar.get_by_role("button", name="Ask for activation").click()
+    bar.get_by_role("button", name="Request approval").click()
     expect(page.locator(".aside")).to_contain_text("waiting 0 of 1")
     drain()
     for tab in ("Artifact", "Evidence", "Discussion", "History", "Effect", "Changes"):
@@ -111,7 +111,7 @@ def test_from_the_inbox_to_the_installation_without_scripts(plain: Page, live_se
     made = proposing.propose(title="Shorter summaries")
     sign_in(plain, live_server.url, "/proposals")
     plain.get_by_role("link", name="Shorter summaries").first.click()
-    plain.get_by_role("button", name="Ask for activation").click()
+    plain.get_by_role("button", name="Request approval").click()
     drain()
     plain.get_by_role("link", name="Discussion").click()
     plain.get_by_label("Comment on revision 1").fill("Fine by me <b>really</b>")
@@ -182,7 +182,7 @@ def test_an_override_by_keyboard_alone_leaves_its_mark(page: Page, live_server: 
     expect(page.locator("div.override-mark")).to_contain_text(WHY)
     drain()
     expect(page.get_by_role("heading", name="Installed")).to_be_visible()
-    expect(page.locator(".aside")).to_contain_text("This gate was overridden.")
+    expect(page.locator(".aside")).to_contain_text("The approval was overridden.")
 
 
 def test_the_hunks_are_walked_with_j_and_k(page: Page, live_server: Any) -> None:

@@ -205,7 +205,7 @@ def test_a_void_vote_stays_and_is_marked_as_void(ada: Client) -> None:
     shown = body_of(ada.get(url_of(made)))
     assert "seen as it was" in shown
     assert 'class="vote void"' in shown
-    assert "Gate void, and its votes with it" in shown
+    assert "Approval request void, and its votes with it" in shown
     assert "saw revision 1" in shown
 
 
@@ -224,7 +224,7 @@ def test_neighbours_stand_in_the_order_of_the_inbox_and_are_of_this_tenant(ada: 
 
 def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
     made = proposing.propose()
-    assert "no gate is open; ask for activation first" in body_of(ada.get(url_of(made)))
+    assert "no approval is requested; request it first" in body_of(ada.get(url_of(made)))
     proposing.policy(eligible_roles=("operator",), override_roles=())
     opened = proposing.opened(made)
     shown = body_of(ada.get(url_of(made)))
@@ -236,7 +236,7 @@ def test_each_reason_is_said_in_words(ada: Client, sign_in: SignIn) -> None:
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
     shown = body_of(operator.get(url_of(made)))
     assert "the gate has expired" in shown
-    assert "Ask for activation" in shown
+    assert "Request approval" in shown
 
 
 def test_the_button_says_that_the_last_approval_installs(ada: Client, sign_in: SignIn) -> None:
@@ -274,7 +274,7 @@ def test_requesting_changes_needs_a_reason_and_keeps_the_proposal_under_review(a
     shown = body_of(ada.get(url_of(made)))
     assert "&lt;script&gt;" in shown
     assert "\u202e" not in shown
-    assert "Gate ended with a request for changes" in shown
+    assert "Approval ended with a request for changes" in shown
     assert proposing.fresh(made).state == "draft"
 
 
@@ -410,7 +410,7 @@ def test_an_installation_that_failed_says_so_with_the_way_on(ada: Client) -> Non
     assert proposing.advance(opened).status == "failed"
     shown = body_of(ada.get(url_of(made)))
     assert "Approved, and not installed" in shown
-    assert "Ask for activation" in shown
+    assert "Request approval" in shown
 
 
 # Revising
@@ -518,7 +518,7 @@ def test_an_override_asks_for_a_reason_and_the_id_and_marks_the_proposal_for_goo
     for tab in TABS:
         shown = body_of(ada.get(f"{url_of(made)}{tab}"))
         assert WHY in shown
-        assert "This gate was overridden." in shown
+        assert "The approval was overridden." in shown
 
 
 def test_without_the_permission_the_override_page_says_which(sign_in: SignIn) -> None:
@@ -849,7 +849,7 @@ def test_a_withdrawn_gate_says_who_withdrew_it(ada: Client, sign_in: SignIn) -> 
         empty = shown.partition("No vote came at the gate over revision 1 before")[2].partition("</p>")[0]
         assert "cleo@acme.example" in empty
         assert "withdrew it." in empty
-        assert "cleo@acme.example" in shown.partition("Gate withdrawn by")[2].partition("</li>")[0]
+        assert "cleo@acme.example" in shown.partition("Approval request cancelled by")[2].partition("</li>")[0]
         assert ">withdrawn</span>" in shown
     assert "cleo@acme.example" in body_of(ada.get(f"{url_of(made)}/history")).partition(">withdrawn</span>")[2]
 
@@ -870,7 +870,7 @@ def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
 def test_an_override_stands_in_the_list_of_what_happened_as_such(ada: Client) -> None:
     made = proposing.propose()
     overridden(made)
-    assert "Gate overridden by" in body_of(ada.get(url_of(made)))
+    assert "Approval overridden by" in body_of(ada.get(url_of(made)))
 
 
 def test_a_reason_without_a_field_left_for_it_stands_beside_the_conflict(ada: Client) -> None:
