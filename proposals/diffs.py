@@ -6,12 +6,15 @@ that mean the same do not differ.
 
 import json
 import re
+from collections.abc import Iterator
 
 from memory.text import differences
 from memory.text.differences import ADDED, CHANGED, MAX_LINES, REMOVED, SAME, Diff, Piece
 
 __all__ = ["ADDED", "CHANGED", "MAX_LINES", "REMOVED", "SAME", "Diff", "Piece", "between", "readable", "size_of_change"]
 
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+INDENT = "  "
 LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
 
 
@@ -41,3 +44,27 @@ def _broken(line: str) -> list[str]:
     """A line with a long text in it, broken behind each of the text's own line breaks."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return LINE_BREAK_IN_A_STRING.sub(rf"\1\\n\n{indent}", line).split("\n")
+
+
+def laid_out(text: str) -> str:
+    """``text`` with a member a line when it stands on one line; a text with lines of its own is left as it is."""
+    return text if "\n" in text.strip() else "".join(_pieces(TOKEN.findall(text)))
+
+
+def _pieces(tokens: list[str]) -> Iterator[str]:
+    depth = 0
+    for before, piece, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if piece in "{[":
+            empty = after in ("}", "]")
+            depth += not empty
+            yield piece if empty else piece + _line(depth)
+        elif piece in "}]":
+            opened = before in ("{", "[")
+            depth -= not opened
+            yield piece if opened else _line(depth) + piece
+        else:
+            yield {",": f",{_line(depth)}", ":": ": "}.get(piece, piece)
+
+
+def _line(depth: int) -> str:
+    return "\n" + INDENT * depth

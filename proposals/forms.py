@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from memory.host.pages import PlainForm
-from proposals import drafts, layouts, policies, policy_review
+from proposals import diffs, drafts, policies, policy_review
 from proposals.drafts import Change
 from proposals.models import Revision
 from proposals.policies import OVERRIDES, VOTES, Policy, roles_with
@@ -128,7 +128,7 @@ class RevisionForm(AboutRevision):
     )
 
     def __init__(self, data: object, *, standing: Revision, gate_open: bool, artifact_fixed: bool) -> None:
-        self.laid_out = layouts.laid_out(standing.text)
+        self.laid_out = diffs.laid_out(standing.text)
         self.standing = standing
         now = {"title": standing.title, "rationale": standing.rationale, "artifact": self.laid_out}
         super().__init__(data, initial={**now, "revision": standing.number})

@@ -31,8 +31,8 @@ from memory.host.outbound import OutboundFailed
 from memory.policies import Policy
 from memory.text import token_budget
 from openwop_console.runtime import calls, workflows
+from openwop_console.runtime.expressions import fill
 from openwop_console.runtime.json_schemas import problems
-from openwop_console.runtime.placeholders import fill
 
 KIND = "ai.chat"
 SECONDS = 40.0

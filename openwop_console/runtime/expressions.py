@@ -4,6 +4,7 @@ Expressions are JMESPath, which looks at values and nothing else; regular expres
 """
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions, signature
 from jmespath.visitor import TreeInterpreter
 
+from memory.host.node_types import NodeFailure
+
+PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 Values = Mapping[str, Any]
 HEAVIEST = 50_000
 HEAVIEST_IN_A_RUN = 2_000_000
@@ -251,3 +255,26 @@ def _less(left: int, value: object) -> int:
 def evaluate_until(expression: str, values: Values, deadline: float) -> Any:
     """What ``evaluate`` finds in little memory and before ``deadline``, a reading of the monotonic clock."""
     return evaluate(expression, values, Bounds(deadline))
+
+
+def fill(template: str, values: Mapping[str, object]) -> str:
+    """``template`` with each ``{{name}}`` replaced; a name without a value fails the node."""
+
+    def value_of(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise NodeFailure("prompt_variable_unresolved", f"The placeholder {match[1]!r} has no value.")
+        return str(values[match[1]])
+
+    return PLACEHOLDER.sub(value_of, template)
+
+
+def fill_json(template: object, values: Mapping[str, object]) -> Any:
+    """The same in every string of a JSON value; one that is a placeholder and nothing else becomes the value itself."""
+    if isinstance(template, dict):
+        return {name: fill_json(each, values) for name, each in template.items()}
+    if isinstance(template, list):
+        return [fill_json(each, values) for each in template]
+    if not isinstance(template, str):
+        return template
+    alone = PLACEHOLDER.fullmatch(template)
+    return values[alone[1]] if alone and alone[1] in values else fill(template, values)

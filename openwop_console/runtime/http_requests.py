@@ -21,8 +21,8 @@ from memory.host.node_types import (
 )
 from memory.host.outbound import OutboundFailed
 from openwop_console.runtime import calls, expressions
+from openwop_console.runtime.expressions import fill, fill_json
 from openwop_console.runtime.json_schemas import problems
-from openwop_console.runtime.placeholders import fill, fill_json
 
 KIND = "http.request"
 SECONDS = 30.0

@@ -16,10 +16,10 @@ from memory.host.json_types import JSONObject
 from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
 from memory.host.outbound import OutboundFailed
 from openwop_console.runtime import calls, expressions
+from openwop_console.runtime.expressions import fill_json
 from openwop_console.runtime.json_schemas import problems
 from openwop_console.runtime.mcp_servers import NAME
 from openwop_console.runtime.models import McpServer
-from openwop_console.runtime.placeholders import fill_json
 
 KIND = "mcp.tool"
 SECONDS = 40.0

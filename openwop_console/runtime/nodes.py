@@ -24,7 +24,7 @@ from memory.host.node_types import (
     node_type,
 )
 from memory.text import token_budget
-from openwop_console.runtime.placeholders import fill
+from openwop_console.runtime.expressions import fill
 
 LONGEST_DELAY_MS = 86_400_000
 TAKEN = "task-taken"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from uuid import UUID
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -12,11 +13,11 @@ from memory import answer_forms, run_timeline
 from memory.answer_forms import AnswerForm
 from memory.host import ids, pages
 from memory.host.errors import Conflict, Invalid
-from memory.host.models import Run
+from memory.host.models import ForkMode, Run
 from memory.host.tenancy import scope_of
 from memory.views.runs import render_run
 from openwop_console.runtime import replay, runs
-from openwop_console.runtime.forms import ForkForm
+from openwop_console.runtime.replay import ForkRequest
 
 STEER: dict[str, Callable[..., Run]] = {
     "cancel": runs.cancel_run,
@@ -82,3 +83,15 @@ def _answer(request: HttpRequest, form: AnswerForm, run_id: UUID | None) -> Run:
         said = {"accept": "approved", "reject": "rejected"}.get(mine.action, "answered")
         raise Conflict(f"You {said} this already. Your answer counts once; it was not recorded again.")
     return runs.resolve_interrupt(scope, run_id, node_id, form.resume_value(), now=now)
+
+
+class ForkForm(forms.Form):
+    """From which event a run is forked, and how."""
+
+    mode = forms.ChoiceField(choices=ForkMode.choices)
+    from_seq = forms.IntegerField(min_value=0, max_value=2**62)
+
+    def order(self) -> ForkRequest:
+        if not self.is_valid():
+            raise Invalid(errors=[{"field": name, "message": said.as_text()} for name, said in self.errors.items()])
+        return ForkRequest(self.cleaned_data["mode"], self.cleaned_data["from_seq"])

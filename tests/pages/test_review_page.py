@@ -17,7 +17,7 @@ from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Invalid
 from memory.host.models import AuditRecord, Interrupt
 from memory.host.tenancy import TenantScope
-from proposals import comments, gate, layouts, lifecycle, overrides, revisions
+from proposals import comments, diffs, gate, lifecycle, overrides, revisions
 from proposals.comments import Spot
 from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
@@ -494,10 +494,10 @@ def test_a_rollback_offers_no_artifact_to_revise(ada: Client) -> None:
     ],
 )
 def test_laying_out_changes_white_space_alone(text: str) -> None:
-    laid = layouts.laid_out(text)
+    laid = diffs.laid_out(text)
     assert json.loads(laid) == json.loads(text)
-    assert layouts.TOKEN.findall(laid) == layouts.TOKEN.findall(text)
-    assert layouts.laid_out(laid) == laid
+    assert diffs.TOKEN.findall(laid) == diffs.TOKEN.findall(text)
+    assert diffs.laid_out(laid) == laid
 
 
 # Overriding

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openwop_console.runtime.placeholders import PLACEHOLDER
+from openwop_console.runtime.expressions import PLACEHOLDER
 from proposals.learning.miners import evidence, sentences
 from proposals.learning.miners.prompts import extended
 from proposals.learning.miners.traces import Correction, Finding, RunTrace, Traces
