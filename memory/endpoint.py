@@ -126,15 +126,11 @@ class Completion:
 
 
 async def chat(
-    url: str, key: str, body: JSONObject, *, seconds: float, say: Callable[[str], None], idempotency_key: str
+    url: str, key: str, body: JSONObject, *, seconds: float, say: Callable[[str], None], headers: dict[str, str]
 ) -> Completion:
     """One completion, streamed: ``say`` is given each piece of the text as it comes. Raises ``OutboundFailed``,
     with the reason ``empty`` when nothing is said. An endpoint that does not stream is heard as a whole."""
-    headers = {
-        "Authorization": f"Bearer {key}",
-        "Accept": "text/event-stream, application/json",
-        "Idempotency-Key": idempotency_key,
-    }
+    headers = {**headers, "Authorization": f"Bearer {key}", "Accept": "text/event-stream, application/json"}
     asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
     heard = _Heard(say)
     async with _answered(f"{url.rstrip('/')}/chat/completions", headers, asked, seconds) as answer:

@@ -5,7 +5,6 @@ spans of a run and of its nodes follow from the ids of these, so that whoever go
 after a restart, goes on with its trace. This module is imported only where ``OPENWOP_TELEMETRY`` is set.
 """
 
-import hashlib
 import logging
 import os
 import threading
@@ -253,7 +252,7 @@ class _Told:
             told["error.type"] = event.error.code
         began = run.started_at or run.created_at
         name = f"invoke_workflow {run.workflow_id}"
-        self._span(name, told, began, parent=_parent(run.traceparent), span_id=_span_id(run.id))
+        self._span(name, told, began, parent=_parent(run.traceparent), span_id=traces.span_id(run.id))
         self.sdk.runs.add(1, {"openwop.run.status": status})
 
     def node(self, event: NodeCompleted | NodeFailed | NodeCancelled) -> None:
@@ -271,7 +270,7 @@ class _Told:
         if isinstance(event, NodeFailed):
             told["error.type"] = event.error.code
         name = f"{told.get(OPERATION, 'node')} {type_id}"
-        span_id = _span_id(self.run.id, event.node_id)
+        span_id = traces.span_id(self.run.id, event.node_id)
         self._span(name, told, first.timestamp, parent=self._within(), span_id=span_id)
 
     def call(self, event: CallAnswered, model: str) -> None:
@@ -327,7 +326,7 @@ class _Told:
         if flags is None:
             decided = self.sdk.provider.sampler.should_sample(None, self.trace_id, "").decision
             flags = TraceFlags(TraceFlags.SAMPLED if decided is Decision.RECORD_AND_SAMPLE else TraceFlags.DEFAULT)
-        return _context(self.trace_id, _span_id(self.run.id, node_id), flags, remote=False)
+        return _context(self.trace_id, traces.span_id(self.run.id, node_id), flags, remote=False)
 
     def _span(
         self,
@@ -358,11 +357,6 @@ METERED = (OPERATION, "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.to
 def _of_operation(told: Attributes) -> Attributes:
     """What a metric may be broken down by: nothing of which there is ever more."""
     return {name: told[name] for name in METERED if name in told}
-
-
-def _span_id(run_id: UUID, node_id: str = "") -> int:
-    """The id of the span of a run, or of a node of it."""
-    return int.from_bytes(hashlib.sha256(run_id.bytes + node_id.encode()).digest()[:8]) or 1
 
 
 def _nanoseconds(moment: datetime) -> int:

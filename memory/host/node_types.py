@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Protocol
 
+from memory.host import traces
 from memory.host.events import Ask
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
@@ -62,6 +63,16 @@ class Sending:
     idempotency_key: str
     seconds: float
     say: Callable[[str], None] = lambda text: None  # what readers of the run are shown while the call goes on
+    traceparent: str = ""  # of the trace that the run continues
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the other side is told of the call itself."""
+        return {"Idempotency-Key": self.idempotency_key, **self.trace}
+
+    @property
+    def trace(self) -> dict[str, str]:
+        return {traces.HEADER: self.traceparent} if self.traceparent else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from memory.host import traces
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 
@@ -34,10 +35,18 @@ class Message:
     id: str | int | None = None
 
     @property
+    def traceparent(self) -> str:
+        """The trace that the request belongs to, as its ``_meta`` says; empty when that says none."""
+        return traces.accepted(self._meta(traces.HEADER))
+
+    def _meta(self, name: str) -> Any:
+        meta = self.params.get("_meta")
+        return meta.get(name) if isinstance(meta, dict) else None
+
+    @property
     def progress_token(self) -> str | int | None:
         """What the client wants to know progress by, if it does."""
-        meta = self.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = self._meta("progressToken")
         return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
 

@@ -4,6 +4,7 @@ Only the answer of a person is waited for: as a stream with progress, where the 
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -46,6 +47,7 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
         return _json(protocol.error(protocol.id_of(body), wrong.code, wrong.message, wrong.data), status=400)
     if message is None or message.id is None:
         return HttpResponse(status=202)
+    scope = replace(scope, traceparent=message.traceparent or scope.traceparent)
     try:
         if message.method == "tools/call" and tools.tool_named(message) is tools.ASK:
             return _asked(request, scope, message, now)

@@ -20,7 +20,7 @@ from uuid import UUID
 from django.conf import settings
 
 from memory import harness, kept_calls
-from memory.host import ids, runs
+from memory.host import ids, runs, traces
 from memory.host.events import (
     AgentToolCalled,
     AgentToolReturned,
@@ -163,7 +163,9 @@ def _sent(under_way: UnderWay) -> Iterator[concurrent.futures.Future[JSONObject]
 
 
 async def _awaited(under_way: UnderWay) -> JSONObject:
-    sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append)
+    run, node_id = under_way.position.run, under_way.position.node_id
+    trace = traces.within_node(run.traceparent, run.id, node_id)
+    sending = Sending(under_way.idempotency_key, under_way.seconds, under_way.said.append, trace)
     try:
         async with asyncio.timeout(under_way.seconds + SLACK):
             return await under_way.call.send(sending)

@@ -233,7 +233,7 @@ def _ask(
                 body,
                 seconds=sending.seconds,
                 say=sending.say,
-                idempotency_key=sending.idempotency_key,
+                headers=sending.headers,
             )
         except OutboundFailed as failed:
             raise calls.failure_of(failed) from None

@@ -58,7 +58,9 @@ CONFIG = {
     },
 }
 # Headers that are this host's to set, and those whose value is a credential.
-OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key"})
+OURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key", "traceparent"}
+)
 CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
 
@@ -93,7 +95,7 @@ def http_request(ctx: NodeContext) -> Outcome:
         asked["body"] = content.decode()
 
     async def send(sending: Sending) -> JSONObject:
-        given = {**headers, "Idempotency-Key": sending.idempotency_key}
+        given = {**headers, **sending.headers}
         try:
             request = httpx.Request(ctx.config["method"], url, headers=given, content=content)
             async with outbound.exchange(request, seconds=sending.seconds) as answer:

@@ -146,7 +146,7 @@ class _Session:
 
     def _headers(self) -> dict[str, str]:
         credential = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        return {"Accept": "application/json, text/event-stream", **credential, **self.headers}
+        return {"Accept": "application/json, text/event-stream", **credential, **self.sending.trace, **self.headers}
 
     async def _answer(self, answer: httpx.Response) -> JSONObject:
         """The server's answer to the last request, which may come as the only document, or in a stream of events."""

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests import building
+from memory.host.models import Run
+from tests import building, serving
 
 pytestmark = pytest.mark.django_db
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -51,6 +52,31 @@ class Caller:
 
     def origin_of(self, memory_id: str) -> Any:
         return self.get(f"{CONSOLE}/{memory_id}")["provenance"]["origin"]
+
+
+def test_a_call_of_mcp_may_name_its_trace_by_itself(client: Client) -> None:
+    caller = Caller(client, TRACE)
+    given = {"name": "memory_write", "arguments": {"memoryRef": "notes", "content": "x", "origin": ORIGIN}}
+    for meta, expected in (({"traceparent": OTHER}, OTHER), ({"traceparent": 7}, TRACE), ({}, TRACE)):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**given, "_meta": meta}}
+        answer = caller.send("POST", "/mcp", call, HTTP_ACCEPT="application/json")
+        assert caller.origin_of(answer["result"]["structuredContent"]["id"])["traceparent"] == expected
+
+
+def test_what_a_run_asks_of_others_is_part_of_the_trace_that_it_continues(client: Client, settings: Any) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    with serving.serving() as server:
+        server.answers = serving.says({"ok": True})
+        config = {"url": server.url, "method": "GET"}
+        building.install("acme", building.definition("asks", building.node("ask", "core.http.request", config)))
+        for caller in (Caller(client, TRACE), Caller(client, "nonsense")):
+            run_id = caller.send("POST", "/v1/runs", {"workflowId": "asks"})["runId"]
+            building.advance(Run.objects.get(id=building.id_of("run", run_id)))
+    traced, plain = (asked.headers for asked in server.asked)
+    version, trace_id, parent, flags = traced["traceparent"].split("-")
+    assert (version, trace_id, flags) == ("00", TRACE_ID, "01")
+    assert parent not in TRACE
+    assert "traceparent" not in plain
 
 
 DOORS = pytest.mark.parametrize("door", ["console", "mcp", "POST", "PUT", "PATCH"])
