@@ -1,5 +1,6 @@
 """Forgetting in the browser, step by step, without scripts: find, preview, confirm, run, verify, receipt."""
 
+import html
 import io
 import json
 import re
@@ -88,6 +89,18 @@ def test_a_receipt_lists_what_it_counted_and_names_the_other_stores(
     assert "workspace files" not in table
     assert "workspace files" in rest.partition("</section>")[0]
     assert "stores without a mention" in rest
+
+
+def test_the_receipt_and_its_page_say_what_stays_beyond_this_host_and_how_long(
+    ada: Client, memories: None, drain: Drain, preview: Preview
+) -> None:
+    url = preview(ada)
+    confirm(ada, url)
+    drain()
+    said = ada.get(f"{url}?format=json").json()["receipt"]["storage"]
+    for place in ("replicas keep it until", "write-ahead log", "backups", "until they expire"):
+        assert place in said
+    assert said in html.unescape(body_of(ada.get(url)))
 
 
 def test_a_receipt_says_that_a_later_request_decided_about_its_suspects(
