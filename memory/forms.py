@@ -8,7 +8,7 @@ from django import forms
 
 from memory import drafts
 from memory.addresses import is_agent_id
-from memory.host import events, webhooks
+from memory.host import events, saved_filters, webhooks
 from memory.host.pages import PlainForm
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
@@ -370,6 +370,32 @@ class ExportForm(PlainForm):
         choices=(("csv", "CSV, for a spreadsheet"), ("jsonl", "JSON lines, to import on another host")),
         widget=forms.RadioSelect,
     )
+
+
+class SavedFilterForm(PlainForm):
+    """The name of a filter, and whether it is for everybody. ``query`` is what it filters by."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=64,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="One of yours that has this name already is replaced.",
+    )
+    shared = forms.BooleanField(
+        label="Share it", required=False, help_text="Everybody of this tenant who sees the list can use it."
+    )
+    query = forms.CharField(
+        required=False,
+        widget=forms.HiddenInput,
+        max_length=saved_filters.LONGEST,
+        error_messages={"max_length": "This filter is too long to be saved. Choose fewer values."},
+    )
+
+    def clean_query(self) -> str:
+        query = str(self.cleaned_data["query"])
+        if not query:
+            raise forms.ValidationError("There is no filter to save: everything is shown.")
+        return query
 
 
 class RoleForm(PlainForm):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum, TextField
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Sum, TextField
 from django.db.models.functions import Cast
 from django.db.models.lookups import Exact
 
@@ -170,11 +170,7 @@ def _addresses(scope: TenantScope) -> AddressQuerySet:
     return rows
 
 
-ORIGIN_SYSTEMS = "SELECT entry_id, system FROM memory_entryorigin WHERE tenant_id = %s AND current AND "
-SENSITIVITIES = (
-    "SELECT entry_id, sensitivity FROM (SELECT tenant_id, id AS entry_id, sensitivity FROM memory_entryaddress) AS a "
-    "WHERE tenant_id = %s AND sensitivity > '' AND "
-)
+SENSITIVITIES = "SELECT id, sensitivity FROM memory_entryaddress WHERE tenant_id = %s AND sensitivity > '' AND "
 
 
 class Sampled(NamedTuple):
@@ -195,13 +191,16 @@ class Sampled(NamedTuple):
 def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
     """``rows`` in their order, with what is stated of their last writes and how sensitive they are said to be."""
     columns = ("id", "agent_id", "node_id", "memory_ref", "tags", "subject", Cast("created_at", TextField()))
+    origin = EntryOrigin.objects.of(scope.tenant_id).filter(current=True, entry_id=OuterRef("id"))
+    beside = ("retired_at", "sealed", Subquery(origin.values("system")[:1]))
     try:
-        found = sql.rows(*rows.values_list(*columns, "retired_at", "sealed").query.sql_with_params())
+        found = sql.rows(*rows.values_list(*columns, *beside).query.sql_with_params())
     except EmptyResultSet:
         return []
-    may_see_all = scope.can("memory:retire")
-    systems = _beside(scope, ORIGIN_SYSTEMS, [row[0] for row in found if may_see_all or not row[-1]])
-    classes = _beside(scope, SENSITIVITIES, [row[0] for row in found if row[3].startswith(PREFIX)])
+    may_see_all, classes = scope.can("memory:retire"), {}
+    if keyed := [row[0] for row in found if row[3].startswith(PREFIX)]:
+        among, given = sql.among("id", keyed)
+        classes = dict(sql.rows(SENSITIVITIES + among, [sql.key(scope.tenant_id), given]))
     return [
         Sampled(
             agent,
@@ -212,17 +211,11 @@ def sampled(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Sampled]:
             sql.as_utc(sql.at(made)),
             retired is not None,
             ref.removeprefix(PREFIX).partition("/")[0] if ref.startswith(PREFIX) else "",
-            systems.get(row_id, ""),
+            (system or "") if may_see_all or not sealed else "",
             classes.get(row_id, ""),
         )
-        for row_id, agent, node, ref, tags, subject, made, retired, _ in found
+        for row_id, agent, node, ref, tags, subject, made, retired, sealed, system in found
     ]
-
-
-def _beside(scope: TenantScope, statement: str, keys: list[Any]) -> dict[Any, str]:
-    """What ``statement`` says of these entries, by their ids as the driver gives them."""
-    among, given = sql.among("entry_id", keys)
-    return dict(sql.rows(statement + among, [sql.key(scope.tenant_id), given])) if keys else {}
 
 
 class Exported(NamedTuple):

@@ -12,7 +12,7 @@ from memory.host.models import SavedFilter
 from memory.host.tenancy import TenantScope
 
 WRITER = "memory.host.saved_filters"
-MOST = 50
+MOST, LONGEST = 50, 1000
 
 
 def list_filters(scope: TenantScope, page: str) -> list[SavedFilter]:
@@ -45,7 +45,7 @@ def save_filter(scope: TenantScope, page: str, *, name: str, query: str, shared:
         page=page,
         slug=slug,
         name=name[:64],
-        query=query[:1000],
+        query=query[:LONGEST],
         owner=scope.principal.id,
         shared=shared,
         created_at=now,

@@ -3,18 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
-from django.http import HttpRequest, QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, entry_files, facets, search
+from memory import adapter, entry_files, facets, saved_views, search
 from memory.facets import Counts
-from memory.host import exports, pages, tenancy
+from memory.forms import SavedFilterForm
+from memory.host import exports, ids, pages, tenancy
 from memory.host.tenancy import TenantScope
 from memory.search import LedgerFilter
 
@@ -120,7 +122,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     context["columns"] = columns = _columns(request)
     context |= _around(request, scope, wanted, now)
     context["shown"] = [Option(name, label, name in columns) for name, label in TABLE.items()]
-    context["set"] = [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
+    context |= {"set": _given(request), **_saved(request, scope)}
     response = pages.render(request, "memory/ledger.html", context, fragment="memory/ledger_entries.html")
     response["HX-Push-Url"] = pages.here(request)
     return response
@@ -140,6 +142,46 @@ def _columns(request: HttpRequest) -> list[str]:
     """Those that this browser was told to show; all, when it was told nothing."""
     kept = request.COOKIES.get("columns")
     return [each for each in TABLE if each in kept.split(".")] if kept else list(TABLE)
+
+
+@pages.parameters(*FIELDS, *TIMES)
+@require_http_methods(["GET", "HEAD", "POST"])
+def save_view(request: HttpRequest) -> HttpResponse:
+    """Ask for a name, then keep the filter that the ledger had under it."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check("memory:read")
+    query = request.POST.get("query", "") if request.method == "POST" else urlencode(_given(request))
+    form = SavedFilterForm(request.POST if request.method == "POST" else None)
+    if form.is_bound:
+        sent = pages.submit(form, lambda data: saved_views.save_view(scope, **data, now=now))
+        if sent.result:
+            messages.success(request, "The view is saved.")
+            return redirect(f"{reverse('memory')}?{sent.result.query}")
+        if sent.conflict:
+            form.add_error("name", sent.conflict.message)
+    chosen = [Chip(WORDS[name], AGES.get(value, value), "") for name, value in parse_qsl(query) if name in WORDS]
+    context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": chosen}
+    return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
+
+
+@pages.parameters("next")
+@require_POST
+def remove_view(request: HttpRequest, filter_id: str) -> HttpResponse:
+    """One's own saved view is gone; the list stays as it is."""
+    saved_views.remove_view(tenancy.scope_of(request), ids.parse("flt", filter_id))
+    messages.success(request, "The saved view is removed.")
+    return redirect(pages.back(request, reverse("memory")))
+
+
+def _given(request: HttpRequest) -> list[tuple[str, str]]:
+    """The filter as the address has it."""
+    return [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
+
+
+def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, Any]:
+    query = urlencode(_given(request))
+    offered = [] if pages.wants_fragment(request) else saved_views.list_views(scope)
+    return {"views": offered, "query": query, "me": scope.principal.id}
 
 
 def _acts(scope: TenantScope, wanted: LedgerFilter, page: search.LedgerPage, now: datetime) -> dict[str, Any]:

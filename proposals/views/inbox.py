@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from memory.forms import SavedFilterForm
 from memory.host import access, advertised, exports, ids, pages, paging, saved_filters, tenancy
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import SavedFilter
@@ -22,7 +23,7 @@ from memory.wire import instant
 from proposals import bulk_actions, denials, inbox, rules
 from proposals import inbox as proposals_inbox
 from proposals.bulk_actions import Drift, Selection
-from proposals.forms import EndForm, SavedFilterForm
+from proposals.forms import EndForm
 from proposals.inbox import Counts, InboxFilter, InboxPage, Row
 from proposals.models import Kind, Purpose, State
 from proposals.views import review

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import facets, ledger, search
+from memory import external_runs, facets, ledger, origins, search
+from memory.drafts import EntryDraft
 from memory.host import ids
 from memory.search import LedgerFilter
 from tests import building
@@ -139,3 +140,15 @@ def test_no_value_of_another_tenant_is_offered(sign_in: SignIn) -> None:
     written("theirs", tags=("acme-only",), subject="acme-subject", agent_id="acme-agent")
     shown = body_of(sign_in("globex").get("/memory?state=all"))
     assert all(each not in shown for each in ("acme-only", "acme-subject", "acme-agent"))
+
+
+@pytest.mark.engines
+def test_the_origin_that_an_agent_states_is_counted(ada: Client) -> None:
+    owner = building.scope()
+    for system in ("langgraph", "langgraph", "agno"):
+        stated = origins.of_document({"system": system, "node": "plan"})
+        external_runs.write_entry(owner, "notes", EntryDraft(f"of {system}"), stated, now=timezone.now())
+    written("of this host")
+    shown = body_of(ada.get("/memory"))
+    assert behind(shown, "system") == {"": "", "langgraph": "2", "agno": "1"}
+    assert "of 1 entry" in body_of(ada.get("/memory?system=agno"))

@@ -72,6 +72,8 @@ NEEDS = {
     "memory-export-file": "memory:read",
     "memory-export-remove": "memory:read",
     "memory-selected": "memory:retire",
+    "memory-view": "memory:read",
+    "memory-view-remove": "memory:read",
     "memory-entry-correct": "memory:retire",
     "memory-entry-retire": "memory:retire",
     "memory-entry-restore": "memory:retire",

@@ -1,0 +1,64 @@
+"""Views of the ledger that are kept under a name: one's own, shared, and removed."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from memory.host import ids, saved_filters
+from memory.host.models import SavedFilter
+from tests import building
+from tests.pages.conftest import SignIn, body_of
+
+pytestmark = pytest.mark.django_db
+
+
+def save(browser: Client, name: str, query: str, *, shared: bool = False) -> str:
+    sent = {"name": name, "query": query} | ({"shared": "on"} if shared else {})
+    return browser.post("/memory/views", sent)["Location"]
+
+
+@pytest.mark.engines
+def test_a_filter_is_saved_under_a_name_offered_beside_the_list_and_removed(ada: Client) -> None:
+    building.remember("acme", "a red pump", tags=["red"])
+    listed = body_of(ada.get("/memory?tag=red&age=24h"))
+    assert 'href="/memory/views?tag=red&amp;age=24h"' in listed
+    asked = body_of(ada.get("/memory/views?tag=red&age=24h"))
+    assert "Written: Last 24 hours" in asked
+    assert 'name="query" value="tag=red&amp;age=24h"' in asked
+    assert save(ada, "Red pumps", "tag=red&age=24h") == "/memory?tag=red&age=24h"
+    shown = body_of(ada.get("/memory?tag=red&age=24h"))
+    assert 'href="/memory?tag=red&amp;age=24h" aria-current="page"' in shown
+    assert "Red pumps" in body_of(ada.get("/memory"))
+    kept = SavedFilter.objects.get()
+    ada.post(f"/memory/views/{ids.wire('flt', kept.id)}/remove", {"next": "/memory?tag=red"})
+    assert "Red pumps" not in body_of(ada.get("/memory"))
+
+
+@pytest.mark.engines
+def test_a_shared_view_is_for_everybody_of_the_tenant_and_its_owner_alone_removes_it(
+    ada: Client, sign_in: SignIn
+) -> None:
+    save(ada, "For all", "tag=red", shared=True)
+    save(ada, "Mine", "tag=blue")
+    viewer, other = sign_in(role="viewer"), sign_in("globex")
+    shown = body_of(viewer.get("/memory"))
+    assert "For all" in shown
+    assert "Mine" not in shown
+    assert "For all" not in body_of(other.get("/memory"))
+    kept = SavedFilter.objects.get(name="For all")
+    address = f"/memory/views/{ids.wire('flt', kept.id)}/remove"
+    assert (viewer.post(address).status_code, other.post(address).status_code) == (403, 404)
+
+
+@pytest.mark.parametrize(("name", "query"), [("", "tag=red"), ("Nothing", ""), ("Long", "q=" + "x" * 1000)])
+def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client, name: str, query: str) -> None:
+    answer = ada.post("/memory/views", {"name": name, "query": query})
+    assert answer.status_code == 422
+    assert not SavedFilter.objects.exists()
+
+
+def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
+    saved_filters.save_filter(
+        building.scope(), "proposals", name="Drafts", query="state=draft", shared=True, now=timezone.now()
+    )
+    assert "Drafts" not in body_of(ada.get("/memory"))
