@@ -145,7 +145,7 @@ def test_a_decision_about_another_revision_is_a_conflict_that_says_what_changed(
     assert answer.status_code == 409
     assert "Revision 2 arrived" in shown
     assert "No vote and no change was recorded" in shown
-    assert "No vote yet at the open gate" in shown
+    assert "No votes yet." in shown
 
 
 def test_a_tampered_form_records_nothing(ada: Client) -> None:
@@ -154,7 +154,7 @@ def test_a_tampered_form_records_nothing(ada: Client) -> None:
     assert vote(ada, made, sha256="x").status_code == 422
     assert vote(ada, made, revision="").status_code == 422
     assert vote(ada, made, decision="maybe").status_code == 422
-    assert "No vote yet" in body_of(ada.get(url_of(made)))
+    assert "No votes yet." in body_of(ada.get(url_of(made)))
 
 
 def test_a_vote_against_it_leaves_the_proposal_under_review(ada: Client) -> None:

@@ -864,7 +864,7 @@ def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
     Gate.objects.written_by(gate.WRITER).filter(id=opened.id).update(expires_at=past)
     shown = body_of(ada.get(url_of(made)))
     assert "No vote came before the gate expired." in shown
-    assert "No vote yet at the open gate" not in shown
+    assert "No votes yet." not in shown
 
 
 def test_an_override_stands_in_the_list_of_what_happened_as_such(ada: Client) -> None:
