@@ -44,11 +44,11 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter.console, "EXPORTED", 2)
 
 
-def ordered(scope: TenantScope, form: str = "csv", **wanted: str) -> Pass:
+def ordered(scope: TenantScope, form: str = "csv", **wanted: Any) -> Pass:
     return ledger_exports.order(scope, LedgerFilter(**wanted), form, now=timezone.now())
 
 
-def made(scope: TenantScope, form: str = "csv", **wanted: str) -> Pass:
+def made(scope: TenantScope, form: str = "csv", **wanted: Any) -> Pass:
     """An export as its worker left it."""
     row = ordered(scope, form, **wanted)
     tasks.export(row.tenant_id.hex, row.id.hex)
@@ -220,7 +220,8 @@ def test_an_export_under_way_begins_again_when_something_is_forgotten(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     building.remember("acme", "she likes tea", subject=ANA)
-    bodies, done = ledger_exports._bodies, []
+    bodies = ledger_exports._bodies
+    done: list[Any] = []
 
     def forget_between(*given: Any) -> Iterator[Any]:
         for number, part in enumerate(bodies(*given)):  # which was read before
