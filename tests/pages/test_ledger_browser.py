@@ -25,7 +25,7 @@ def test_a_choice_narrows_the_list_and_the_counts_beside_it(page: Page, live_ser
     write("new and blue", tags=("blue",), agent_id="b")
     page.set_viewport_size({"width": 1280, "height": 800})
     browsing.sign_in(page, live_server.url, "/memory")
-    tags, filters = page.get_by_role("group", name="Tag"), page.get_by_role("form", name="Filters")
+    tags, filters = page.locator(".facet", has_text="Tag"), page.get_by_role("form", name="Filters")
     red = tags.locator("li").filter(has_text="red")
     expect(red).to_have_text("red2")
     filters.get_by_role("radio", name="Last 24 hours").check()
