@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Self
 
 import ahocorasick_rs
 import re2
 
 from memory.host import ids
-from memory.text.encodings import ESCAPED_BREAK, all_members, broken_runs, forms_of
+from memory.text.encodings import ESCAPED_BREAK, all_members, broken_runs, end_of_stretch, forms_of, unfinished_run
 
 MIN_LENGTH = 8
 MOST_REPEATED = 32  # how much of a form that repeats itself is looked for
@@ -60,6 +60,12 @@ class _Run:
 
     text: str
     places: list[int]
+
+    @classmethod
+    def of(cls, text: str, pieces: list[tuple[int, int]]) -> Self:
+        """The pieces of ``text`` put together."""
+        places = [place for start, end in pieces for place in range(start, end)]
+        return cls("".join(text[start:end] for start, end in pieces), places)
 
     def find(self, pattern: str, start: int, end: int) -> int:
         """The place where the pattern begins first between two places of the text; -1 where it does not."""
@@ -116,15 +122,15 @@ class Redactor:
     def settled(self, text: str) -> int:
         """How much of a text that goes on will be redacted as it is now: no secret has begun in it, or could have, that
         what follows might complete."""
+        last = _Run.of(text, unfinished_run(text))
         cut = len(text) - max((_begun(text, pattern) for pattern in self._texts), default=0)
-        packed = "".join(text.split())
-        left = max((_begun(packed, pattern) for pattern in self._texts), default=0)
-        at = len(text)
-        while left:  # what is broken into lines has begun where its first letter stands
-            at -= 1
-            left -= not text[at].isspace()
-        cut = min(cut, at)
-        for start, end, _ in sorted({*self._standing(text), *self._standing_in(self._broken(text))}, reverse=True):
+        if left := max((_begun(last.text, pattern) for pattern in self._texts), default=0):
+            cut = min(cut, last.places[-left])
+        # What is broken is found, or not, by all that it stands between: by where the last piece ends, too.
+        broken = {*self._standing_in(self._broken(text)), *self._standing_in([last])}
+        apart = {(start, end) for start, end, number in broken if end - start > len(self._patterns[number].text)}
+        whole = {(start, end) for start, end, _ in self._standing(text)}
+        for start, end in sorted({*whole, *((start, end_of_stretch(text, start)) for start, _ in apart)}, reverse=True):
             cut = start if start < cut < end else cut
         return cut
 
@@ -157,8 +163,7 @@ class Redactor:
         if next(self._standing("".join(ESCAPED_BREAK.sub("", text).split())), None) is None:
             return
         for pieces in broken_runs(text):
-            places = [place for start, end in pieces for place in range(start, end)]
-            yield _Run("".join(text[start:end] for start, end in pieces), places)
+            yield _Run.of(text, pieces)
 
     def _standing_in(self, broken: Iterable[_Run]) -> Iterator[tuple[int, int, int]]:
         """Beginning, end and number of each pattern in what was broken, by their places in the text."""

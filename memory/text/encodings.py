@@ -45,6 +45,7 @@ ESCAPED_BREAK = re.compile(r"\\[rn]")
 _BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
 _BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)++")
 _PIECE = re.compile(rf"([A-Za-z0-9+/_-]++)((?:{_BREAK.pattern})?)")
+_MAY_GO_ON = re.compile(rf"(?:[A-Za-z0-9+/_-]|{_BREAK.pattern})++\\?")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
 _PERCENT_LAYERS = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
 _ENTITY_LAYERS = re.compile(r"(?i)&(?:amp;)+(?=[#a-z])")
@@ -319,6 +320,19 @@ def broken_runs(text: str) -> Iterator[list[tuple[int, int]]]:
             last, on_new_line = length, gap != " " and bool(gap.strip(" \t"))
         if len(run) > 1:
             yield run
+
+
+def unfinished_run(text: str) -> list[tuple[int, int]]:
+    """Where the pieces stand at the end of a text that goes on: what follows may make a run of them."""
+    start = next((each.start() for each in _MAY_GO_ON.finditer(text) if each.end() == len(text)), len(text))
+    return [each.span(1) for each in _PIECE.finditer(text, start)]
+
+
+def end_of_stretch(text: str, at: int) -> int:
+    """Where the letters of base64 and their breaks end that stand around ``at``; behind a text that may go on so."""
+    around = _MAY_GO_ON.match(text, at)
+    end = around.end() if around else at
+    return end + (end == len(text))
 
 
 def _runs(text: str) -> Iterator[str]:

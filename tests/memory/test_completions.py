@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory import policies
@@ -363,6 +363,8 @@ SECRETS = [("a", "aabaabaab"), ("b", "baabxbaab"), ("c", "top secret!")]
 @given(
     st.lists(st.sampled_from(["a", "b", "x", " ", "aab", "baab", "aabaabaab", "top ", "secret!", "YWFi"]), max_size=30)
 )
+@example(["aab", "baabx", " ", "baab", "YWFi"])  # a run by its last piece alone
+@example(["aabaabaab", " ", "aab", "x", "YWFi", "YWFi"])  # a run only while its last piece is short
 def test_what_is_settled_of_a_text_is_redacted_as_in_the_whole(pieces: list[str]) -> None:
     redactor, text = Redactor(SECRETS), "".join(pieces)
     whole, before = redactor.redact(text).text, 0
