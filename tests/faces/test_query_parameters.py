@@ -19,8 +19,9 @@ from tests.peopled import World
 
 pytestmark = pytest.mark.django_db
 EXTENSION = "v1/host/console/"
-# The page of consent is a protocol's, whose rule is to ignore what it does not know (RFC 6749, 3.1).
-NOT_OURS = ("healthz", "readyz", "oauth/authorize")
+# The page of consent and the way back from a provider are a protocol's, whose rule is to ignore what they do not know
+# (RFC 6749, 3.1 and 4.1.2).
+NOT_OURS = ("healthz", "readyz", "oauth/authorize", "login/provider/callback")
 SAMPLES = {"int": "1", "path": "x"}
 LINK = re.compile(r'<a[^>]*? href="(/[^"#]*)')
 FORM = re.compile(r'<form[^>]*?action="(/[^"]*)"[^>]*?method="get".*?</form>', re.DOTALL)
