@@ -35,9 +35,8 @@ IN_DOCUMENTS = {
     "needs-you": ("/", ""),
     "ledger": ("/memory", ""),
     "entry": ("/memory?node=file-crm-case", "a.row-link"),
-    "run": ("/memory?node=file-crm-case", 'a[href^="/runs/run_"]'),
-    "review": ("/proposals?kind=prompt", "a.row-link"),
-    "night": ("/nights", ""),
+    "run": ("/runs?workflow=support-triage&status=completed", 'main a[href^="/runs/run_"]'),
+    "review": ("/", 'main a[href^="/proposals/prop_"]'),
 }
 LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]+)"')
 GRAVE = {"moderate", "serious", "critical"}

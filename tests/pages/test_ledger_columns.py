@@ -1,4 +1,4 @@
-"""The columns of the ledger that a person chose, kept in a cookie, and rows of one line in the compact density."""
+"""The columns of the ledger that a person chose, kept in a cookie, and rows of one line."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests import browsing, building
 from tests.pages.conftest import body_of
+from tests.pages.test_addressed_entries import remember
 
 
 @pytest.mark.django_db
@@ -35,7 +36,9 @@ def test_a_cookie_that_says_something_else_breaks_nothing(ada: Client, kept: str
 
 
 @pytest.mark.django_db(transaction=True)
-def test_in_the_compact_density_fifteen_rows_of_36_pixels_are_in_view(page: Page, live_server: Any) -> None:
+def test_every_row_is_36_pixels_high_and_in_the_compact_density_fifteen_are_in_view(
+    page: Page, live_server: Any
+) -> None:
     owner = building.scope()
     run = building.open_run(owner)
     for number in range(20):
@@ -55,5 +58,11 @@ def test_in_the_compact_density_fifteen_rows_of_36_pixels_are_in_view(page: Page
     assert text
     assert agent
     assert text["width"] > 2 * agent["width"]
+    page.context.clear_cookies(name="density")
+    remember("a-key", namespace="a-namespace-with-a-long-name", pinned=True)
+    page.goto(f"{live_server.url}/memory")
+    expect(rows).to_have_count(21)
+    boxes = [box for each in rows.all() if (box := each.bounding_box())]
+    assert {round(box["height"]) for box in boxes} == {36}
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
