@@ -125,5 +125,5 @@ def remove_agent(there: Installation, *, by: str, now: datetime) -> None:
 
 def put_on_record(there: Installation, action: str, *, by: str, reason: str, now: datetime) -> None:
     """The audit says who did it and why."""
-    details = {"kind": there.kind, "sha256": there.sha256, "reason": reason}
-    audit.append(there.tenant_id, actor=by, action=action, target=there.ref, details=details, now=now)
+    details = {"kind": there.kind, "sha256": there.sha256}
+    audit.append(there.tenant_id, actor=by, action=action, target=there.ref, details=details, reason=reason, now=now)

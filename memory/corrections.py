@@ -14,7 +14,6 @@ from memory import adapter, drafts, harness, ledger, provenance
 from memory.drafts import EntryDraft
 from memory.host import audit, ids, runs, tenancy
 from memory.host.errors import Conflict, Invalid, NotFound
-from memory.host.json_types import JSONObject
 from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.ledger import Derivation, Written
@@ -70,9 +69,13 @@ def correct(scope: TenantScope, entry_id: UUID, *, content: str, reason: str = "
     provenance.record(scope.tenant_id, [descent], pass_id=None, now=now)
     runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
     said = redact(drafts.checked_reason(reason)).text
-    details: JSONObject = {"replaces": ids.wire("mem", found.id), **({"reason": said} if said else {})}
-    target = ids.wire("mem", written.id)
     audit.append(
-        scope.tenant_id, actor=scope.principal.id, action="memory.corrected", target=target, details=details, now=now
+        scope.tenant_id,
+        actor=scope.principal.id,
+        action="memory.corrected",
+        target=ids.wire("mem", written.id),
+        details={"replaces": ids.wire("mem", found.id)},
+        reason=said,
+        now=now,
     )
     return written

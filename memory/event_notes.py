@@ -25,7 +25,7 @@ from memory.origins import Origin
 
 WRITER = "memory.event_notes"
 Note = JSONObject
-REASON, ERASED = "reason", "[erased]"
+REASON = "reason"
 REASONED = frozenset({RunPaused.type, RunResumed.type, RunCancelled.type})
 COLUMNS = ("tenant_id", "id", "stream_id", "sequence", "body")
 INSERT_INTO = f"INSERT INTO memory_eventnote ({', '.join(COLUMNS)})"

@@ -15,6 +15,7 @@ from memory.host.event_log import Recorded
 from memory.host.events import AgentToolCalled, AgentToolReturned, AiMessageChunk, CallAnswered, CallSent
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
+from memory.host.models.personal import ERASED
 from memory.host.tenancy import TenantScope
 from memory.masking import Mask
 from memory.models import CallState, KeptCall
@@ -28,7 +29,7 @@ TEXTS = {
     AgentToolCalled.type: ("inputs", "request"),
     AgentToolReturned.type: ("outcome", "answer"),
 }
-SAYS, CHUNK, ERASED = AiMessageChunk.type, "chunk", "[erased]"
+SAYS, CHUNK = AiMessageChunk.type, "chunk"
 
 
 def begin(run: Run, node_id: str, *, kind: str, ordinal: int, request: JSONObject) -> UUID:

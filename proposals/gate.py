@@ -15,6 +15,7 @@ from memory.host.errors import Conflict
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalAsk, ApprovalGranted, ApprovalOverridden, ApprovalRejected, Event, QuorumProgress
 from memory.host.models import Run, RunStatus
+from memory.host.models.personal import ERASED
 from memory.host.node_types import Wait
 from memory.host.runs import RunOrder
 from memory.host.tenancy import Principal
@@ -237,9 +238,7 @@ def reasons_of(tenant_id: UUID, events: list[Recorded]) -> dict[int, str]:
     rows = Vote.objects.of(tenant_id).filter(gate_id__in=[gate for gate in gates if gate])
     given = {(ids.wire("gate", row.gate_id), row.principal): row.reason for row in rows}
     found = {event.sequence: given.get((event.payload["gateId"], event.payload["principal"]), "") for event in events}
-    return {
-        sequence: event_notes.ERASED if reason == FORGOTTEN else reason for sequence, reason in found.items() if reason
-    }
+    return {sequence: ERASED if reason == FORGOTTEN else reason for sequence, reason in found.items() if reason}
 
 
 def close(gate: Gate, state: str, *, now: datetime) -> None:

@@ -60,10 +60,17 @@ def _audited(scope: TenantScope, under_way: Gate, reason: str, now: datetime) ->
         "runId": ids.wire("run", under_way.run_id),
         "nodeId": under_way.node_id,
         "proposalId": ids.wire("prop", under_way.proposal_id),
-        "reason": reason,
         "bypassedQuorum": under_way.state == GateState.GRANTED and granted < under_way.quorum,
         "quorum": {"granted": granted, "required": under_way.quorum},
         "artifactSha256": under_way.sha256,
     }
     target = ids.wire("gate", under_way.id)
-    audit.append(scope.tenant_id, actor=scope.principal.id, action=ACTION, target=target, details=details, now=now)
+    audit.append(
+        scope.tenant_id,
+        actor=scope.principal.id,
+        action=ACTION,
+        target=target,
+        details=details,
+        reason=reason,
+        now=now,
+    )

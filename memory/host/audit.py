@@ -4,7 +4,7 @@ Each record carries the SHA-256 of the JCS form (RFC 8785) of the one before it.
 lock, so two appends never take one number.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 
 from memory.host import audit_chain, checkpoints, sql
 from memory.host.json_types import JSONObject
-from memory.host.models import AuditChain, AuditRecord
+from memory.host.models import AuditChain, AuditReason, AuditRecord
 
 WRITER = "memory.host.audit"
 # The newest records that a filter takes its choices from.
@@ -38,9 +38,20 @@ class Verdict:
 
 @transaction.atomic
 def append(
-    tenant_id: UUID, *, actor: str, action: str, target: str = "", details: JSONObject | None = None, now: datetime
+    tenant_id: UUID,
+    *,
+    actor: str,
+    action: str,
+    target: str = "",
+    details: JSONObject | None = None,
+    reason: str = "",
+    now: datetime,
 ) -> AuditRecord:
-    """The act is on record, chained to the one before it; in the caller's transaction, so both or neither commit."""
+    """The act is on record, chained to the one before it; in the caller's transaction, so both or neither commit.
+
+    ``reason`` is what a person typed, redacted by the caller. It stands beside the record and is not hashed, so that a
+    forget can erase it; ``details`` hold no such text.
+    """
     chain = _locked_chain(tenant_id)
     record = AuditRecord(
         tenant_id=tenant_id,
@@ -54,6 +65,9 @@ def append(
     )
     record.entry_hash = audit_chain.hash_of(record)
     record.insert(by=WRITER)
+    if reason:
+        record.reason = reason
+        AuditReason(tenant_id=tenant_id, record_id=record.id, text=reason).insert(by=WRITER)
     chain.next_seq, chain.head_hash = record.seq + 1, record.entry_hash
     chain.save(by=WRITER, update_fields=["next_seq", "head_hash"])
     checkpoints.follow(record, now)
@@ -151,12 +165,22 @@ def newest(
     """The newest records that match, first; ``before`` is the number of the last one seen."""
     if wanted is None or wanted.is_empty:
         every = AuditRecord.objects.of(tenant_id).order_by("-seq")
-        return list((every if before is None else every.filter(seq__lt=before))[:limit])
+        return _with_reasons(tenant_id, (every if before is None else every.filter(seq__lt=before))[:limit])
     rows = _matching(tenant_id, wanted).order_by("-occurred_at", "-seq")
     if before is not None:
         last = AuditRecord.objects.of(tenant_id).filter(seq=before).first()
         rows = rows.filter(sql.behind("occurred_at", last.occurred_at, last.seq, id_column="seq")) if last else rows
-    return list(rows[:limit])
+    return _with_reasons(tenant_id, rows[:limit])
+
+
+def _with_reasons(tenant_id: UUID, records: Iterable[AuditRecord]) -> list[AuditRecord]:
+    """These records, each with the reason that was given for it."""
+    found = list(records)
+    rows = AuditReason.objects.of(tenant_id).filter(record_id__in=[record.id for record in found])
+    given = dict(rows.values_list("record_id", "text"))
+    for record in found:
+        record.reason = given.get(record.id)
+    return found
 
 
 def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
@@ -185,12 +209,14 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
 def about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:
     """The newest records whose target is one of these, the newest first."""
     rows = AuditRecord.objects.of(tenant_id).filter(target__in=list(targets))
-    return list(rows.order_by("-occurred_at", "-seq")[:limit])
+    return _with_reasons(tenant_id, rows.order_by("-occurred_at", "-seq")[:limit])
 
 
 def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
     """The whole chain in its order, or the records of it that match, for a file."""
-    yield from _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
+    rows = _matching(tenant_id, wanted or AuditFilter()).order_by("seq").iterator(chunk_size=1000)
+    for part in sql.in_chunks(rows):
+        yield from _with_reasons(tenant_id, part)
 
 
 def offered(tenant_id: UUID) -> Offered:

@@ -87,8 +87,13 @@ def with_names(scope: TenantScope, rows: Iterator[JSONObject]) -> Iterator[JSONO
 
 
 def document_of(record: AuditRecord) -> JSONObject:
-    """A record as a verifier needs it: exactly what is hashed (RFC 8785, SHA-256), and the hash beside it."""
-    return {**audit_chain.form_of(record), "entryHash": record.entry_hash}
+    """A record as a verifier needs it: what is hashed (RFC 8785, SHA-256), and the hash beside it.
+
+    ``unhashed`` names the members of ``details`` that stand beside the record: the reason, which a forget can erase. A
+    verifier takes them out of ``details``, and ``unhashed`` and ``entryHash`` out of the document.
+    """
+    document = {**audit_chain.form_of(record), "details": record.facts, "entryHash": record.entry_hash}
+    return document if record.reason is None else {**document, "unhashed": ["reason"]}
 
 
 def proofs(scope: TenantScope, *, after: int = -1, limit: int | None = None, now: datetime) -> JSONObject:

@@ -10,7 +10,6 @@ from django.db import connection, transaction
 
 from memory import drafts, harness, reconciled
 from memory.host import audit, ids, sql
-from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
 from memory.ledger.rows import WRITER, locked_entry, move_head
@@ -39,7 +38,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
         position = move_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
-        _say(scope, entry, at=now, reason=said, now=now)
+        _say(scope, entry, at=now, retired=said, now=now)
     return entry
 
 
@@ -61,7 +60,7 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
         if not entry.protected:
             reconciled.drop(scope.tenant_id, [entry.memory_ref])
         said = harness.for_tenant(scope.tenant_id).redact(drafts.checked_reason(reason)).text
-        _say(scope, entry, at=None, reason="", details={"reason": said} if said else {}, now=now)
+        _say(scope, entry, at=None, audited=said, now=now)
     return entry
 
 
@@ -70,16 +69,16 @@ def _say(
     entry: MemoryEntry,
     *,
     at: datetime | None,
-    reason: str,
-    details: JSONObject | None = None,
+    retired: str = "",
+    audited: str = "",
     now: datetime,
 ) -> None:
-    """The entry is retired since ``at``, or not at all; who did it is on record."""
-    entry.retired_at, entry.retired_reason, entry.retired_kind = at, reason, ""
+    """The entry is retired since ``at``, with that reason, or not at all; who did it is on record."""
+    entry.retired_at, entry.retired_reason, entry.retired_kind = at, retired, ""
     entry.save(by=WRITER, update_fields=["retired_at", "retired_reason", "retired_kind", "protected"])
     action = "memory.retired" if at else "memory.restored"
     target = ids.wire("mem", entry.id)
-    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, details=details, now=now)
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=action, target=target, reason=audited, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,15 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
 def _restore(scope: TenantScope, work: Pass, taken: dict[UUID, datetime], reason: str, now: datetime) -> int:
     back = ledger.restore_entries(scope, taken, now=now)
     if back:
-        target, details = ids.wire("pass", work.id), {"reason": reason, "restored": len(back)}
-        actor = scope.principal.id
-        audit.append(scope.tenant_id, actor=actor, action="pass.restored", target=target, details=details, now=now)
+        audit.append(
+            scope.tenant_id,
+            actor=scope.principal.id,
+            action="pass.restored",
+            target=ids.wire("pass", work.id),
+            details={"restored": len(back)},
+            reason=reason,
+            now=now,
+        )
     return len(back)
 
 

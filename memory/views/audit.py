@@ -14,8 +14,8 @@ from memory.host.auditing import AuditPage
 from memory.host.checkpoints import Finding
 
 COLUMNS = (
-    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "prevHash", "entryHash",
-    "tenant",
+    "seq", "occurredAt", "actor", "actorName", "action", "target", "targetName", "details", "unhashed", "prevHash",
+    "entryHash", "tenant",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from memory import tasks
 from tests.conformance import schemas
 from tests.conformance.conftest import Host
+from tests.peopled import MANIFEST
 
 
 def get(host: Host, path: str, key: str = "acme/auditor", **query: Any) -> httpx.Response:
@@ -74,14 +75,22 @@ def test_the_verdict_is_the_schema_s_and_covers_the_whole_log(host: Host) -> Non
 
 
 def test_a_stranger_recomputes_the_chain_and_verifies_the_signature(host: Host) -> None:
+    with host.client("acme/owner") as owner:
+        assert owner.put(f"/v1/host/console/agents/{MANIFEST['agentId']}", json=MANIFEST).is_success
+        installed = owner.get("/v1/host/console/artifacts").json()["artifacts"][0]["ref"]
+        stopped = owner.post(f"/v1/host/console/artifacts/{installed}:disable", json={"reason": "incident 7"})
+    assert stopped.status_code == 200, stopped.text
     found = checkpointed(host)
     records = get(host, "/v1/host/console/audit", limit=1000).json()["records"][::-1]
     before = None
     for record in records:
         assert record["prevHash"] == before
+        unhashed = record.pop("unhashed", [])
         hashed = {name: value for name, value in record.items() if name != "entryHash"}
+        hashed["details"] = {name: value for name, value in record["details"].items() if name not in unhashed}
         before = hashlib.sha256(rfc8785.dumps(hashed)).hexdigest()
         assert record["entryHash"] == before
+    assert "incident 7" in [record["details"].get("reason") for record in records]
     block = host.stranger.get("/.well-known/openwop").json()["auth"]["auditLogIntegrity"]
     key = load_der_public_key(base64.b64decode(block["checkpointPublicKey"]))
     assert isinstance(key, Ed25519PublicKey)

@@ -1,21 +1,34 @@
 """The words that people give as reasons: beside the log, in the event for who may read it, gone with a forget."""
 
+import csv
+import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
 from django.utils import timezone
 
-from memory import event_notes
+from memory import artifact_stops, corrections, event_notes, ledger
 from memory.forget import forgetting
-from memory.host import event_log, ids, runs, vault
-from memory.host.models import Run
+from memory.host import audit, event_log, ids, runs, vault
+from memory.host.models import AuditReason, AuditRecord, Run
+from memory.models import ForgetRequest
+from memory.models.entry import MemoryEntry
+from memory.passes import orders, restoration
+from memory.passes.orders import Wanted
 from openwop_console.runtime import runs as run_service
 from openwop_console.runtime.run_options import RunRequest
+from openwop_console.runtime.timed import schedules
 from proposals import overrides
 from proposals.models import Gate
 from tests import building, proposing
-from tests.peopled import World
+from tests.faces.test_strictness import OPERATIONS, bodies
+from tests.memory.test_forgetting import everything_stored
+from tests.pages.conftest import body_of
+from tests.peopled import BODIES, PREPARED, World
 
 pytestmark = pytest.mark.django_db
 PERSON = "marta.kowalska@example.com"
@@ -24,6 +37,13 @@ PERSON = "marta.kowalska@example.com"
 @pytest.fixture
 def acme() -> World:
     return World("acme")
+
+
+@pytest.fixture
+def ada() -> Client:
+    browser = Client()
+    browser.force_login(building.operator("acme"))
+    return browser
 
 
 def begun(acme: World, workflow_id: str = "conformance-cancellable") -> Run:
@@ -37,12 +57,14 @@ def event(acme: World, run: Run, kind: str) -> dict[str, Any]:
     return payload
 
 
-def forget(acme: World) -> None:
+def forget(acme: World, *, ticked: bool = False) -> ForgetRequest:
     now = timezone.now()
     found = forgetting.preview(acme.scope, [PERSON], now=now)
-    given: dict[str, Any] = {"typed": PERSON, "ticked": set(), "reason": "asked", "now": now}
+    suspects = {row.hex for each in found.holdings for row in each.suspected}
+    given: dict[str, Any] = {"typed": PERSON, "ticked": suspects if ticked else set(), "reason": "asked", "now": now}
     forgetting.confirm(acme.scope, found.request.id, **given)
     forgetting.execute(acme.scope.tenant_id, found.request.id, holder="test/1", now=now, clock=timezone.now)
+    return ForgetRequest.objects.of(acme.scope.tenant_id).get(id=found.request.id)
 
 
 def steer(acme: World, run: Run, verb: str, **body: Any) -> Any:
@@ -157,3 +179,121 @@ def test_a_rejecting_vote_reads_with_its_reason_until_it_is_forgotten(acme: Worl
     assert event(acme, run, "approval.rejected")["reason"] == f"ask {PERSON}"
     forget(acme)
     assert event(acme, run, "approval.rejected")["reason"] == "[erased]"
+
+
+# Reasons of acts that leave nothing but an audit record.
+
+
+def a_restore(acme: World, reason: str) -> None:
+    entry = MemoryEntry.objects.get(id=ids.parse("mem", acme.entry) or "")
+    ledger.retire_entry(acme.scope, entry.id, reason="", now=timezone.now())
+    ledger.restore_entry(acme.scope, entry.id, reason=reason, now=timezone.now())
+
+
+def a_correction(acme: World, reason: str) -> None:
+    entry = MemoryEntry.objects.get(id=ids.parse("mem", acme.entry) or "")
+    corrections.correct(acme.scope, entry.id, content="another text", reason=reason, now=timezone.now())
+
+
+def a_stop(acme: World, reason: str) -> None:
+    artifact_stops.disable(acme.scope, acme.template, reason=reason, now=timezone.now())
+
+
+def a_start(acme: World, reason: str) -> None:
+    artifact_stops.disable(acme.scope, acme.template, reason="incident", now=timezone.now())
+    artifact_stops.enable(acme.scope, acme.template, reason=reason, now=timezone.now())
+
+
+def a_pause_of_a_schedule(acme: World, reason: str) -> None:
+    schedules.change(acme.scope, acme.schedule, {"enabled": False}, reason=reason, now=timezone.now())
+
+
+def an_undone_pass(acme: World, reason: str) -> None:
+    building.remember("acme", "The door is blue.", "The door is blue.")
+    order = orders.order(acme.scope, Wanted("consolidate", "notes", {}), now=timezone.now())
+    assert orders.carry_out(acme.scope.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    assert restoration.restore_pass(acme.scope, order.id, reason=reason, now=timezone.now()).entries == 1
+
+
+def an_override(acme: World, reason: str) -> None:
+    made = proposing.propose(author=acme.scope)
+    gate = proposing.opened(made)
+    given: dict[str, Any] = {"revision": gate.revision, "sha256": gate.sha256, "reason": reason}
+    overrides.override(acme.scope, made.id, now=timezone.now(), **given)
+
+
+ACTS: dict[str, Callable[[World, str], None]] = {
+    "memory.restored": a_restore,
+    "memory.corrected": a_correction,
+    "artifact.disabled": a_stop,
+    "artifact.enabled": a_start,
+    "schedule.changed": a_pause_of_a_schedule,
+    "pass.restored": an_undone_pass,
+    "approval.override": an_override,
+}
+
+
+def said_of(acme: World, browser: Client, action: str) -> list[str]:
+    """The reason of the newest such record: over the API, in both files of the page, and on it."""
+    asked = f"?action={action}"
+    documents = acme.ask("GET", f"/v1/host/console/audit{asked}").json()["records"][:1]
+    documents += json.loads(body_of(browser.get(f"/audit{asked}&format=json")))["records"][-1:]
+    [*_, row] = csv.DictReader(io.StringIO(body_of(browser.get(f"/audit{asked}&format=csv"))))
+    told = [*(each["details"]["reason"] for each in documents), json.loads(row["details"])["reason"]]
+    assert all(each["unhashed"] == ["reason"] for each in documents)
+    shown = [text for text in (f"{PERSON} asked for it", "[erased]") if text in body_of(browser.get(f"/audit{asked}"))]
+    return told + shown
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("action", ACTS)
+def test_the_reason_of_an_act_is_shown_with_its_audit_record_until_its_subject_is_forgotten(
+    acme: World, ada: Client, action: str
+) -> None:
+    ACTS[action](acme, f"{PERSON} asked for it")
+    tenant_id = acme.scope.tenant_id
+    assert said_of(acme, ada, action) == [f"{PERSON} asked for it"] * 4
+    assert PERSON not in json.dumps(list(AuditRecord.objects.of(tenant_id).values("target", "details")))
+    done = forget(acme)
+    assert done.receipt["stores"]["reasons on the audit log"]["erased"] == 1
+    assert "names on the audit log" not in [store for store, each in done.receipt["stores"].items() if each["stays"]]
+    assert said_of(acme, ada, action) == ["[erased]"] * 4
+    assert PERSON not in everything_stored()
+    assert audit.verify(tenant_id).intact
+
+
+def test_a_reason_that_may_name_the_subject_is_offered_and_goes_when_it_is_ticked(acme: World) -> None:
+    a_restore(acme, f"jo{PERSON} asked for it")
+    (before,) = AuditReason.objects.of(acme.scope.tenant_id)
+    found = forgetting.preview(acme.scope, [PERSON], now=timezone.now())
+    assert [row for each in found.holdings for row in each.suspected] == [before.id]
+    done = forget(acme, ticked=True)
+    assert done.receipt["stores"]["reasons on the audit log"]["erased"] == 1
+    assert AuditReason.objects.get(id=before.id).text == "[erased]"
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("change", ["UPDATE host_auditreason SET text = 'another'", "DELETE FROM host_auditreason"])
+def test_the_database_lets_a_reason_be_erased_and_nothing_else(acme: World, change: str) -> None:
+    a_stop(acme, "incident 7")
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(change)
+    assert [each.reason for each in audit.newest(acme.scope.tenant_id, limit=1)] == ["incident 7"]
+
+
+def test_no_operation_puts_what_a_person_types_as_a_reason_into_an_audit_record(acme: World, settings: Any) -> None:
+    settings.OPENWOP_TEST_SEAM_ENABLED = True
+    beside = set()
+    for name, properties in bodies():
+        if "reason" not in properties:
+            continue
+        route, method, _ = OPERATIONS[name]
+        address = route.address(route.real(acme))
+        with transaction.atomic():
+            given = PREPARED[name](acme) if name in PREPARED else BODIES.get(name)
+            acme.ask(method, f"/{address}", {**(given or {}), "reason": "canary"})
+            records = AuditRecord.objects.of(acme.scope.tenant_id).values("target", "details")
+            assert "canary" not in json.dumps(list(records)), name
+            beside |= {name for _ in AuditReason.objects.filter(text="canary")}
+            transaction.set_rollback(True)
+    assert "disableArtifact" in beside

@@ -21,8 +21,8 @@ from memory import external_runs, ledger
 from memory.drafts import EntryDraft
 from memory.forget import forgetting
 from memory.forget.erasers.declared import Declared
-from memory.host import erasure, interrupts, saved_filters
-from memory.host.models import Interrupt, InterruptVote
+from memory.host import audit, erasure, interrupts, saved_filters
+from memory.host.models import AuditReason, Interrupt, InterruptVote
 from memory.host.tenancy import TenantScope
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import MemoryEntry
@@ -103,6 +103,7 @@ def everything(name: str) -> TenantScope:
         id="0" * 31 + "7", name="seven", func="f", started=now, stopped=now, success=False,
         args=(acme.tenant_id.hex,), result=f"duplicate key ({name})",
     )  # fmt: skip
+    audit.append(acme.tenant_id, actor="host", action="test.done", reason=f"{name} asked", now=now)
     made, bea = proposing.propose(title=f"For {name}"), building.scope()
     comments.add(acme, made.id, f"{name} called", now=now)
     gate = proposing.ask(made).gate
@@ -156,6 +157,8 @@ def plant(acme: TenantScope, *texts: str, beside: Any = None) -> dict[str, Any]:
     """One of the texts stands in every column of one row of each of these stores; that row by store."""
     rows = {}
     for store, text in zip(generic_stores(), cycle(texts), strict=False):
+        if store.table is AuditReason:  # its rows are not changed but by a forget
+            audit.append(acme.tenant_id, actor="host", action="test.done", reason=text, now=timezone.now())
         row = store.table.objects.of(acme.tenant_id).order_by("-id").first()
         assert row is not None, f"no row of {store.store}: extend everything()"
         columns = {name: store.table._meta.get_field(name) for name in store.columns}
@@ -163,7 +166,8 @@ def plant(acme: TenantScope, *texts: str, beside: Any = None) -> dict[str, Any]:
         short = {name for name, column in columns.items() if column.max_length and column.max_length < len(text)}
         values = {name: value for name, value in values.items() if name not in short}
         rows_of = store.table.objects.written_by(store.table.writer).filter(tenant_id=acme.tenant_id, id=row.id)
-        rows_of.update(**values)
+        if store.table is not AuditReason:
+            rows_of.update(**values)
         rows[store.store] = row.id
     return rows
 

@@ -207,7 +207,7 @@ def test_a_schedule_is_paused_and_resumed_at_once_with_a_reason_on_record(ada: C
     assert ada.post(f"{url}/pause", {"reason": "It writes too much."}).status_code == 302
     assert (schedule().enabled, schedule().next_at) == (False, None)
     act = next(iter(audit.newest(tenant_id)))
-    assert (act.action, act.details) == ("schedule.changed", {"enabled": False, "reason": "It writes too much."})
+    assert (act.action, act.facts) == ("schedule.changed", {"enabled": False, "reason": "It writes too much."})
     shown = body_of(ada.get("/installed"))
     assert ">paused<" in shown
     assert f'action="{url}/resume"' in shown

@@ -82,8 +82,8 @@ def test_a_disabled_prompt_fails_the_runs_that_need_it_until_it_is_enabled_again
     assert start(PROMPT).json()["disabled"] is False
     assert outcome(composing(), workflow_id="again") == ("completed", "")
     [stopped], [started] = told("artifact.disabled"), told("artifact.enabled")
-    assert (stopped.target, stopped.details["reason"]) == (PROMPT, "incident 42")
-    assert (started.target, started.details["reason"]) == (PROMPT, "looked into")
+    assert (stopped.target, stopped.reason) == (PROMPT, "incident 42")
+    assert (started.target, started.reason) == (PROMPT, "looked into")
 
 
 def test_a_run_that_has_used_a_prompt_uses_it_no_more_once_it_is_disabled() -> None:
@@ -286,7 +286,7 @@ def test_an_agent_of_no_gate_is_installed_again_as_it_was_and_its_new_version_wa
     refused = put(packVersion="1.1.0")
     assert (refused.status_code, refused.json()["error"]) == (409, DISABLED)
     assert put().status_code == 200
-    assert [each.details["reason"] for each in told("artifact.enabled")] == ["Installed again."]
+    assert [each.reason for each in told("artifact.enabled")] == ["Installed again."]
 
 
 def test_a_name_that_differs_in_capitals_alone_is_refused() -> None:
@@ -347,7 +347,7 @@ def test_an_operator_disables_and_enables_an_automation_on_its_page_with_a_reaso
     again = scheduling.schedule_of_automation(made.tenant_id, "weekly")
     assert again
     assert again.next_at
-    assert [each.details["reason"] for each in told("artifact.enabled")] == ["put right"]
+    assert [each.reason for each in told("artifact.enabled")] == ["put right"]
 
 
 @pytest.mark.engines

@@ -14,6 +14,7 @@ from memory.host import audit, event_log, registry
 from memory.host.erasure import Holding, Identifiers, Kept, Remains
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant
+from memory.host.models.personal import ERASED
 from memory.text.matching import (
     Mention,
     Rule,
@@ -36,7 +37,7 @@ EVENTS_STAY = (
     "agent or a task is called; keep names out of all of these."
 )
 RECORDS_STAY = (
-    "Audit records are chained and never changed. These name the subject in what was acted on, or in a reason."
+    "Audit records are chained and never changed. These name the subject in what was acted on, or in their details."
 )
 ACCOUNTS_STAY = (
     "Operators sign in with their address, and the tenant goes by its name; deactivate or rename them instead."
@@ -63,7 +64,7 @@ class EventNotes(Declared):
 def _kept_of(body: JSONObject, subject: Identifiers, rule: Rule) -> dict[str, Any]:
     """What stays of a note that names the subject: of a snapshot all that does not."""
     if event_notes.REASON in body:
-        return {event_notes.REASON: event_notes.ERASED}
+        return {event_notes.REASON: ERASED}
     archived = body.get(SNAPSHOT)
     return {SNAPSHOT: [_without(subject, each, rule) for each in archived]} if isinstance(archived, list) else {}
 
@@ -151,7 +152,7 @@ INSTALLED = InstalledArtifacts()
 # The event log and the audit log as stores of a forget: both stay, and the receipt counts the rows with the subject.
 #
 # Events hold ids, refs, labels and paths: a name in one of them, or in what an agent or a task is called, is on the log
-# for good (RFC 0080). Audit records hold ids, given names (of secrets, files, schedules), and reasons of overrides.
+# for good (RFC 0080). Audit records hold ids and given names (of secrets, files, schedules); reasons stand beside them.
 
 
 class EventNames(Kept):

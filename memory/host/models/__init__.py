@@ -1,6 +1,6 @@
 """The tables of the ground floor."""
 
-from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditRecord
+from memory.host.models.audit import AuditChain, AuditCheckpoint, AuditReason, AuditRecord
 from memory.host.models.base import Guarded, TenantFK, TenantOwned, WriteGuard, tenant_link
 from memory.host.models.filter import SavedFilter
 from memory.host.models.idempotency import IdempotencyRecord, IdempotencyState
@@ -36,6 +36,7 @@ __all__ = [
     "ArtifactKind",
     "AuditChain",
     "AuditCheckpoint",
+    "AuditReason",
     "AuditRecord",
     "Definition",
     "DeliveryState",

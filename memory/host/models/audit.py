@@ -2,8 +2,9 @@
 
 from django.db import models
 
-from memory.host.models.base import TenantOwned
-from memory.host.models.personal import DIGEST, KIND, PRINCIPAL
+from memory.host.json_types import JSONObject
+from memory.host.models.base import TenantFK, TenantOwned, tenant_link
+from memory.host.models.personal import DIGEST, ERASED, KIND, PRINCIPAL, Personal
 
 
 class AuditChain(TenantOwned):
@@ -20,7 +21,11 @@ class AuditChain(TenantOwned):
 
 
 class AuditRecord(TenantOwned):
-    """One audited act, never changed and never removed (triggers on both engines)."""
+    """One audited act, never changed and never removed (triggers on both engines).
+
+    ``details`` hold ids, names, numbers and codes. ``reason`` is what a person typed, read from ``AuditReason`` by
+    ``audit``; None where none was given.
+    """
 
     writer = "memory.host.audit"
     impersonal = {"action": KIND, "actor": PRINCIPAL, "entry_hash": DIGEST, "prev_hash": DIGEST}
@@ -34,6 +39,13 @@ class AuditRecord(TenantOwned):
     prev_hash = models.CharField(max_length=64, default="", blank=True)
     entry_hash = models.CharField(max_length=64)
 
+    reason: str | None = None
+
+    @property
+    def facts(self) -> JSONObject:
+        """The details as they are shown: with the reason."""
+        return self.details if self.reason is None else {**self.details, "reason": self.reason}
+
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "seq"), name="an_audit_number_is_used_once"),)
         indexes = (
@@ -42,6 +54,27 @@ class AuditRecord(TenantOwned):
             models.Index(fields=("tenant", "occurred_at", "seq"), name="host_audit_time"),
             models.Index(fields=("tenant", "actor", "occurred_at", "seq"), name="host_audit_of_actor"),
             models.Index(fields=("tenant", "target", "occurred_at", "seq"), name="host_audit_of_target"),
+        )
+
+
+class AuditReason(TenantOwned):
+    """The reason that a person typed for an audited act, beside its record: a forget erases it, and the chain holds.
+
+    Triggers on both engines refuse every other change, and removal.
+    """
+
+    writer = "memory.host.audit"
+    personal = Personal("reasons on the audit log", ("text",), blanked={"text": ERASED})
+
+    record_id = models.UUIDField()
+    text = models.TextField()
+
+    record = tenant_link("host.AuditRecord", "record_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("tenant", "record_id"), name="an_audit_record_has_one_reason"),
+            TenantFK(column="record_id", to="host_auditrecord", name="a_reason_is_of_a_record_of_its_tenant"),
         )
 
 

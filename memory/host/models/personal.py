@@ -14,6 +14,7 @@ CODE = "one of the host's own codes"
 HOLDER = "the id of a worker process"
 KIND = "one of the host's own kinds"
 TRACE = "the ids of a trace, which are random"
+ERASED = "[erased]"  # what a reason reads after a forget, beside the event log and beside the audit
 TIME = "a cron expression, a duration or a time zone"
 ROLES = "names of roles and scopes"
 

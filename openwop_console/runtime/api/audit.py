@@ -12,7 +12,7 @@ from memory.host.checkpoints import Finding
 from memory.host.http import Closed, Instant, Text, checked, query_of
 from memory.host.json_types import JSONObject
 from memory.host.models import AuditCheckpoint
-from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, closed, operation
+from memory.host.operations import COUNT, FLAG, OBJECT, STRING, TEXT, TIME, Schema, also, closed, listed, operation
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import scope_of
 from openwop_console.runtime.api.schemas import EVENT
@@ -30,7 +30,7 @@ AUDIT_VERIFIED = closed(
     checkpoints={"type": "array", "items": CHECKPOINT},
     anomalies={"type": "array", "items": ANOMALY},
 )
-AUDIT_RECORD = closed(
+HASHED = closed(
     tenant=TEXT,
     seq=SEQUENCE,
     occurredAt=TIME,
@@ -41,6 +41,8 @@ AUDIT_RECORD = closed(
     prevHash={"oneOf": [DIGEST, {"type": "null"}]},
     entryHash=DIGEST,
 )
+# The members of ``details`` that are not hashed, where there is one.
+AUDIT_RECORD = also(HASHED, unhashed=listed(TEXT))
 AUDIT_RECORDS = closed(
     records={"type": "array", "items": AUDIT_RECORD},
     total=SEQUENCE,

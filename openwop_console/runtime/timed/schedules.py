@@ -134,8 +134,8 @@ def change(scope: TenantScope, name: str, changes: dict[str, Any], *, reason: st
         _require_own(schedule)
         order = _allowed(scope, replace(order, principal=scope.principal.id))
     scheduling.change(schedule, order, now=now)
-    told: JSONObject = {"enabled": schedule.enabled, "reason": stored_reason(scope, reason)} if reason else {}
-    _audit(scope, "changed", schedule, now, told)
+    said = stored_reason(scope, reason) if reason else ""
+    _audit(scope, "changed", schedule, now, {"enabled": schedule.enabled} if said else {}, said)
     return schedule
 
 
@@ -189,8 +189,15 @@ def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
     return replace(order, inputs=clean(order.inputs))
 
 
-def _audit(scope: TenantScope, what: str, schedule: Schedule, now: datetime, details: JSONObject | None = None) -> None:
+def _audit(
+    scope: TenantScope,
+    what: str,
+    schedule: Schedule,
+    now: datetime,
+    details: JSONObject | None = None,
+    reason: str = "",
+) -> None:
     audit.append(
         scope.tenant_id, actor=scope.principal.id, action=f"schedule.{what}", target=ids.wire("sch", schedule.id),
-        details=details, now=now,
+        details=details, reason=reason, now=now,
     )  # fmt: skip
