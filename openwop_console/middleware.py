@@ -25,7 +25,15 @@ from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from memory.host import http, pages, tenancy
-from memory.host.errors import Forbidden, NotFound, Refusal, StoreUnavailable, Unauthenticated, UnknownParameter
+from memory.host.errors import (
+    Forbidden,
+    NotFound,
+    Refusal,
+    RepeatedParameter,
+    StoreUnavailable,
+    Unauthenticated,
+    UnknownParameter,
+)
 from memory.host.operations import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import errors, health, idempotency, sign_in
@@ -101,17 +109,20 @@ class ConsoleMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponse], args: object, values: object
     ) -> HttpResponse | None:
-        """Refuse query parameters that the view does not read, by name: on pages and on the host extension.
+        """Refuse query parameters that the view does not read, and one that is repeated where it reads one value, by
+        name: on pages and on the host extension.
 
         The routes of the two protocols ignore what they do not know. Visitors are sent to sign in first.
         """
         if request.principal is None or not request.GET:  # type: ignore[attr-defined]
             return None
-        unknown = _unknown_parameters(request, view)
-        if not unknown:
-            return None
-        problems = [{"field": name[:100], "message": "is not a parameter of this address"} for name in unknown]
-        return errors.answer(request, UnknownParameter(errors=problems))
+        if unknown := _unknown_parameters(request, view):
+            problems = [{"field": name[:100], "message": "is not a parameter of this address"} for name in unknown]
+            return errors.answer(request, UnknownParameter(errors=problems))
+        if repeated := _repeated_parameters(request, view):
+            problems = [{"field": name, "message": "is given more than once"} for name in repeated]
+            return errors.answer(request, RepeatedParameter(errors=problems))
+        return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """A refusal of a page, or a database that does not answer. Visitors are sent to sign in and back; a bug stays
@@ -165,6 +176,11 @@ def _unknown_parameters(request: HttpRequest, view: Callable[..., HttpResponse])
         return pages.undeclared(request, view)
     operation = operation_of(view, request.method or "") if request.path.startswith(EXTENSION) else None
     return sorted(set(request.GET) - operation.parameters) if operation else []
+
+
+def _repeated_parameters(request: HttpRequest, view: Callable[..., HttpResponse]) -> list[str]:
+    is_own = errors.face_of(request.path) == "page" or request.path.startswith(EXTENSION)
+    return pages.repeated(request, view) if is_own else []
 
 
 def _principal(request: HttpRequest, face: str) -> Principal | None:

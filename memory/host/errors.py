@@ -74,6 +74,12 @@ class UnknownParameter(Invalid):
     message = "This address has no such query parameter."
 
 
+class RepeatedParameter(UnknownParameter):
+    """A query parameter of one value that is given more than once: any choice among them would be a guess."""
+
+    message = "This address takes each of its query parameters once."
+
+
 class Unprocessable(Invalid):
     """Well formed, but not valid for its kind (422)."""
 

@@ -74,12 +74,16 @@ LIST = ("after", "seen", "format")
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-def parameters(*names: str) -> Callable[[View], View]:
-    """The view reads these query parameters. Any other one is refused by name, before the view is called; a page of a
-    protocol whose rule is to ignore them declares ``"*"``."""
+def parameters(*names: str, several: Collection[str] = ()) -> Callable[[View], View]:
+    """The view reads these query parameters, and of those in ``several`` more than one value.
+
+    Any other one is refused by name, before the view is called, and so is a repeated one; a page of a protocol whose
+    rule is to ignore them declares ``"*"``.
+    """
 
     def declare(view: View) -> View:
-        view.parameters = frozenset(names)  # type: ignore[attr-defined]
+        view.parameters = frozenset((*names, *several))  # type: ignore[attr-defined]
+        view.several = frozenset(several)  # type: ignore[attr-defined]
         return view
 
     return declare
@@ -89,6 +93,14 @@ def undeclared(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
     """The query parameters of the request that ``view`` does not read, by name; an undeclared view reads none."""
     known: frozenset[str] = getattr(view, "parameters", frozenset())
     return [] if "*" in known else sorted(set(request.GET) - known)
+
+
+def repeated(request: HttpRequest, view: Callable[..., Any]) -> list[str]:
+    """The query parameters that the request gives more than once and of which ``view`` reads one value, by name."""
+    if "*" in getattr(view, "parameters", ()):
+        return []
+    several: frozenset[str] = getattr(view, "several", frozenset())
+    return sorted(name for name, values in request.GET.lists() if len(values) > 1 and name not in several)
 
 
 def text_of(request: HttpRequest, name: str) -> str:

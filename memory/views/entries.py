@@ -251,7 +251,7 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
 
 
-@pages.parameters("action", "id", "next", "all", "matching")
+@pages.parameters("action", "next", "all", "matching", several=("id",))
 @require_http_methods(["GET", "HEAD", "POST"])
 def selected(request: HttpRequest) -> HttpResponse:
     """Show the selected entries and ask why, then retire, restore or protect all of them."""

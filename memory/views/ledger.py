@@ -102,7 +102,7 @@ class Chip:
     url: str
 
 
-@pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", "column")
+@pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", several=("column",))
 @require_safe
 def ledger(request: HttpRequest) -> HttpResponseBase:
     """The ledger as a page, as its list alone, or as a file."""

@@ -246,7 +246,7 @@ def _offered(scope: TenantScope, row: SavedFilter, is_meant: bool, slug: str) ->
     return Saved(row, url, row.owner == scope.principal.id, is_meant and row.slug == slug)
 
 
-@pages.parameters("show", *SEVERAL, *ONE)
+@pages.parameters("show", *ONE, several=SEVERAL)
 @require_http_methods(["GET", "HEAD", "POST"])
 def save_filter(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the inbox had under it."""
@@ -296,7 +296,7 @@ class Tab:
     count: int | None = None
 
 
-@pages.parameters("saved", "show", *SEVERAL, *ONE, *pages.LIST)
+@pages.parameters("saved", "show", *ONE, *pages.LIST, several=SEVERAL)
 @require_safe
 def inbox_page(request: HttpRequest) -> HttpResponseBase:
     """The proposals, newest first; ``saved`` in the address stands for the filter of that name."""
@@ -434,7 +434,7 @@ class Note:
     words: str
 
 
-@pages.parameters("next", "id", "every", "chosen", "action")
+@pages.parameters("next", "every", "chosen", "action", several=("id",))
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: HttpRequest) -> HttpResponse:
     """Say what would happen to those that were chosen, and ask why; then reject or archive all of them, or none."""

@@ -245,7 +245,7 @@ def test_an_unknown_word_matches_nothing_and_can_be_taken_off(ada: Client, query
 
 @pytest.mark.engines
 @pytest.mark.parametrize(
-    "query", ["q=%00", "q=" + "x" * 5000, "after=prop_1", "seen=-1", "show=all&show=x", "q=%ff%fe"]
+    "query", ["q=%00", "q=" + "x" * 5000, "after=prop_1", "seen=-1", "show=x", "kind=x&kind=y", "q=%ff%fe"]
 )
 def test_no_query_makes_the_inbox_fail(ada: Client, query: str) -> None:
     inboxes.at(1, timezone.now())
