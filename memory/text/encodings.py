@@ -35,7 +35,8 @@ INVISIBLE = (
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _JSON_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})")
 _QUOTED = re.compile(r"(?:=[0-9A-Fa-f]{2})+|=\r?\n")
-_PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]+")
+# A label of a domain has 63 letters. To decode one takes time by the square of its length.
+_PUNYCODE = re.compile(r"(?i)\bxn--[a-z0-9-]{1,252}+(?![a-z0-9-])")
 # A run that may be base64: with its padding at least two groups.
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}={0,2}")
 # What breaks base64 into lines or groups, in a text and in JSON.

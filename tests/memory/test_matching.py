@@ -4,6 +4,7 @@ import base64
 import html
 import quopri
 import random
+import time
 from itertools import product
 from urllib.parse import quote
 
@@ -201,3 +202,9 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
     assert len(list(readings("%25" * 20_000 + "&amp;" * 20_000 + "QUFB" * 20_000 + "=41" * 20_000))) < 100
     assert len(list(readings("QUFB YWFh" * 10_000 + " a1" * 20_000))) < 100
+
+
+def test_a_label_that_never_ends_is_read_in_a_moment() -> None:
+    began = time.process_time()
+    assert mention((search_form(ANA),), "xn--" + "a" * 400_000 + "-" + "9z" * 300_000) is NONE
+    assert time.process_time() - began < 2
