@@ -1,5 +1,6 @@
 """``core.http.request``: a request to the world outside: through the outbound guard, bounded, with secrets by name."""
 
+import codecs
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -62,6 +63,8 @@ OURS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "idempotency-key", "traceparent"}
 )
 CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
+# Python's own encodings, which no text of the web has; to decode the first takes time by the square of the length.
+NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape"})
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
 
 
@@ -145,10 +148,18 @@ def _said(answer: httpx.Response, content: bytes) -> JSONObject:
     if content and not (kind.startswith(TEXTS) or kind.endswith(("+json", "+xml"))):
         raise NodeFailure("type", "The server answered with something that is neither text nor JSON.", final=True)
     try:
-        text = content.decode(answer.charset_encoding or "utf-8")
+        text = content.decode(_charset_of(answer))
         said = json.loads(text) if content and (kind.endswith(("/json", "+json"))) else text.replace("\x00", "")
     except (ValueError, LookupError, RecursionError):
         raise calls.failure("malformed") from None
     if not expressions.is_storable(said):
         raise calls.failure("malformed")
     return {"status": answer.status_code, "contentType": kind, "body": said}
+
+
+def _charset_of(answer: httpx.Response) -> str:
+    """The name of the encoding of an answer's text. Raises ``LookupError`` for one that is not known."""
+    name = codecs.lookup(answer.charset_encoding or "utf-8").name
+    if name in NO_CHARSETS:
+        raise LookupError(name)
+    return name

@@ -148,6 +148,11 @@ def failed(run: Run) -> Any:
         (serving.answers(b"\xff", Content_Type="text/plain"), "malformed"),
         (serving.answers(b"x" * (http_requests.MAX_BYTES + 1), Content_Type="text/plain"), "too_large"),
         (serving.answers(b"x", Content_Type="text/plain", Content_Encoding="gzip"), "malformed"),
+        (
+            serving.answers(b"a" * 2**18 + b"-" + b"9z" * 2**18, Content_Type="text/plain; charset=punycode"),
+            "malformed",
+        ),
+        (serving.answers(b"x", Content_Type="text/plain; charset=none-such"), "malformed"),
     ],
 )
 def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(
