@@ -246,7 +246,7 @@ def lock_tenant(tenant_id: UUID) -> Tenant:
     Rows of the tenant are written beside it: who writes one may hold the end of the audit chain, and would wait for
     this lock while whoever has it waits for the chain.
     """
-    tenant: Tenant = Tenant.objects.select_for_update(no_key=True).get(id=tenant_id)
+    tenant: Tenant = Tenant.objects.select_for_update().get(id=tenant_id)
     return tenant
 
 

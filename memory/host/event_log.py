@@ -73,7 +73,7 @@ def hold(tenant_id: UUID, stream_ids: Collection[UUID]) -> None:
 
     Whoever will append to several holds them first, and all at once: they are locked in the order of their ids.
     """
-    rows = Stream.objects.of(tenant_id).select_for_update(no_key=True).filter(id__in=stream_ids)
+    rows = Stream.objects.of(tenant_id).select_for_update().filter(id__in=stream_ids)
     list(rows.order_by("id").values_list("id", flat=True))
 
 

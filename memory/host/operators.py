@@ -266,7 +266,7 @@ def invited(operator_id: UUID | None, token: str) -> Operator | None:
 @transaction.atomic
 def set_first_password(operator_id: UUID, token: str, password: str, *, now: datetime) -> Operator:
     """The person of the link has this password; the link is used up."""
-    operator = Operator.objects.select_for_update().filter(id=operator_id).first()
+    operator = Operator.objects.select_for_update(no_key=True).filter(id=operator_id).first()
     if operator is None or not _set_tokens.check_token(operator, token):
         raise NotFound("This link was used, or has expired. Ask for a new one.")
     access.set_password(operator, password, action="operator.password_set", now=now)

@@ -77,7 +77,7 @@ def new_secret() -> str:
 @transaction.atomic
 def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[str]:
     """The app with this secret is the person's second factor from now on. Returns the recovery codes, shown once."""
-    Operator.objects.select_for_update().get(id=operator.id)
+    Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     if find(operator.id):
         raise Conflict("You have an authenticator app already.")
     counter = _counter_of(secret, code, now)
@@ -93,7 +93,7 @@ def enrol(operator: Operator, secret: str, code: str, *, now: datetime) -> list[
 def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> list[str]:
     """The person may sign in with this passkey, which the browser has made for the challenge in its session. Returns
     the recovery codes, shown once, when it is their first second factor."""
-    Operator.objects.select_for_update().get(id=operator.id)
+    Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     first = not enrolled([operator.id])
     try:
         webauthn.parse_registration_response(credential)
@@ -135,7 +135,7 @@ def _remove_dangling_codes(operator: Operator) -> None:
 @transaction.atomic
 def renew_codes(operator: Operator, *, now: datetime) -> list[str]:
     """Fresh recovery codes, shown once; the old ones open nothing any more."""
-    Operator.objects.select_for_update().get(id=operator.id)
+    Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     if not enrolled([operator.id]):
         raise NotFound("There is no second factor.")
     access.record_everywhere(operator, action="operator.recovery_codes_renewed", now=now)
@@ -152,7 +152,7 @@ def _renewed_codes(operator: Operator, now: datetime) -> list[str]:
 @transaction.atomic
 def check_code(operator: Operator, code: str, *, now: datetime) -> str:
     """Which of the person's factors this code is of, and "" for a wrong one. A code is good once."""
-    rows = Authenticator.objects.select_for_update().filter(user=operator).order_by("id")
+    rows = Authenticator.objects.select_for_update(no_key=True).filter(user=operator).order_by("id")
     for row in rows.exclude(type=Authenticator.Type.WEBAUTHN):
         if row.type == Authenticator.Type.RECOVERY_CODES:
             good = RecoveryCodes(row).validate_code(code)
@@ -200,7 +200,7 @@ def reset(operator: Operator, *, actor: str, now: datetime) -> None:
 def reseal() -> int:
     """Every secret is sealed under the first configured key, and how many there were."""
     adapter, count = SealingAdapter(), 0
-    for row in Authenticator.objects.select_for_update().order_by("id"):
+    for row in Authenticator.objects.select_for_update(no_key=True).order_by("id"):
         for name in {"secret", "seed"} & row.data.keys():
             row.data[name] = adapter.encrypt(adapter.decrypt(row.data[name]))
             row.save(update_fields=["data"])

@@ -184,7 +184,7 @@ def locked_all(tenant_id: UUID, entries: Sequence[UUID]) -> list[EntryAddress]:
 @transaction.atomic
 def touch(tenant_id: UUID, rows: Sequence[UUID], *, now: datetime) -> None:
     """The owner has read these: they are the last to be evicted (R37). Those that somebody changes now are left."""
-    free = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",), skip_locked=True, no_key=True)
+    free = EntryAddress.objects.of(tenant_id).select_for_update(of=("self",), skip_locked=True)
     found = list(free.filter(id__in=rows).values_list("id", flat=True))
     EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=found).update(accessed_at=now)
 

@@ -112,7 +112,7 @@ def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -
 def _takeable(tenant: object, rows: list[Any]) -> list[Any]:
     """Those of ``rows`` that may be taken away, in the order of their keys, and locked in it."""
     condition, among = sql.among("id", rows)
-    locked = " FOR UPDATE" if sql.is_postgres() else ""
+    locked = " FOR NO KEY UPDATE" if sql.is_postgres() else ""
     return [row for (row,) in sql.rows(f"{TAKEABLE.format(condition)} ORDER BY id{locked}", [tenant, among])]
 
 

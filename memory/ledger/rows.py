@@ -36,7 +36,7 @@ def hold(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UU
     streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
     if streams:
         event_log.hold(tenant_id, streams)
-    locked = " FOR UPDATE" if sql.is_postgres() else ""
+    locked = " FOR NO KEY UPDATE" if sql.is_postgres() else ""
     held: list[UUID] = []
     for part in parts:
         condition, keys = sql.among("id", [sql.key(row) for row in part])

@@ -137,7 +137,7 @@ def may_refresh(text: str, *, now: datetime) -> bool:
 
 def lock_client(client_id: str) -> None:
     """In this transaction, codes and tokens of the client are presented one after the other."""
-    Client.objects.select_for_update().filter(id=client_id).first()
+    Client.objects.select_for_update(no_key=True).filter(id=client_id).first()
 
 
 def spent_before(refresh: str) -> list[str]:

@@ -13,11 +13,12 @@ from memory import adapter, ledger
 from memory.forget import forgetting, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
-from memory.host.models import AuditRecord, Membership
+from memory.host.models import AuditRecord, ForkMode, Membership, Run
 from memory.models import ForgetRequest, ForgetState
 from memory.models.entry import LedgerHead, MemoryEntry
-from openwop_console.runtime import engine
+from openwop_console.runtime import engine, replay
 from openwop_console.runtime import runs as run_service
+from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_options import RunRequest
 from tests import building
 
@@ -165,3 +166,17 @@ def test_a_cancel_and_a_completion_at_once_leave_one_end() -> None:
         assert types[-1] in {"run.completed", "run.cancelled"}
         assert sum(kind in {"run.completed", "run.cancelled"} for kind in types) == 1
         assert runs.find(run.tenant_id, run.id).status == types[-1].removeprefix("run.")
+
+
+def test_a_run_is_forked_and_cancelled_at_once_by_many_and_nobody_waits_for_ever() -> None:
+    acme = building.scope()
+    source = building.execute(acme, "conformance-noop").id
+
+    def act(number: int) -> None:
+        if number % 2:
+            replay.fork(acme, source, ForkRequest(ForkMode.BRANCH, from_seq=0), now=timezone.now())
+        else:
+            run_service.cancel_run(acme, source, now=timezone.now())
+
+    at_once(act, 64)
+    assert Run.objects.filter(source_run_id=source).count() == 32

@@ -5,7 +5,7 @@
 * Each model names its one ``writer``; anybody else who saves, updates or deletes gets a ``WriteGuard``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 from uuid import UUID
 
@@ -103,6 +103,13 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
         queryset._writer = writer
         queryset._require_writer("written_by()")
         return queryset
+
+    def select_for_update(
+        self, nowait: bool = False, skip_locked: bool = False, of: Sequence[str] = (), no_key: bool = True
+    ) -> Self:
+        """A lock that leaves links to the row alone: they are checked at the commit, behind the lock of the audit
+        chain, and a check that waited for a transaction that waits for that chain would be a deadlock."""
+        return super().select_for_update(nowait, skip_locked, of, no_key)
 
     def update(self, **values: object) -> int:
         self._require_writer("update()")
