@@ -8,6 +8,7 @@ and set ``session_replication_role``.
 import gc
 import os
 import shutil
+import ssl
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("OPENWOP_") and name not in KEPT]:
         del os.environ[name]
     os.environ.pop("DATABASE_URL", None)
+    # Hundreds of clients speak plain HTTP to consoles here, and httpx reads every certificate of a file for each of
+    # them: 35 ms. In a folder it looks one up when it needs it.
+    os.environ.pop("SSL_CERT_FILE", None)
+    os.environ["SSL_CERT_DIR"] = os.environ.get("SSL_CERT_DIR") or ssl.get_default_verify_paths().openssl_capath
     # The addresses of the seams are there; the fixture ``closed_seams`` shuts them, and a test opens them again.
     os.environ["OPENWOP_TEST_SEAM_ENABLED"] = "true"
     if _wants_postgres(early_config):
